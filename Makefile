@@ -1,0 +1,63 @@
+# heed: `make report` sets up and runs the study in params.yaml; `make test` sets up and runs every check.
+# Both can be repeated: what is done is not done again.
+PYTHON ?= python3.11
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+GPUS ?= 1
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup report test test-slow lint format pdf lock schema clean
+help:            ## this list
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
+
+# torch first: a resolver that sees it pinned and present never fetches the CUDA build for another package.
+.venv/.runtime: envs/requirements.lock pyproject.toml
+	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "heed: needs Python 3.11 or newer with venv; say PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet "$$(grep '^torch==' envs/requirements.lock)"
+	@$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+.venv/.development: .venv/.runtime envs/development.lock
+	@echo "heed: adding linters and test tools from envs/development.lock"
+	@$(BIN)/python -m pip install --quiet --requirement envs/development.lock
+	@touch $@
+
+setup: .venv/.runtime ## the virtual environment alone
+
+report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, say where the report is
+	@echo "heed: running the study in params.yaml on $(CORES) cores"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --resources gpu=$(GPUS)
+	@echo "heed: the report is $(CURDIR)/reports/index.html"
+
+test: .venv/.development ## set up, lint, check the format and the types, run the tests
+	@echo "heed: ruff check";  $(BIN)/ruff check .
+	@echo "heed: ruff format"; $(BIN)/ruff format --check .
+	@echo "heed: mypy";        $(BIN)/mypy
+	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
+
+test-slow: .venv/.development ## the tests that take long or need a browser or LaTeX
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000
+
+lint: .venv/.development ## repair what ruff can repair, then say what is left
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/mypy
+
+pdf:             ## reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
+	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
+	@command -v latexmk >/dev/null && command -v pdflatex >/dev/null || { echo "heed: 'make pdf' needs latexmk and pdflatex on PATH (Debian: texlive-latex-extra texlive-science latexmk lmodern); reports/index.html needs nothing" >&2; exit 1; }
+	@mkdir -p .heed/pdf
+	@cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk -pdf -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
+	@cp .heed/pdf/report.pdf reports/report.pdf
+	@echo "heed: reports/report.pdf"
+
+schema: .venv/.runtime ## docs/params.md and docs/params.schema.json from src/heed/params.py
+	@$(BIN)/heed schema
+
+lock:            ## envs/*.lock from pyproject.toml, in a fresh environment (asks the package index)
+	@rm -rf .heed/lock && $(PYTHON) -m venv .heed/lock
+	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed
+	@(sed -n '/^#/p' envs/requirements.lock; .heed/lock/bin/pip freeze | sed 's/^\(torch==[^+]*\)+cpu/\1/') > .heed/requirements.lock && mv .heed/requirements.lock envs/requirements.lock
+
+clean:           ## what heed generated (data/raw, data/tokens, results, reports, logs); the DVC cache brings it back
+	@rm -rf data/raw data/tokens results reports logs .heed .snakemake

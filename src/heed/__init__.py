@@ -1,0 +1,16 @@
+"""heed: does attention help? From raw corpora to a printed report."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from heed.training.run import Run
+
+__version__ = "0.1.0"
+__all__ = ["load_run"]
+
+
+def load_run(path: str) -> "Run":
+    """Return the trained run in folder `path` (results/train/MODEL/SEED), ready to predict; for notebooks."""
+    from heed.training.run import load_run as load
+
+    return load(path)

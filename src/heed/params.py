@@ -1,0 +1,508 @@
+"""The schema of params.yaml, and its only reader.
+
+docs/params.md and docs/params.schema.json are generated from here (`heed schema`).
+"""
+
+import difflib
+import re
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from heed.files import HeedError
+
+PARAMS = Path("params.yaml")
+Name = Annotated[
+    str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="lower-case letters, digits and single '-'")
+]
+Rate = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[int, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """A part of params.yaml: unknown keys are errors, numbers are not made from strings."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Study(Section):
+    """What this study is called, and what a reader must know before the numbers."""
+
+    name: Name = Field(description="short name, as in workflow/studies/NAME.yaml")
+    title: str = Field(description="title of the report")
+    note: str = Field(
+        "", description="said at the top of the report: generated, reduced or substituted corpora must be named here"
+    )
+
+
+class Source(Section):
+    """Files as published."""
+
+    kind: Literal["sample", "imdb", "letters", "huffpost", "few-shot-01", "table"] = Field(
+        description="which publication: each has its URLs and hashes in src/heed/corpora/; `table` is a file of your own"
+    )
+    files: list[str] | None = Field(
+        None, description="only these of the publication's files (default: all)", min_length=1
+    )
+    documents: Positive | None = Field(None, description="kind sample: how many documents each generated corpus has")
+    seed: int | None = Field(None, description="kind sample: the generator's seed")
+    path: str | None = Field(None, description="kind table: the file, .csv, .jsonl or .parquet")
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
+        None, description="kinds sample and table: hash of the file"
+    )
+
+    @model_validator(mode="after")
+    def _own_keys(self) -> "Source":
+        needs = {"sample": {"documents", "seed"}, "table": {"path", "sha256"}}.get(self.kind, set())
+        may = needs | ({"sha256"} if self.kind == "sample" else set())
+        may |= {"files"} if self.kind not in ("sample", "table") else set()
+        given = {key for key in ("files", "documents", "seed", "path", "sha256") if getattr(self, key) is not None}
+        if missing := needs - given:
+            raise ValueError(f"a source of kind {self.kind} needs {_and(missing)}")
+        if extra := given - may:
+            raise ValueError(f"a source of kind {self.kind} does not take {_and(extra)}")
+        return self
+
+
+class Split(Section):
+    """Which documents train, which validate, which test. All draws are seeded by `seed`."""
+
+    kind: Literal["given", "random", "folds"] = Field(
+        description="given: the source's own split; random: drawn; folds: seed s tests on fold (s - 1) mod k"
+    )
+    test: float | int | None = Field(
+        None, description="kind random: the test part, as a share (< 1) or a number of documents", gt=0
+    )
+    k: Annotated[int, Field(ge=2, le=100)] | None = Field(None, description="kind folds: how many")
+    validation: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.1, description="share of the training documents kept for validation"
+    )
+    stratify: bool = Field(True, description="keep the label proportions in every part")
+    grouped: bool = Field(False, description="kind folds: documents of one group (a letter) never stand in two folds")
+    seed: int = Field(1234, description="seed of the draw, the same for every run of the study")
+
+    @model_validator(mode="after")
+    def _own_keys(self) -> "Split":
+        if (self.kind == "random") != (self.test is not None):
+            raise ValueError("`test` goes with kind random, and kind random needs it")
+        if isinstance(self.test, float) and self.test >= 1:
+            raise ValueError(f"`test` is a share below 1 or a whole number of documents, found {self.test}")
+        if (self.kind == "folds") != (self.k is not None):
+            raise ValueError("`k` goes with kind folds, and kind folds needs it")
+        if self.grouped and self.kind != "folds":
+            raise ValueError("`grouped` goes with kind folds")
+        return self
+
+
+class Corpus(Section):
+    """Documents with labels and splits, made from a source."""
+
+    source: str = Field(description="a key of `sources`")
+    kind: Literal[
+        "sample-sentiment",
+        "sample-letters",
+        "imdb",
+        "letters",
+        "letters-pieces",
+        "news",
+        "news-big",
+        "news-headlines",
+        "table",
+    ] = Field(description="the rules that make documents from the files; see docs/corpora.md")
+    split: Split
+    tokenizer: Literal["xx", "en", "de", "whitespace"] = Field(
+        "xx",
+        description="a blank spaCy tokenizer, one a corpus whatever the document's language; `whitespace`: tokenised already",
+    )
+    max_characters: Positive = Field(1_000_000, description="longer documents are cut here, and counted in meta.json")
+    drop_duplicates: bool = Field(
+        False, description="drop training documents whose text stands in the test or validation part too"
+    )
+    sample: Positive | None = Field(
+        None, description="keep only this many documents, drawn at random: a reduced corpus, named so in the report"
+    )
+    text_column: str | None = Field(None, description="kind table: the column with the text")
+    label_column: str | None = Field(None, description="kind table: the column with the label")
+    split_column: str | None = Field(
+        None, description="kind table: the column with train, validation or test, for split kind given"
+    )
+
+    @model_validator(mode="after")
+    def _own_keys(self) -> "Corpus":
+        columns = {key for key in ("text_column", "label_column", "split_column") if getattr(self, key)}
+        if self.kind == "table" and not {"text_column", "label_column"} <= columns:
+            raise ValueError("a corpus of kind table needs text_column and label_column")
+        if self.kind == "table" and (self.split.kind == "given") != (self.split_column is not None):
+            raise ValueError("split kind given needs split_column, and split_column needs split kind given")
+        if self.kind != "table" and columns:
+            raise ValueError(f"{_and(columns)} go with kind table")
+        if self.kind == "letters" and self.split.kind != "given":
+            raise ValueError("corpus kind letters is used with its published files: split kind must be given")
+        if self.split.kind == "given" and self.kind not in ("letters", "imdb", "table"):
+            raise ValueError(f"corpus kind {self.kind} comes without a split of its own: use random or folds")
+        if self.split.grouped and self.kind != "letters-pieces":
+            raise ValueError("only letters-pieces has groups")
+        return self
+
+
+class Published(Section):
+    """The row of data/published/ that this experiment stands beside."""
+
+    experiment: str = Field(description="the talk's experiment")
+    comparable: bool = Field(description="true only for the talk's own corpus, split sizes and hyperparameters")
+    reason: str = Field("", description="why it is not comparable; printed beside the figures")
+
+    @model_validator(mode="after")
+    def _reason(self) -> "Published":
+        if not self.comparable and not self.reason:
+            raise ValueError("a published row that is not comparable needs a reason")
+        return self
+
+
+class Experiment(Section):
+    """A row of the comparison: a corpus and the label to predict."""
+
+    task: Literal["classification"] = Field("classification", description="translation will come beside it")
+    corpus: str = Field(description="a key of `corpora`")
+    label: str = Field(description="which of the corpus's labels is predicted")
+    title: str = Field(description="heading in the report")
+    published: Published | None = Field(None, description="the talk's row to print beside ours")
+    suboptimal_of: str | None = Field(
+        None, description="the experiment whose hyperparameters this one deliberately spoils"
+    )
+    opponent_features: Literal["words", "characters", "both"] = Field(
+        "both", description="TF-IDF features of the linear opponent"
+    )
+
+
+class Hyperparameters(Section):
+    """Everything about a model and its training; `defaults` sets each, a model may change any."""
+
+    vocabulary_size: Annotated[int, Field(ge=3)] = Field(
+        30000, description="types kept of the run's own training part, with padding and unknown"
+    )
+    lowercase: bool = Field(True, description="types that differ in case alone are one entry of the vocabulary")
+    max_tokens: Positive = Field(400, description="length cap: later tokens of a document are not read")
+    embedding_dim: Positive = Field(100, description="E, size of a token embedding")
+    embedding_std: Annotated[float, Field(gt=0)] = Field(
+        0.1, description="deviation of the normal distribution embeddings start from (torch's own is 1)"
+    )
+    hidden_size: Positive = Field(64, description="H, LSTM hidden size of each direction; states have 2H")
+    linear_size: Positive = Field(64, description="L, size of the linear layer before the output")
+    attention: Literal["none", "multi-head", "uniform"] = Field(
+        "none",
+        description="self-attention over the states; uniform: the same layer with equal weights in place of learned ones (a control)",
+    )
+    heads: Positive = Field(1, description="number of attention heads; divides 2H. Not read when attention is none")
+    pooling: Literal["last", "mean", "max"] = Field("last", description="how the states become one vector")
+    embedding_dropout: Rate = Field(0.0, description="dropout on the embeddings")
+    dropout: Rate = Field(0.5, description="dropout on the pooled vector and on the linear layer's output")
+    epochs: Positive = Field(10, description="passes over the training part")
+    batch_size: Positive = Field(64, description="documents a step")
+    learning_rate: Annotated[float, Field(gt=0)] = Field(0.001, description="Adam's step size")
+    select: Literal["accuracy", "macro_f1", "loss", "last"] = Field(
+        "accuracy",
+        description="the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a free GPU where there is one")
+    threads: Positive = Field(
+        1, description="torch threads of a training on CPU; changes the last bits of the result, so it is a parameter"
+    )
+
+
+# Every hyperparameter once more, optional: written in one place, so that the two can never differ.
+_Overrides = create_model(
+    "_Overrides",
+    __base__=Section,
+    **{
+        key: (Annotated[field.annotation, *field.metadata] | None, None)
+        for key, field in Hyperparameters.model_fields.items()
+    },  # type: ignore[call-overload]
+)
+
+
+class Model(_Overrides):  # type: ignore[misc, valid-type]
+    """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
+
+    experiment: str = Field(description="a key of `experiments`")
+    corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
+    variant: Name = Field(
+        description="what is compared: baseline, attention, or another name; wide is the capacity control"
+    )
+    tuned_by: str = Field("none", description="a key of `searches` whose winner replaces the hyperparameters, or none")
+    match: str = Field(
+        description="the model itself; for variant wide the model whose parameter count it is widened to"
+    )
+    gpu: Annotated[int, Field(ge=0)] = Field(0, description="GPUs that Snakemake counts for one training")
+
+    def given(self) -> dict[str, Any]:
+        """Return the hyperparameters that this model sets itself."""
+        return {key: value for key in Hyperparameters.model_fields if (value := getattr(self, key)) is not None}
+
+
+class Search(Section):
+    """A hyperparameter search. With trials 0 the hyperparameters stay as given."""
+
+    corpus: str = Field(description="a key of `corpora`")
+    trials: Literal[0] = Field(0, description="how many configurations to try; 0 hands on what params.yaml gives")
+
+
+class Params(Section):
+    """Everything one study asks for."""
+
+    study: Study
+    seeds: list[int] = Field(description="every model is trained once with each", min_length=1)
+    sources: dict[Name, Source] = Field(min_length=1)
+    corpora: dict[Name, Corpus] = Field(min_length=1)
+    experiments: dict[Name, Experiment] = Field(min_length=1)
+    searches: dict[Name, Search] = Field(default_factory=dict)
+    defaults: Hyperparameters = Field(default_factory=Hyperparameters)
+    models: dict[Name, Model] = Field(min_length=1)
+
+    def hyperparameters(self, model: str) -> Hyperparameters:
+        """Return the defaults as changed by `model`."""
+        return self.defaults.model_copy(update=self.models[model].given())
+
+
+def _and(keys: set[str]) -> str:
+    return " and ".join(sorted(keys))
+
+
+_SOURCE_KINDS = {
+    "sample-sentiment": "sample", "sample-letters": "sample", "imdb": "imdb", "letters": "letters", "letters-pieces": "letters",
+    "news": "huffpost", "news-big": "huffpost", "news-headlines": "few-shot-01", "table": "table",
+}  # fmt: skip
+
+
+def _contradictions(params: Params) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (key, complaint) for what no single section can see."""
+    if len(set(params.seeds)) < len(params.seeds):
+        yield ("seeds",), f"each seed once, found {params.seeds}"
+    if any(seed < 1 for seed in params.seeds):
+        yield ("seeds",), f"seeds are whole numbers from 1, found {params.seeds}"
+    for name, corpus in params.corpora.items():
+        if corpus.source not in params.sources:
+            yield ("corpora", name, "source"), _unknown(corpus.source, "source", params.sources)
+        elif (kind := params.sources[corpus.source].kind) != _SOURCE_KINDS[corpus.kind]:
+            yield (
+                ("corpora", name, "source"),
+                f"corpus kind {corpus.kind} is made from a source of kind {_SOURCE_KINDS[corpus.kind]}, found {kind}",
+            )
+        if corpus.split.k and len(params.seeds) % corpus.split.k:
+            yield (
+                ("seeds",),
+                f"corpus {name} has {corpus.split.k} folds: the number of seeds must be a multiple of {corpus.split.k}, found {len(params.seeds)}",
+            )
+    for name, experiment in params.experiments.items():
+        if experiment.corpus not in params.corpora:
+            yield ("experiments", name, "corpus"), _unknown(experiment.corpus, "corpus", params.corpora)
+        if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
+            yield (
+                ("experiments", name, "suboptimal_of"),
+                _unknown(experiment.suboptimal_of, "experiment", params.experiments),
+            )
+    for name, search in params.searches.items():
+        if name == "none":
+            yield ("searches", name), "the name none is taken: it stands for no search"
+        if search.corpus not in params.corpora:
+            yield ("searches", name, "corpus"), _unknown(search.corpus, "corpus", params.corpora)
+    for name, model in params.models.items():
+        yield from _model_contradictions(params, name, model)
+
+
+def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
+    key = ("models", name)
+    if model.experiment not in params.experiments:
+        yield (*key, "experiment"), _unknown(model.experiment, "experiment", params.experiments)
+        return
+    if name != f"{model.experiment}-{model.variant}":
+        yield key, f"a model is named EXPERIMENT-VARIANT: expected {model.experiment}-{model.variant}, found {name}"
+    if model.corpus != (expected := params.experiments[model.experiment].corpus):
+        yield (*key, "corpus"), f"experiment {model.experiment} uses corpus {expected}, found {model.corpus}"
+    if model.tuned_by not in {*params.searches, "none"}:
+        yield (*key, "tuned_by"), _unknown(model.tuned_by, "search", {**params.searches, "none": None})
+    if model.match not in params.models:
+        yield (*key, "match"), _unknown(model.match, "model", params.models)
+        return
+    settings, matched = params.hyperparameters(name), params.models[model.match]
+    if settings.attention != "none" and 2 * settings.hidden_size % settings.heads:
+        at = "heads" if model.heads else "hidden_size" if model.hidden_size else "attention"
+        yield (
+            (*key, at),
+            f"heads must divide twice the hidden size: {settings.heads} heads do not divide 2 x {settings.hidden_size} = {2 * settings.hidden_size}",
+        )
+    if model.variant == "baseline" and settings.attention != "none":
+        yield (*key, "attention"), f"variant baseline is without attention, found {settings.attention}"
+    if model.variant == "attention" and settings.attention != "multi-head":
+        yield (*key, "variant"), f"variant attention needs attention: multi-head, found {settings.attention}"
+    if model.variant == "wide":
+        if model.match == name or matched.experiment != model.experiment:
+            yield (
+                (*key, "match"),
+                f"variant wide names the model of the same experiment that it is as large as, found {model.match}",
+            )
+        if given := sorted(set(model.given()) - {"pooling"}):
+            yield (
+                (*key, given[0]),
+                f"variant wide takes every hyperparameter but pooling from {model.match}; take {', '.join(given)} away",
+            )
+        if model.tuned_by != matched.tuned_by:
+            yield (*key, "tuned_by"), f"must be that of {model.match}: {matched.tuned_by}"
+    elif model.match != name:
+        yield (*key, "match"), f"only variant wide matches another model; expected {name}, found {model.match}"
+
+
+def _near(word: str, known: Any) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _unknown(found: str, what: str, known: Any) -> str:
+    return f"there is no {what} {found}{_near(found, known)} Known: {', '.join(known)}"
+
+
+def load(path: str | Path = PARAMS) -> Params:
+    """Return the params in `path`, checked.
+
+    Raises:
+        HeedError: one line a mistake: file, line, key, what was found, what is allowed.
+
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise HeedError(
+            f"{path}: not there. Run heed in the top folder of a clone, or `heed study sample` to make one."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeedError(f"{path}: cannot be read: {error}") from None
+    return parse(text, path)
+
+
+def parse(text: str, path: str | Path = PARAMS) -> Params:
+    """Return the params in the YAML `text`; `path` is for messages. Raises HeedError as `load` does."""
+    yaml = YAML(typ="safe", pure=True)  # YAML 1.2 and the parser that DVC uses: both must read the same values
+    try:
+        tree = yaml.compose(StringIO(text))
+        values = yaml.load(StringIO(text))
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(str(error.problem or error.context).split())
+        raise HeedError(f"{path}:{mark.line + 1 if mark else 1}: not valid YAML: {problem}") from None
+    except (ValueError, AttributeError, TypeError) as error:
+        raise HeedError(f"{path}:1: not valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise HeedError(f"{path}:1: expected sections (study, seeds, sources, ...), found {type(values).__name__}")
+    try:
+        params = Params.model_validate(values)
+    except ValidationError as error:
+        raise HeedError("\n".join(_complaint(path, tree, item) for item in error.errors())) from None
+    if found := list(_contradictions(params)):
+        raise HeedError("\n".join(f"{path}:{_line(tree, key)}: {'.'.join(key)}: {what}" for key, what in found))
+    return params
+
+
+def _complaint(path: str | Path, tree: Node, item: Any) -> str:
+    key = tuple(part for part in item["loc"] if part != "[key]")
+    where, kind, found = f"{path}:{_line(tree, key)}: {'.'.join(map(str, key))}", item["type"], item["input"]
+    if kind == "extra_forbidden":
+        fields = _fields(key[:-1])
+        return f"{where}: unknown key{_near(str(key[-1]), fields)} Allowed: {', '.join(fields)}"
+    if kind == "missing":
+        return f"{where}: missing, and it has no default"
+    message = str(item["ctx"]["error"]) if kind == "value_error" else item["msg"][0].lower() + item["msg"][1:]
+    if kind == "string_pattern_mismatch" and "a-z0-9]+(" in item["msg"]:
+        message = "names have lower-case letters, digits and single '-'"
+    short = repr(found) if not isinstance(found, dict | list) or len(repr(found)) < 60 else type(found).__name__
+    return f"{where}: {message}" + ("" if kind == "value_error" else f", found {short}")
+
+
+def _fields(key: tuple[Any, ...]) -> list[str]:
+    """Return the names allowed below `key`."""
+    sections = {"study": Study, "defaults": Hyperparameters, "sources": Source, "corpora": Corpus, "experiments": Experiment,
+                "searches": Search, "models": Model, "split": Split, "published": Published}  # fmt: skip
+    section: type[Section] = Params
+    for part in key:
+        section = sections.get(str(part), section)
+    return list(section.model_fields)
+
+
+def _line(tree: Node, key: tuple[Any, ...]) -> int:
+    """Return the line of `key` in the YAML tree, or of the nearest section above it."""
+    node, line = tree, 1
+    for part in key:
+        if isinstance(node, MappingNode):
+            pair = next(((k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == str(part)), None)
+            if pair is None:
+                return line
+            line, node = pair[0].start_mark.line + 1, pair[1]
+        elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+    return line
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of params.yaml, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "heed params.yaml",
+        **Params.model_json_schema(),
+    }
+
+
+def reference() -> str:
+    """Return docs/params.md: every key with its type, default and meaning."""
+    out = StringIO()
+    out.write("# params.yaml\n\nGenerated from `src/heed/params.py` by `heed schema`; a test fails when it drifts.\n")
+    out.write("Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.\n")
+    titles = {
+        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME",
+        Published: "experiments.NAME.published", Search: "searches.NAME", Hyperparameters: "defaults", Model: "models.NAME",
+    }  # fmt: skip
+    out.write("\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n")
+    for section, title in titles.items():
+        out.write(
+            f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
+        )
+        for key, field in section.model_fields.items():
+            if section is Model and key in Hyperparameters.model_fields:
+                continue
+            schema = section.model_json_schema()["properties"][key]
+            default = (
+                "required"
+                if field.is_required()
+                else ""
+                if field.default is None
+                else f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
+            )
+            out.write(f"| `{key}` | {_type(schema)} | {default} | {field.description or ''} |\n")
+        if section is Model:
+            out.write("\nand any key of `defaults`, for this model alone.\n")
+    return out.getvalue()
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "anyOf" in schema:
+        return " or ".join(_type(part) for part in schema["anyOf"] if part.get("type") != "null")
+    if "$ref" in schema:
+        return "section"
+    bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    limits = " ".join(f"{sign} {schema[key]}" for key, sign in bounds.items() if key in schema)
+    return f"{schema.get('type', 'section')} {limits}".strip()
+
+
+def is_name(text: str) -> bool:
+    """Return whether `text` can name a source, corpus, experiment or model."""
+    return bool(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", text))
