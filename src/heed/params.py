@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -216,18 +217,20 @@ class Hyperparameters(Section):
     )
 
 
+def _optional(field: FieldInfo) -> Any:
+    """Return the field's type with its limits, or None."""
+    limits = tuple(field.metadata)
+    return (Annotated[(field.annotation, *limits)] if limits else field.annotation) | None  # type: ignore[operator]
+
+
 # Every hyperparameter once more, optional: written in one place, so that the two can never differ.
-_Overrides = create_model(
-    "_Overrides",
-    __base__=Section,
-    **{
-        key: (Annotated[field.annotation, *field.metadata] | None, None)
-        for key, field in Hyperparameters.model_fields.items()
-    },  # type: ignore[call-overload]
-)
+_optional_fields: dict[str, Any] = {
+    key: (_optional(field), None) for key, field in Hyperparameters.model_fields.items()
+}
+_Overrides: Any = create_model("_Overrides", __base__=Section, **_optional_fields)
 
 
-class Model(_Overrides):  # type: ignore[misc, valid-type]
+class Model(_Overrides):
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
 
     experiment: str = Field(description="a key of `experiments`")
@@ -262,7 +265,7 @@ class Params(Section):
     corpora: dict[Name, Corpus] = Field(min_length=1)
     experiments: dict[Name, Experiment] = Field(min_length=1)
     searches: dict[Name, Search] = Field(default_factory=dict)
-    defaults: Hyperparameters = Field(default_factory=Hyperparameters)
+    defaults: Hyperparameters = Field(default_factory=lambda: Hyperparameters())
     models: dict[Name, Model] = Field(min_length=1)
 
     def hyperparameters(self, model: str) -> Hyperparameters:
@@ -463,7 +466,7 @@ def reference() -> str:
     out = StringIO()
     out.write("# params.yaml\n\nGenerated from `src/heed/params.py` by `heed schema`; a test fails when it drifts.\n")
     out.write("Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.\n")
-    titles = {
+    titles: dict[type[Section], str] = {
         Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME",
         Published: "experiments.NAME.published", Search: "searches.NAME", Hyperparameters: "defaults", Model: "models.NAME",
     }  # fmt: skip

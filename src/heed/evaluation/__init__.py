@@ -1,0 +1,1 @@
+"""Evaluation: tables of one model, and the comparison of all."""

@@ -1,0 +1,50 @@
+"""The tables of one model: per-class and averaged figures on test, one set for each seed."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from heed import metrics
+from heed.files import HeedError, read_json, writing_folder
+from heed.predictions import read_predictions
+from heed.recipe import write_recipe
+
+TRAIN = Path("results/train")
+
+
+def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
+    """Write results/evaluate/NAME from the runs of `seeds`; return its summary, one row a seed.
+
+    Raises:
+        HeedError: a run is missing, or was made with another recipe than the others.
+
+    """
+    classes_rows, summary_rows, recipes = [], [], []
+    for seed in seeds:
+        command = f"heed train {name} --seed {seed}"
+        folder = TRAIN / name / str(seed)
+        info = read_json(folder / "run.json", command)
+        recipes.append(info["recipe"])
+        if info["recipe"] != recipes[0]:
+            raise HeedError(f"{folder}: made with another recipe than seed {seeds[0]}. Run again: {command}")
+        classes = info["recipe"]["classes"]
+        test = read_predictions(folder / "predictions.parquet", "test", command)
+        validation = read_predictions(folder / "predictions.parquet", "validation", command)
+        label, predicted = test["label"].to_numpy(), test["predicted"].to_numpy()
+        for class_name, figures in metrics.by_class(label, predicted, classes).items():
+            classes_rows.append({"seed": seed, "class": class_name, **figures})
+        summary_rows.append(
+            {
+                "seed": seed,
+                **metrics.summary(label, predicted, classes),
+                "validation_accuracy": float((validation["label"] == validation["predicted"]).mean()),
+                "best_epoch": info["best_epoch"],
+                "parameters": info["parameters"],
+            }
+        )
+    summary = pd.DataFrame(summary_rows)
+    with writing_folder(into) as out:
+        pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
+        summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
+        write_recipe(out / "recipe.yaml", recipes[0])
+    return summary

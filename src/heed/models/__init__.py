@@ -1,0 +1,1 @@
+"""Models: recurrent layers, attention, pooling and the classifier made of them."""

@@ -1,0 +1,49 @@
+"""Classify a text with the trained runs of a model."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from heed.files import HeedError
+from heed.text.tokenizer import words
+from heed.training.run import TRAIN, load_run
+
+
+def read_text(text: str) -> str:
+    """Return the text itself, the content of the file it names, or standard input for `-`."""
+    if text == "-":
+        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    try:
+        is_file = os.path.sep in text or "." in text
+        return Path(text).read_text(encoding="utf-8", errors="replace") if is_file and Path(text).is_file() else text
+    except (OSError, ValueError):  # too long for a name, or with a NUL: it is text
+        return text
+
+
+def predict(model: str, text: str) -> str:
+    """Return, for people, the runs' mean class probabilities and mean weight of each word.
+
+    Raises:
+        HeedError: the model has no trained run.
+
+    """
+    folders = sorted(
+        (path for path in (TRAIN / model).glob("*") if path.name.isdigit()), key=lambda path: int(path.name)
+    )
+    if not folders:
+        trained = ", ".join(sorted(path.name for path in TRAIN.glob("*"))) or "none yet"
+        raise HeedError(f"{TRAIN / model}: no trained run. Run: heed train {model} --seed 1. Trained models: {trained}")
+    runs = [load_run(folder) for folder in folders]
+    found = words(read_text(text), runs[0].info["recipe"]["tokenizer"])
+    outputs = [run.predict([word for word, _, _ in found]) for run in runs]
+    probability = np.mean([p for p, _ in outputs], 0)
+    weights = np.mean([w for _, w in outputs], 0)
+    lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(path.name for path in folders)})"]
+    lines += [f"  {runs[0].classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)]
+    lines.append(
+        f"weights over {len(weights)} words read of {len(found)} (weights are not explanations by themselves):"
+    )
+    lines += [f"  {word:24} {weight:.4f}" for (word, _, _), weight in zip(found, weights, strict=False)]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Search: hyperparameters (the only room that may import ray)."""

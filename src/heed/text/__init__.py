@@ -1,0 +1,1 @@
+"""Text: tokenizer, token arrays, vocabulary, batches."""

@@ -1,0 +1,62 @@
+"""A tokenised corpus on disk (docs/contracts.md), opened without copying it into memory."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heed.files import HeedError, read_json
+
+
+@dataclasses.dataclass(frozen=True)
+class Tokens:
+    """Flat token arrays of a corpus, memory-mapped; `meta` is meta.json."""
+
+    path: Path
+    meta: dict[str, Any]
+    ids: np.ndarray  # tokens
+    offsets: np.ndarray  # documents + 1
+    lexicon: list[str]
+
+    def lengths(self, rows: np.ndarray, max_tokens: int) -> np.ndarray:
+        """Return how many tokens are read of each document in `rows`, at most `max_tokens`: (rows,)."""
+        return np.minimum(self.offsets[rows + 1] - self.offsets[rows], max_tokens)
+
+    def documents(self, columns: list[str]) -> pd.DataFrame:
+        """Return these columns of documents.parquet, one row a document."""
+        return pd.read_parquet(self.path / "documents.parquet", columns=columns)
+
+    def rows(self, part: str, fold: int) -> np.ndarray:
+        """Return the documents of a part (train, validation, test), in the order of the corpus."""
+        column = f"split_{fold}" if self.meta["folds"] else "split"
+        return np.flatnonzero(self.documents([column])[column].to_numpy() == part)
+
+
+def load_tokens(path: str | Path) -> Tokens:
+    """Open data/tokens/CORPUS.
+
+    Raises:
+        HeedError: a file is missing or its size does not fit the others.
+
+    """
+    path = Path(path)
+    command = f"heed tokenize {path.name}"
+    meta = read_json(path / "meta.json", command)
+    try:
+        ids = _open(path / "ids.npy")
+        offsets = np.load(path / "offsets.npy")
+        lexicon = (path / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    except (OSError, ValueError) as error:
+        raise HeedError(f"{path}: the token arrays cannot be read ({error}). Run again: {command}") from None
+    if len(offsets) != meta["documents"] + 1 or int(offsets[-1]) != len(ids) or len(lexicon) != meta["types"]:
+        raise HeedError(f"{path}: the token arrays do not fit each other; they were changed. Run again: {command}")
+    return Tokens(path, meta, ids, offsets, lexicon)
+
+
+def _open(path: Path) -> np.ndarray:
+    try:
+        return np.load(path, mmap_mode="r")
+    except ValueError:  # an empty array cannot be memory-mapped
+        return np.load(path)

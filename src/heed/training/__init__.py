@@ -1,0 +1,1 @@
+"""Training: the loop, determinism, devices, and the runs it leaves."""

@@ -1,0 +1,59 @@
+"""Where an unfinished training waits: a safetensors file below .heed/work, never below a stage's output."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+import heed
+from heed.files import sha256, writing
+
+WORK = Path(".heed/work")
+CODE = ("models", "text", "training")
+
+
+def folder(recipe: dict[str, Any], seed: int) -> Path:
+    """Return the work folder of a run: another recipe, seed, code or torch is another folder."""
+    root = Path(heed.__file__).parent
+    code = [sha256(file) for room in CODE for file in sorted((root / room).glob("*.py"))]
+    what = json.dumps([recipe, seed, code, torch.__version__], sort_keys=True)
+    return WORK / f"train-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+
+def save(path: Path, tensors: dict[str, dict[str, torch.Tensor]], state: dict[str, Any]) -> None:
+    """Write groups of tensors and the JSON-able `state` whole, or not at all."""
+    flat = {f"{group}/{key}": value.contiguous() for group, part in tensors.items() for key, value in part.items()}
+    with writing(path) as temporary:
+        save_file(flat, temporary, {"state": json.dumps(state)})
+
+
+def load(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]] | None:
+    """Return what `save` wrote, or None where there is nothing that can be read whole."""
+    try:
+        with safe_open(path, "pt") as file:
+            tensors: dict[str, dict[str, torch.Tensor]] = {}
+            for key in file.keys():  # noqa: SIM118 (it is no dict)
+                group, name = key.split("/", 1)
+                tensors.setdefault(group, {})[name] = file.get_tensor(key)
+            return tensors, json.loads(file.metadata()["state"])
+    except (OSError, SafetensorError, ValueError, KeyError):
+        return None
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """Return the optimizer's state as named tensors."""
+    state = optimizer.state_dict()["state"]
+    return {f"{index}.{key}": value for index, part in state.items() for key, value in part.items()}
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+    """Put back what `optimizer_tensors` returned."""
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split(".", 1)
+        state.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})

@@ -1,0 +1,27 @@
+"""Same seed, same bytes: everything random of a training is set here, and nowhere else."""
+
+import os
+import random
+
+import numpy as np
+import torch
+
+
+def make_deterministic(threads: int) -> None:
+    """Let torch use deterministic algorithms alone, and `threads` threads."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is not deterministic without
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False  # the talk's True lets cuDNN choose other kernels in every run
+    torch.set_num_threads(threads)
+
+
+def seed_everything(seed: int, epoch: int = 0) -> None:
+    """Seed python, numpy, torch and CUDA for one epoch (0: initialisation).
+
+    Seeding each epoch anew means that a resumed training needs no saved generator state to go on as if never stopped.
+    """
+    mixed = int(np.random.SeedSequence((seed, epoch)).generate_state(1, np.uint32)[0])
+    random.seed(mixed)
+    np.random.seed(mixed)
+    torch.manual_seed(mixed)  # CUDA's generators too

@@ -1,0 +1,171 @@
+"""A run: one recipe trained with one seed, the files it leaves, and their use."""
+
+import dataclasses
+import functools
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from heed.files import HeedError, read_json, write_json, write_text, writing_folder
+from heed.models.classifier import Classifier
+from heed.predictions import prediction_table
+from heed.recipe import read_recipe
+from heed.text.batches import Encoded
+from heed.text.tokens import Tokens, load_tokens
+from heed.text.vocabulary import Vocabulary, build_vocabulary
+from heed.training import checkpoint
+from heed.training.determinism import make_deterministic, seed_everything
+from heed.training.device import device as choose_device
+from heed.training.loop import EVALUATION_BATCH, Progress, Task, probabilities, train
+
+TRAIN, TOKENS, RECIPES, TIMING = (
+    Path("results/train"),
+    Path("data/tokens"),
+    Path("results/recipe"),
+    Path("results/timing"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A trained run, ready to predict. `info` is run.json."""
+
+    model: Classifier
+    vocabulary: Vocabulary
+    info: dict[str, Any]
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes, in the order of the probabilities."""
+        return list(self.info["recipe"]["classes"])
+
+    def predict(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the class probabilities (classes,) of a text given as words, and one weight a word read (words,).
+
+        Words beyond `max_tokens` are not read. A text without words has defined probabilities and no weights.
+        """
+        words = words[: self.info["recipe"]["hyperparameters"]["max_tokens"]]
+        ids = torch.from_numpy(self.vocabulary.encode(words).astype(np.int64))[None]
+        length = torch.tensor([len(words)])
+        if not words:
+            ids = torch.zeros((1, 1), dtype=torch.int64)
+        self.model.eval()
+        with torch.inference_mode():
+            probability = torch.softmax(self.model(ids, length), -1)[0].numpy()
+            weights = self.model.token_weights(ids, length)[0, : len(words)].numpy()
+        return probability, weights
+
+
+def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[str, Any]:
+    """Train model `name` with `seed`: results/train/NAME/SEED/, and its times in results/timing/. Returns run.json.
+
+    Raises:
+        HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part.
+
+    """
+    recipe = read_recipe(RECIPES / f"{name}.yaml")
+    h = recipe["hyperparameters"]
+    tokens = load_tokens(TOKENS / recipe["corpus"])
+    if tokens.meta["digest"] != recipe["tokens"]:
+        raise HeedError(
+            f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta['digest'][:12]}, "
+            f"results/recipe/{name}.yaml says {recipe['tokens'][:12]}). Run: heed recipe {name}"
+        )
+    device = choose_device(h["device"])
+    make_deterministic(h["threads"])
+    fold = (seed - 1) % recipe["folds"] if recipe["folds"] else 0
+    rows = {part: tokens.rows(part, fold) for part in ("train", "validation", "test")}
+    for part, documents in rows.items():
+        if not len(documents):
+            raise HeedError(
+                f"{tokens.path}: no document is in the {part} part (fold {fold}). Mend `split` in params.yaml"
+            )
+    vocabulary = build_vocabulary(tokens, rows["train"], h["vocabulary_size"], h["lowercase"])
+    encoded = Encoded(tokens, vocabulary.encode(tokens.lexicon), h["max_tokens"])
+    labels = _class_indices(tokens, recipe)
+    seed_everything(seed)
+    model = Classifier(len(vocabulary), len(recipe["classes"]), h).to(device)
+    work = checkpoint.folder(recipe, seed)
+    started = time.perf_counter()
+    task = Task(encoded, labels, recipe["classes"], rows["train"], rows["validation"])
+    history, best_epoch = train(model, task, h, seed, device, work, tell)
+    info = {
+        "seed": seed,
+        "fold": fold,
+        "best_epoch": best_epoch,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "vocabulary_size": len(vocabulary),
+        "documents": {part: len(documents) for part, documents in rows.items()},
+        "recipe": recipe,
+    }
+    with writing_folder(TRAIN / name / str(seed)) as out:
+        save_file({k: v.contiguous().cpu() for k, v in model.state_dict().items()}, out / "model.safetensors")
+        write_text(out / "vocabulary.txt", "".join(f"{word}\n" for word in vocabulary.words))
+        pd.DataFrame(history).to_csv(out / "history.csv", index=False, lineterminator="\n")
+        _predictions(model, encoded, tokens, rows, labels, recipe, device).to_parquet(
+            out / "predictions.parquet", index=False
+        )
+        write_json(out / "run.json", info)
+    shutil.rmtree(work, ignore_errors=True)
+    _write_timing(name, seed, device, time.perf_counter() - started)
+    return info
+
+
+def _class_indices(tokens: Tokens, recipe: dict[str, Any]) -> np.ndarray:
+    column = f"label_{recipe['label']}"
+    place = {name: i for i, name in enumerate(recipe["classes"])}
+    return tokens.documents([column])[column].map(place).to_numpy(np.int64)
+
+
+def _predictions(
+    model: Classifier,
+    encoded: Encoded,
+    tokens: Tokens,
+    rows: dict[str, np.ndarray],
+    labels: np.ndarray,
+    recipe: dict[str, Any],
+    device: str,
+) -> pd.DataFrame:
+    ids, classes = tokens.documents(["id"])["id"].to_numpy(), np.asarray(recipe["classes"])
+    frames = []
+    for part in ("validation", "test"):
+        at = rows[part]
+        found = probabilities(model, encoded.evaluation(at, EVALUATION_BATCH), at, device)
+        frames.append(prediction_table(ids[at], part, classes[labels[at]], found, recipe["classes"]))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _write_timing(name: str, seed: int, device: str, seconds: float) -> None:
+    """Note what this training took: for people, read by no stage."""
+    what = {"seconds": round(seconds, 2), "device": device, "host": platform.node(), "torch": torch.__version__}
+    write_json(TIMING / "train" / name / f"{seed}.json", what | {"ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
+
+
+@functools.cache
+def _load(path: Path) -> Run:
+    info = read_json(path / "run.json", f"heed train {path.parent.name} --seed {path.name}")
+    recipe = info["recipe"]
+    try:
+        words = tuple((path / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1])
+        model = Classifier(info["vocabulary_size"], len(recipe["classes"]), recipe["hyperparameters"])
+        model.load_state_dict(load_file(path / "model.safetensors"))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise HeedError(
+            f"{path}: not a whole run ({reason}). Run again: heed train {path.parent.name} --seed {path.name}"
+        ) from None
+    return Run(model.eval(), Vocabulary(words, recipe["hyperparameters"]["lowercase"]), info)
+
+
+def load_run(path: str | Path) -> Run:
+    """Return the run in folder `path`. Raises HeedError when it is missing or not whole."""
+    return _load(Path(path).resolve())
