@@ -81,30 +81,14 @@ def search(name: Annotated[str, typer.Argument(help="a key of `searches`, or non
 @app.command(rich_help_panel=STAGES)
 def recipe(model: ModelName) -> None:
     """Resolve everything that determines a model's training into one file: results/recipe/MODEL.yaml."""
-    import yaml
-
-    from heed.files import read_json
-    from heed.params import Hyperparameters, load
-    from heed.recipe import resolve, write_recipe
+    from heed.params import load
+    from heed.recipe import make_recipe, write_recipe
 
     _known(model, "models")
     params = load()
     section = params.models[model]
-    best = yaml.safe_load((RESULTS / "search" / section.tuned_by / "best.yaml").read_text(encoding="utf-8")) or {}
-
-    def resolved(name: str) -> dict[str, object]:
-        return Hyperparameters.model_validate(params.hyperparameters(name).model_dump() | best).model_dump()
-
-    widened = section.match != model
-    own = (resolved(section.match) | section.given()) if widened else resolved(model)
-    result = resolve(
-        {"name": model, "experiment": section.experiment, "corpus": section.corpus, "variant": section.variant},
-        own,
-        params.experiments[section.experiment].label,
-        read_json(TOKENS / section.corpus / "meta.json", f"heed tokenize {section.corpus}"),
-        resolved(section.match) if widened else None,
-    )
-    write_recipe(RESULTS / "recipe" / f"{model}.yaml", result)
+    made = make_recipe(params, model, RESULTS / "search" / section.tuned_by, TOKENS / section.corpus)
+    write_recipe(RESULTS / "recipe" / f"{model}.yaml", made)
 
 
 @app.command(rich_help_panel=STAGES)

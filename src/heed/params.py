@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
@@ -224,10 +224,17 @@ def _optional(field: FieldInfo) -> Any:
 
 
 # Every hyperparameter once more, optional: written in one place, so that the two can never differ.
-_optional_fields: dict[str, Any] = {
-    key: (_optional(field), None) for key, field in Hyperparameters.model_fields.items()
-}
-_Overrides: Any = create_model("_Overrides", __base__=Section, **_optional_fields)
+if TYPE_CHECKING:
+
+    class _Overrides(Section):
+        def __getattr__(self, key: str) -> Any: ...
+
+else:
+    _Overrides = create_model(
+        "_Overrides",
+        __base__=Section,
+        **{key: (_optional(field), None) for key, field in Hyperparameters.model_fields.items()},
+    )
 
 
 class Model(_Overrides):
@@ -267,6 +274,14 @@ class Params(Section):
     searches: dict[Name, Search] = Field(default_factory=dict)
     defaults: Hyperparameters = Field(default_factory=lambda: Hyperparameters())
     models: dict[Name, Model] = Field(min_length=1)
+
+    def resolved(self, model: str, best: dict[str, Any]) -> dict[str, Any]:
+        """Return the hyperparameters of `model` with a search's winner `best` put in; checked again."""
+        matched = self.models[model].match
+        given = self.hyperparameters(matched).model_dump() | best
+        if matched != model:
+            given |= self.models[model].given()
+        return Hyperparameters.model_validate(given).model_dump()
 
     def hyperparameters(self, model: str) -> Hyperparameters:
         """Return the defaults as changed by `model`."""
@@ -363,7 +378,7 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
 
 def _near(word: str, known: Any) -> str:
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f"; did you mean {near[0]}?" if near else "."
 
 
 def _unknown(found: str, what: str, known: Any) -> str:
@@ -429,9 +444,9 @@ def _complaint(path: str | Path, tree: Node, item: Any) -> str:
 
 def _fields(key: tuple[Any, ...]) -> list[str]:
     """Return the names allowed below `key`."""
-    sections = {"study": Study, "defaults": Hyperparameters, "sources": Source, "corpora": Corpus, "experiments": Experiment,
+    sections: dict[str, Any] = {"study": Study, "defaults": Hyperparameters, "sources": Source, "corpora": Corpus, "experiments": Experiment,
                 "searches": Search, "models": Model, "split": Split, "published": Published}  # fmt: skip
-    section: type[Section] = Params
+    section: Any = Params
     for part in key:
         section = sections.get(str(part), section)
     return list(section.model_fields)
@@ -466,7 +481,7 @@ def reference() -> str:
     out = StringIO()
     out.write("# params.yaml\n\nGenerated from `src/heed/params.py` by `heed schema`; a test fails when it drifts.\n")
     out.write("Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.\n")
-    titles: dict[type[Section], str] = {
+    titles: dict[Any, str] = {
         Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME",
         Published: "experiments.NAME.published", Search: "searches.NAME", Hyperparameters: "defaults", Model: "models.NAME",
     }  # fmt: skip

@@ -1,38 +1,43 @@
 """The recipe of a model: everything that determines its training, resolved into one file."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from heed.files import HeedError, write_text
+from heed.files import HeedError, read_json, write_text
 from heed.models.classifier import count_parameters
 
+if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
+    from heed.params import Params
 
-def resolve(
-    model: dict[str, Any],
-    hyperparameters: dict[str, Any],
-    label: str,
-    meta: dict[str, Any],
-    matched: dict[str, Any] | None,
-) -> dict[str, Any]:
-    """Return the recipe.
+
+def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict[str, Any]:
+    """Return the recipe of model `name`.
 
     Args:
-        model: `name`, `experiment`, `corpus`, `variant`.
-        hyperparameters: the model's own, every key.
-        label: the label to predict.
-        meta: the corpus's meta.json.
-        matched: for variant wide, the hyperparameters of the model it is widened to; else None.
+        params: the study.
+        name: a key of `models`.
+        search: the folder of the search that tunes it, with best.yaml.
+        tokens: the folder of its corpus, with meta.json.
 
     Raises:
-        HeedError: the corpus has no such label.
+        HeedError: a file is missing; the corpus has no such label.
 
     """
+    model = params.models[name]
+    meta = read_json(tokens / "meta.json", f"heed tokenize {model.corpus}")
+    try:
+        best = yaml.safe_load((search / "best.yaml").read_text(encoding="utf-8")) or {}
+    except FileNotFoundError:
+        raise HeedError(f"{search / 'best.yaml'}: not there. Run: heed search {search.name}") from None
+    label = params.experiments[model.experiment].label
+    hyperparameters = params.resolved(name, best)
+    matched = params.resolved(model.match, best) if model.match != name else None
     if label not in meta["labels"]:
         known = ", ".join(sorted(meta["labels"]))
         raise HeedError(
-            f"experiments.{model['experiment']}.label: corpus {meta['corpus']} has no label {label}. Known: {known}"
+            f"params.yaml: experiments.{model.experiment}.label: corpus {meta['corpus']} has no label {label}. Known: {known}"
         )
     classes = meta["labels"][label]
     vocabulary = min(hyperparameters["vocabulary_size"], meta["types"] + 2)
@@ -41,11 +46,11 @@ def resolve(
             hyperparameters, count_parameters(vocabulary, len(classes), matched), vocabulary, len(classes)
         )
     return {
-        "model": model["name"],
-        "experiment": model["experiment"],
-        "corpus": model["corpus"],
+        "model": name,
+        "experiment": model.experiment,
+        "corpus": model.corpus,
         "label": label,
-        "variant": model["variant"],
+        "variant": model.variant,
         "tokenizer": meta["tokenizer"],
         "classes": classes,
         "folds": meta["folds"],

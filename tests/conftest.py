@@ -1,0 +1,93 @@
+"""What several tests need: where the real corpora are, a tiny tokenised corpus, a recipe for it."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.files import digest_folder, write_json, write_text
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
+
+HYPERPARAMETERS = {
+    "vocabulary_size": 50,
+    "lowercase": True,
+    "max_tokens": 12,
+    "embedding_dim": 8,
+    "embedding_std": 0.1,
+    "hidden_size": 6,
+    "linear_size": 5,
+    "attention": "multi-head",
+    "heads": 3,
+    "pooling": "mean",
+    "embedding_dropout": 0.1,
+    "dropout": 0.2,
+    "epochs": 3,
+    "batch_size": 8,
+    "learning_rate": 0.01,
+    "select": "accuracy",
+    "device": "cpu",
+    "threads": 1,
+}
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The team's real corpora; skips where they are not."""
+    if not (SHARED / "corpora").is_dir():
+        pytest.skip(
+            f"real corpora are not there: {SHARED / 'corpora'} (set HEED_SHARED to the folder that holds corpora/)"
+        )
+    return SHARED / "corpora"
+
+
+def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: list[str], folds: int = 0) -> dict:
+    """Write a tokenised corpus by hand (docs/contracts.md) and return its meta.json."""
+    path.mkdir(parents=True)
+    lexicon: dict[str, int] = {}
+    ids = [lexicon.setdefault(word, len(lexicon)) for words in texts for word in words]
+    columns = {f"split_{fold}": np.roll(parts, fold) for fold in range(folds)} if folds else {"split": parts}
+    pd.DataFrame(
+        {"id": [f"d{i}" for i in range(len(texts))], "text": [" ".join(t) for t in texts], "label_kind": labels, "group": ""} | columns
+    ).to_parquet(path / "documents.parquet", index=False)  # fmt: skip
+    np.save(path / "ids.npy", np.asarray(ids, np.int32))
+    np.save(path / "offsets.npy", np.cumsum([0, *map(len, texts)]).astype(np.int64))
+    write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
+    meta = {
+        "digest": digest_folder(path), "corpus": path.name, "kind": "table", "tokenizer": "whitespace", "folds": folds,
+        "labels": {"kind": sorted(set(labels))}, "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
+        "parts": {part: parts.count(part) for part in ("train", "validation", "test")}, "reduced": False,
+    }  # fmt: skip
+    write_json(path / "meta.json", meta)
+    return meta
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the tokenised corpus `tiny` and the recipe `tiny-attention`; the test runs inside it."""
+    from heed.models.classifier import count_parameters
+    from heed.recipe import write_recipe
+
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    labels = [("good", "bad")[i % 2] for i in range(60)]
+    texts = [
+        [
+            *(f"w{w}" for w in generator.integers(0, 30, generator.integers(0, 15))),
+            *(["fine"] if label == "good" else []),
+        ]
+        for label in labels
+    ]
+    parts = ["train"] * 36 + ["validation"] * 12 + ["test"] * 12
+    meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, parts)
+    recipe = {
+        "model": "tiny-attention", "experiment": "tiny", "corpus": "tiny", "label": "kind", "variant": "attention",
+        "tokenizer": "whitespace", "classes": ["bad", "good"], "folds": 0, "tokens": meta["digest"],
+        "data": {key: meta[key] for key in ("kind", "documents", "tokens", "parts", "reduced")},
+        "parameters": count_parameters(meta["types"] + 2, 2, HYPERPARAMETERS), "hyperparameters": HYPERPARAMETERS,
+    }  # fmt: skip
+    write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)
+    return tmp_path

@@ -1,0 +1,119 @@
+"""A wrong params.yaml is one message a mistake: file, line, key, what was found, what is allowed."""
+
+import json
+
+import pytest
+
+from heed import params
+from heed.files import HeedError
+from tests.conftest import ROOT
+
+SAMPLE = (ROOT / "params.yaml").read_text()
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(HeedError) as caught:
+        params.parse(text)
+    return str(caught.value)
+
+
+def line_of(fragment: str, text: str) -> int:
+    return text[: text.index(fragment)].count("\n") + 1
+
+
+WRONG = [
+    ("hidden_size: 32", "hiden_size: 32", "defaults.hiden_size", "did you mean hidden_size?"),
+    ("epochs: 8", "epochs: -1", "defaults.epochs", "greater than 0, found -1"),
+    ("epochs: 8", "epochs: eight", "defaults.epochs", "valid integer, found 'eight'"),
+    ("epochs: 8", 'epochs: "8"', "defaults.epochs", "valid integer"),
+    ("epochs: 8", "epochs: 2.5", "defaults.epochs", "integer"),
+    ("epochs: 8", "epochs: true", "defaults.epochs", "integer"),
+    ("embedding_dim: 32", "embedding_dim: 0", "defaults.embedding_dim", "greater than 0, found 0"),
+    ("dropout: 0.2", "dropout: 1.0", "defaults.dropout", "less than 1, found 1.0"),
+    ("learning_rate: 0.005", "learning_rate: 0", "defaults.learning_rate", "greater than 0"),
+    ("pooling: mean", "pooling: average", "defaults.pooling", "'last', 'mean' or 'max', found 'average'"),
+    ("heads: 4", "heads: 5", "models.sample-sentiment-attention.heads", "5 heads do not divide 2 x 32 = 64"),
+    ("corpus: sample-sentiment, label", "corpus: sample-sentimant, label", "experiments.sample-sentiment.corpus", "did you mean sample-sentiment?"),
+    ("seeds: [1, 2, 3]", "seeds: []", "seeds", "at least 1"),
+    ("seeds: [1, 2, 3]", "seeds: [1, 1]", "seeds", "each seed once"),
+    ("seeds: [1, 2, 3]", "seeds: [0]", "seeds", "from 1"),
+    ("seeds: [1, 2, 3]", "seeds: 3", "seeds", "valid list, found 3"),
+    ("source: sample,", "source: simple,", "corpora.sample-sentiment.source", "did you mean sample?"),
+    ("kind: sample-letters", "kind: imdb", "corpora.sample-letters.source", "made from a source of kind imdb, found sample"),
+    ("test: 0.25", "test: 1.5", "corpora.sample-sentiment.split", "share below 1"),
+    ("kind: random, test: 0.25", "kind: folds", "corpora.sample-sentiment.split", "needs it"),
+    ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
+    ("variant: baseline", "variant: attention", "models.sample-sentiment-baseline", "expected sample-sentiment-attention"),
+    ("tuned_by: none", "tuned_by: nine", "models.sample-sentiment-baseline.tuned_by", "no search nine"),
+    ("match: sample-sentiment-mean", "match: sample-sentiment-men", "models.sample-sentiment-mean.match", "did you mean sample-sentiment-mean?"),
+    ("match: sample-sentiment-mean", "match: sample-author-mean", "models.sample-sentiment-mean.match", "only variant wide"),
+    ("attention: multi-head, heads: 4", "attention: none", "models.sample-sentiment-attention.variant", "needs attention: multi-head"),
+    ("pooling: last}", "pooling: last, attention: multi-head}", "models.sample-sentiment-baseline.attention", "without attention"),
+    ("documents: 1200, ", "", "sources.sample", "needs documents"),
+    ("seed: 1", "seed: 1, path: x", "sources.sample", "does not take path"),
+    ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
+    ("  title: Does", "  titel: Does", "study.titel", "did you mean title?"),
+    ("searches: {}", "searches: {none: {corpus: sample-letters}}", "searches.none", "taken"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "key", "says"), WRONG, ids=[case[1][:40] for case in WRONG])
+def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says):
+    assert right in SAMPLE
+    text = SAMPLE.replace(right, wrong, 1)
+    message = complaint(text)
+    first = next(line for line in message.splitlines() if f": {key}: " in line and says in line)
+    number = int(first.split(":")[1])
+    last_key = key.rsplit(".", 1)[-1]
+    assert last_key in text.splitlines()[number - 1] or (key == "seeds" and "seeds" in text.splitlines()[number - 1])
+    assert first.startswith("params.yaml:")
+    assert "Traceback" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("study: [", "params.yaml:1: not valid YAML"),
+        ("a: 1\na: 2\n", 'params.yaml:2: not valid YAML: found duplicate key "a"'),
+        ("\tx: 1", "not valid YAML"),
+        ("", "expected sections"),
+        ("- a", "expected sections (study, seeds, sources, ...), found list"),
+        ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:"),
+        ("study: {name: x}\n", "study.title: missing"),
+    ],
+)
+def test_what_is_no_params_file_is_said_in_one_line(text, says):
+    assert says in complaint(text)
+
+
+def test_a_missing_file_says_what_to_do(tmp_path):
+    with pytest.raises(HeedError, match="heed study sample"):
+        params.load(tmp_path / "params.yaml")
+
+
+def test_1e_minus_4_is_a_number_as_dvc_reads_it():
+    assert params.parse(SAMPLE.replace("0.005", "5e-3")).defaults.learning_rate == 0.005
+
+
+@pytest.mark.parametrize("study", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_study_is_valid_and_named_as_its_file(study):
+    loaded = params.load(study)
+    assert loaded.study.name == study.stem
+    for name in loaded.models:
+        assert loaded.resolved(name, {})["epochs"] > 0
+
+
+def test_the_documented_schema_is_the_one_in_the_code():
+    assert (ROOT / "docs/params.md").read_text() == params.reference(), "run `heed schema`"
+    assert json.loads((ROOT / "docs/params.schema.json").read_text()) == params.json_schema(), "run `heed schema`"
+
+
+def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
+    wide = "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, tuned_by: none, match: sample-author-attention}\n"
+    loaded = params.parse(SAMPLE + wide)
+    assert loaded.resolved("sample-author-wide", {}) == loaded.resolved("sample-author-attention", {})
+    assert loaded.resolved("sample-author-wide", {"epochs": 3})["epochs"] == 3
+    assert "take epochs away" in complaint(SAMPLE + wide.replace("}", ", epochs: 3}"))
+    assert "names the model" in complaint(
+        SAMPLE + wide.replace("match: sample-author-attention", "match: sample-author-wide")
+    )

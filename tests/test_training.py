@@ -1,0 +1,280 @@
+"""Training is a pure function of recipe and seed: same bytes twice, also after a kill; and refuses what does not fit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import heed
+from heed import recipe as recipes
+from heed.evaluation.classification import evaluate
+from heed.files import HeedError, sha256
+from heed.text.batches import WINDOW, Encoded
+from heed.text.tokens import load_tokens
+from heed.text.vocabulary import Vocabulary, build_vocabulary
+from heed.training import checkpoint
+from heed.training.run import load_run, train_run
+
+FILES = ["history.csv", "model.safetensors", "predictions.parquet", "run.json", "vocabulary.txt"]
+RUN = Path("results/train/tiny-attention/1")
+
+
+def silent(progress) -> None:
+    """Tell nobody."""
+
+
+def hashes(folder: Path = RUN) -> dict[str, str]:
+    return {path.name: sha256(path) for path in sorted(folder.iterdir())}
+
+
+def change(**changes) -> None:
+    path = Path("results/recipe/tiny-attention.yaml")
+    recipe = recipes.read_recipe(path)
+    recipes.write_recipe(path, recipe | {"hyperparameters": recipe["hyperparameters"] | changes})
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(workplace):
+    train_run("tiny-attention", 1, silent)
+    first = hashes()
+    assert sorted(first) == FILES
+    train_run("tiny-attention", 1, silent)
+    assert hashes() == first
+    train_run("tiny-attention", 2, silent)
+    assert hashes(RUN.with_name("2"))["model.safetensors"] != first["model.safetensors"]
+    assert not list(Path(".heed/work").glob("train-*")), "the checkpoint is removed on success"
+
+
+def test_the_files_are_those_of_the_contract(workplace):
+    info = train_run("tiny-attention", 1, silent)
+    table = pd.read_parquet(RUN / "predictions.parquet")
+    assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
+    assert table["p:bad"].dtype == np.float32
+    assert table["split"].value_counts().to_dict() == {"validation": 12, "test": 12}
+    assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
+    assert (table["predicted"] == np.where(table["p:bad"] >= table["p:good"], "bad", "good")).all()
+    history = pd.read_csv(RUN / "history.csv")
+    assert list(history.columns) == [
+        "epoch",
+        "train_loss",
+        "validation_loss",
+        "validation_accuracy",
+        "validation_macro_f1",
+    ]
+    assert info["best_epoch"] == history["validation_accuracy"].idxmax() + 1, "ties go to the earliest"
+    best = history["validation_accuracy"].max()
+    validation = table[table["split"] == "validation"]
+    assert (validation["label"] == validation["predicted"]).mean() == pytest.approx(best)
+
+
+@pytest.mark.parametrize(("select", "pick"), [("loss", "min"), ("macro_f1", "max"), ("last", None)])
+def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
+    change(select=select, epochs=5)
+    info = train_run("tiny-attention", 1, silent)
+    history = pd.read_csv(RUN / "history.csv")
+    expected = 5 if pick is None else getattr(history[f"validation_{select}"], f"idx{pick}")() + 1
+    assert info["best_epoch"] == expected
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
+    train_run("tiny-attention", 1, silent)
+    whole = hashes()
+    seen = []
+
+    def die(progress) -> None:
+        seen.append(progress.epoch)
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_run("tiny-attention", 1, die)
+    assert hashes() == whole, "a killed training touches nothing that was good"
+    epochs = []
+    train_run("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
+    assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
+    assert hashes() == whole
+
+
+def test_a_broken_checkpoint_is_no_checkpoint(workplace):
+    train_run("tiny-attention", 1, silent)
+    whole = hashes()
+    recipe = recipes.read_recipe("results/recipe/tiny-attention.yaml")
+    work = checkpoint.folder(recipe, 1)
+    work.mkdir(parents=True)
+    (work / "checkpoint.safetensors").write_bytes(b"half a file")
+    train_run("tiny-attention", 1, silent)
+    assert hashes() == whole
+    assert checkpoint.folder(recipe, 2) != work
+    assert checkpoint.folder(recipe | {"tokens": "other"}, 1) != work
+
+
+def test_tokens_that_are_not_the_recipes_are_refused(workplace):
+    meta = Path("data/tokens/tiny/meta.json")
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | {"digest": "0" * 64}))
+    with pytest.raises(HeedError, match=r"not the recipe's.*heed recipe tiny-attention"):
+        train_run("tiny-attention", 1, silent)
+    assert not RUN.exists()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda: Path("results/recipe/tiny-attention.yaml").unlink(), "heed recipe tiny-attention"),
+        (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: ["), "not a recipe"),
+        (lambda: Path("data/tokens/tiny/meta.json").unlink(), "heed tokenize tiny"),
+        (lambda: Path("data/tokens/tiny/ids.npy").write_bytes(b""), "cannot be read"),
+        (lambda: np.save("data/tokens/tiny/ids.npy", np.zeros(3, np.int32)), "do not fit"),
+    ],
+)
+def test_missing_and_broken_inputs_are_one_clear_message(workplace, spoil, message):
+    spoil()
+    with pytest.raises(HeedError, match=message):
+        train_run("tiny-attention", 1, silent)
+
+
+def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
+    path = Path("data/tokens/tiny")
+    table = pd.read_parquet(path / "documents.parquet")
+    table["split_0"], table["split_1"] = table["split"], np.roll(table["split"], 12)
+    table.drop(columns="split").to_parquet(path / "documents.parquet", index=False)
+    meta = json.loads((path / "meta.json").read_text()) | {"folds": 2}
+    (path / "meta.json").write_text(json.dumps(meta))
+    recipe = recipes.read_recipe("results/recipe/tiny-attention.yaml") | {"folds": 2}
+    recipes.write_recipe("results/recipe/tiny-attention.yaml", recipe)
+    tested = []
+    for seed in (1, 2):
+        assert train_run("tiny-attention", seed, silent)["fold"] == seed - 1
+        predictions = pd.read_parquet(RUN.with_name(str(seed)) / "predictions.parquet")
+        tested.append(set(predictions[predictions["split"] == "test"]["id"]))
+    assert not tested[0] & tested[1]
+
+
+def test_a_run_is_loaded_whole_and_predicts_as_it_did_in_training(workplace):
+    train_run("tiny-attention", 1, silent)
+    run = heed.load_run(RUN)
+    tokens = load_tokens("data/tokens/tiny")
+    table = pd.read_parquet(RUN / "predictions.parquet").set_index("id")
+    texts = tokens.documents(["id", "text"])
+    for row in tokens.rows("test", 0):
+        probabilities, weights = run.predict(texts["text"][row].split())
+        assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
+        assert len(weights) == tokens.lengths(np.array([row]), 12)[0]
+        assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
+    (RUN.with_name("9")).mkdir()
+    with pytest.raises(HeedError, match="heed train tiny-attention --seed 9"):
+        load_run(RUN.with_name("9"))
+
+
+def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(workplace):
+    tokens = load_tokens("data/tokens/tiny")
+    encoded = Encoded(tokens, np.arange(2, tokens.meta["types"] + 2, dtype=np.int32), 12)
+    rows = np.arange(60)
+    once = [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
+    assert sorted(row for batch in once for row in batch) == rows.tolist()
+    assert once == [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
+    assert once != [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 2)]
+    assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
+    spread = [np.ptp(tokens.lengths(np.array(b), 12)) for b in once]
+    assert max(spread) <= 3
+    batch = encoded.batch(np.array([5, 0]))
+    for i, row in enumerate((5, 0)):
+        ids = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]][:12] + 2
+        assert batch.ids[i, : len(ids)].tolist() == ids.tolist()
+        assert (batch.ids[i, len(ids) :] == 0).all()
+
+
+def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
+    tokens = load_tokens("data/tokens/tiny")
+    rows = tokens.rows("train", 0)
+    vocabulary = build_vocabulary(tokens, rows, 1000, True)
+    there = {tokens.lexicon[i] for row in rows for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]}
+    assert set(vocabulary.words[2:]) == there
+    assert vocabulary.words[2] == "fine", "the most frequent word of the training part"
+    assert len(build_vocabulary(tokens, rows, 10, True)) == 10
+    small = Vocabulary(("<padding>", "<unknown>", "a"), True)
+    assert small.encode(["A", "b", "<padding>"]).tolist() == [2, 1, 1]
+
+
+def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(workplace):
+    from sklearn.metrics import classification_report
+
+    for seed in (1, 2):
+        train_run("tiny-attention", seed, silent)
+    summary = evaluate("tiny-attention", [1, 2], Path("results/evaluate/tiny-attention"))
+    table = pd.read_parquet(RUN / "predictions.parquet").query("split == 'test'")
+    expected = classification_report(table["label"], table["predicted"], output_dict=True, zero_division=0)
+    assert summary["accuracy"][0] == pytest.approx(expected["accuracy"])
+    assert summary["macro_f1"][0] == pytest.approx(expected["macro avg"]["f1-score"])
+    classes = pd.read_csv("results/evaluate/tiny-attention/classes.csv").query("seed == 1").set_index("class")
+    for name in ("bad", "good"):
+        for ours, theirs in (
+            ("precision", "precision"),
+            ("recall", "recall"),
+            ("f1", "f1-score"),
+            ("support", "support"),
+        ):
+            assert classes.loc[name, ours] == pytest.approx(expected[name][theirs])
+    change(epochs=1)
+    train_run("tiny-attention", 2, silent)
+    with pytest.raises(HeedError, match="another recipe"):
+        evaluate("tiny-attention", [1, 2], Path("results/evaluate/tiny-attention"))
+    with pytest.raises(HeedError, match="heed train tiny-attention --seed 3"):
+        evaluate("tiny-attention", [1, 3], Path("results/evaluate/tiny-attention"))
+
+
+BLOCK = """
+import sys
+class Wall:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"dvc", "snakemake", "ray", "spacy", "pydantic"}:
+            raise ImportError(f"{name} is walled off")
+sys.meta_path.insert(0, Wall())
+from heed.cli import main
+main()
+"""
+
+
+def test_train_and_evaluate_run_without_the_engines_and_without_pydantic(workplace):
+    for command in (["train", "tiny-attention", "--seed", "1"], ["evaluate", "tiny-attention", "--seeds", "1"]):
+        done = subprocess.run([sys.executable, "-c", BLOCK, *command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert Path("results/evaluate/tiny-attention/summary.csv").exists()
+    done = subprocess.run([sys.executable, "-c", BLOCK, "tokenize", "tiny"], capture_output=True, text=True)
+    assert "walled off" in done.stderr, "the wall stands"
+
+
+def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
+    change(epochs=400)
+    command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1"]
+    started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list(Path(".heed/work").glob("train-*/checkpoint.safetensors")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(started.pid, signal.SIGKILL)
+    started.wait()
+    assert not RUN.exists()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first = int(done.stdout.split("epoch ")[1].split("/")[0])
+    assert first > 1, "it went on after the last whole epoch"
+    resumed = hashes()
+    subprocess.run(command, capture_output=True, check=True)
+    assert hashes() == resumed
+
+
+def test_the_command_line_says_one_line_and_exits_with_1(workplace):
+    done = subprocess.run(
+        [sys.executable, "-m", "heed.cli", "train", "none-such", "--seed", "1"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "heed recipe none-such" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_recipe_file_is_plain_yaml(workplace):
+    assert yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())["classes"] == ["bad", "good"]
