@@ -251,7 +251,7 @@ def test_train_and_evaluate_run_without_the_engines_and_without_pydantic(workpla
 
 
 def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
-    change(epochs=400)
+    change(epochs=80)
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1"]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60

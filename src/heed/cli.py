@@ -1,29 +1,16 @@
 """The commands: one for each stage, one for each user verb. No logic: each reads, calls one function, says what it did.
 
 Every command imports only what it uses, so that `heed train` and `heed evaluate` run without dvc, snakemake, ray, spacy
-and pydantic, and `heed --help` is quick.
+and pydantic, and `heed --help` is quick. argparse, because typer loads pydantic.
 """
 
+import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
-
-import typer
-
-app = typer.Typer(
-    help="Does attention help? Stages (run by dvc and snakemake) and verbs of heed.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-corpus_app = typer.Typer(help="Corpora of your own.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(corpus_app, name="corpus")
 
 RAW, TOKENS, RESULTS = Path("data/raw"), Path("data/tokens"), Path("results")
-STAGES, VERBS = "Stages", "Verbs"
-ModelName = Annotated[str, typer.Argument(help="a key of `models` in params.yaml", metavar="MODEL")]
 
 
 def _cores() -> int:
@@ -32,70 +19,46 @@ def _cores() -> int:
     return int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
 
 
-def _known(name: str, section: str) -> None:
-    """Refuse a name that params.yaml does not have."""
-    import difflib
-
-    from heed.files import HeedError
-    from heed.params import load
-
-    known = list(getattr(load(), section))
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise HeedError(f"params.yaml: {section}: there is no {name}{hint} Known: {', '.join(known)}")
-
-
-@app.command(rich_help_panel=STAGES)
-def download(source: Annotated[str, typer.Argument(help="a key of `sources`")]) -> None:
+def download(source: str) -> None:
     """Fetch a source and verify it: data/raw/SOURCE."""
     from heed.corpora.source import download
     from heed.params import load
 
-    _known(source, "sources")
-    download(source, load().sources[source], RAW / source)
+    download(source, load().section("sources", source), RAW / source)
 
 
-@app.command(rich_help_panel=STAGES)
-def tokenize(corpus: Annotated[str, typer.Argument(help="a key of `corpora`")]) -> None:
+def tokenize(corpus: str) -> None:
     """Make documents and token arrays of a corpus: data/tokens/CORPUS."""
     from heed.params import load
     from heed.text.tokenizer import tokenize
 
-    _known(corpus, "corpora")
-    params = load()
-    section = params.corpora[corpus]
+    section = load().section("corpora", corpus)
     tokenize(corpus, section, RAW / section.source, TOKENS / corpus, _cores())
 
 
-@app.command(rich_help_panel=STAGES)
-def search(name: Annotated[str, typer.Argument(help="a key of `searches`, or none")]) -> None:
+def search(name: str) -> None:
     """Search hyperparameters (trials 0: hand on what is given): results/search/NAME."""
     from heed.search.stage import write_untuned
 
     if name != "none":
-        _known(name, "searches")
+        from heed.params import load
+
+        load().section("searches", name)
     write_untuned(RESULTS / "search" / name)
 
 
-@app.command(rich_help_panel=STAGES)
-def recipe(model: ModelName) -> None:
+def recipe(model: str) -> None:
     """Resolve everything that determines a model's training into one file: results/recipe/MODEL.yaml."""
     from heed.params import load
     from heed.recipe import make_recipe, write_recipe
 
-    _known(model, "models")
     params = load()
-    section = params.models[model]
+    section = params.section("models", model)
     made = make_recipe(params, model, RESULTS / "search" / section.tuned_by, TOKENS / section.corpus)
     write_recipe(RESULTS / "recipe" / f"{model}.yaml", made)
 
 
-@app.command(rich_help_panel=STAGES)
-def train(
-    model: ModelName,
-    seed: Annotated[int, typer.Option(help="the run's seed", min=1)],
-) -> None:
+def train(model: str, seed: int) -> None:
     """Train a model once: results/train/MODEL/SEED. A training that was killed goes on where it stopped."""
     from heed.training.progress import telling
     from heed.training.run import train_run
@@ -105,42 +68,29 @@ def train(
     print(f"{model} seed {seed}: epoch {info['best_epoch']} kept, {info['parameters']:,} parameters")
 
 
-@app.command(rich_help_panel=STAGES)
-def opponents(experiment: Annotated[str, typer.Argument(help="a key of `experiments`")]) -> None:
+def opponents(experiment: str) -> None:
     """Fit the linear and the majority model: results/opponents/EXPERIMENT."""
     from heed.opponents import write_opponents
     from heed.params import load
     from heed.text.tokens import load_tokens
 
-    _known(experiment, "experiments")
-    section = load().experiments[experiment]
+    section = load().section("experiments", experiment)
     into = RESULTS / "opponents" / experiment
     write_opponents(load_tokens(TOKENS / section.corpus), section.label, section.opponent_features, into)
 
 
-@app.command(rich_help_panel=STAGES)
-def evaluate(
-    model: ModelName,
-    seeds: Annotated[str, typer.Option(help="such as 1,2,3; default: the seeds in params.yaml")] = "",
-) -> None:
+def evaluate(model: str, seeds: list[int]) -> None:
     """Make the tables of a model, per class and averaged, for each seed: results/evaluate/MODEL."""
     from heed.evaluation.classification import evaluate
-    from heed.files import HeedError
 
-    if seeds:
-        try:
-            chosen = [int(seed) for seed in seeds.split(",")]
-        except ValueError:
-            raise HeedError(f"--seeds: whole numbers with commas between, such as 1,2,3; found {seeds}") from None
-    else:
+    if not seeds:
         from heed.params import load
 
-        chosen = load().seeds
-    table = evaluate(model, chosen, RESULTS / "evaluate" / model)
+        seeds = load().seeds
+    table = evaluate(model, seeds, RESULTS / "evaluate" / model)
     print(table[["seed", "accuracy", "macro_f1", "validation_accuracy", "best_epoch"]].to_string(index=False))
 
 
-@app.command(rich_help_panel=STAGES)
 def compare() -> None:
     """Set all models and opponents side by side: results/compare and metrics.json."""
     from heed.evaluation.comparison import compare
@@ -153,7 +103,6 @@ def compare() -> None:
     compare({name: m for name, m in experiments.items() if m}, params.seeds, RESULTS / "compare", Path("metrics.json"))
 
 
-@app.command(rich_help_panel=STAGES)
 def report() -> None:
     """Write reports/index.html, report.tex and the tables."""
     from heed.files import read_json
@@ -164,11 +113,7 @@ def report() -> None:
     render(load(), comparison, Path("data/published"), Path("reports"))
 
 
-@app.command(rich_help_panel=VERBS)
-def study(
-    name: Annotated[str, typer.Argument(help="a study in workflow/studies; none: list them")] = "",
-    force: Annotated[bool, typer.Option("--force", help="overwrite a params.yaml that was edited by hand")] = False,
-) -> None:
+def study(name: str, force: bool) -> None:
     """List the studies, or make one active and say what it will cost."""
     from heed.study import activate, available
 
@@ -179,10 +124,9 @@ def study(
         print(f"{'*' if active else ' '} {key:12} {title}")
 
 
-@app.command(rich_help_panel=VERBS)
 def predict(
-    model: ModelName,
-    text: Annotated[str, typer.Argument(help="the text, a file with it, or - for standard input")],
+    model: str,
+    text: str,
 ) -> None:
     """Classify a text with all trained runs of a model: mean probabilities, and the weights over its words."""
     from heed.prediction import predict
@@ -190,7 +134,6 @@ def predict(
     print(predict(model, text))
 
 
-@app.command(rich_help_panel=VERBS)
 def schema() -> None:
     """Write docs/params.md and docs/params.schema.json from the schema."""
     from heed.files import write_json, write_text
@@ -200,13 +143,12 @@ def schema() -> None:
     write_json("docs/params.schema.json", json_schema())
 
 
-@corpus_app.command("add")
 def corpus_add(
-    file: Annotated[Path, typer.Argument(help="a .csv, .jsonl or .parquet file")],
-    text_column: Annotated[str, typer.Option(help="the column with the text")],
-    label_column: Annotated[str, typer.Option(help="the column with the label")],
-    split_column: Annotated[str, typer.Option(help="the column with train, validation or test; none: heed draws")] = "",
-    name: Annotated[str, typer.Option(help="name of the corpus; default: from the file's name")] = "",
+    file: Path,
+    text_column: str,
+    label_column: str,
+    split_column: str = "",
+    name: str = "",
 ) -> None:
     """Add a corpus of your own to params.yaml: its source, an experiment and models to compare."""
     from heed.corpora.own import add
@@ -223,12 +165,74 @@ def corpus_add(
     )
 
 
+def _parser() -> argparse.ArgumentParser:
+    """Return the command line: every command is one of the functions above, named as it is."""
+    parser = argparse.ArgumentParser(
+        prog="heed", description="Does attention help? From raw corpora to a printed report."
+    )
+    commands = parser.add_subparsers(
+        title="stages, as dvc and snakemake run them, then verbs", metavar="COMMAND", required=True
+    )
+
+    def add(
+        function: Callable[..., None], name: str = "", within: "argparse._SubParsersAction | None" = None
+    ) -> argparse.ArgumentParser:
+        about = (function.__doc__ or "").strip().rstrip(".")
+        command = (within or commands).add_parser(name or function.__name__, help=about, description=about)
+        command.set_defaults(function=function)
+        return command
+
+    add(download).add_argument("source", metavar="SOURCE", help="a key of `sources` in params.yaml")
+    add(tokenize).add_argument("corpus", metavar="CORPUS", help="a key of `corpora`")
+    add(search).add_argument("name", metavar="SEARCH", help="a key of `searches`, or none")
+    add(recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
+    command = add(train)
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    command.add_argument("--seed", type=_seed, required=True, help="the run's seed, from 1")
+    add(opponents).add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
+    command = add(evaluate)
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    command.add_argument("--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml")
+    add(compare)
+    add(report)
+    command = add(study)
+    command.add_argument(
+        "name", metavar="STUDY", nargs="?", default="", help="one of workflow/studies; none: list them"
+    )
+    command.add_argument("--force", action="store_true", help="overwrite a params.yaml that was edited by hand")
+    command = add(predict)
+    command.add_argument("model", metavar="MODEL", help="a model with trained runs")
+    command.add_argument("text", metavar="TEXT", help="the text, a file with it, or - for standard input")
+    add(schema)
+    corpus = commands.add_parser("corpus", help="corpora of your own: heed corpus add --help")
+    command = add(corpus_add, "add", corpus.add_subparsers(metavar="COMMAND", required=True))
+    command.add_argument("file", metavar="FILE", type=Path, help="a .csv, .jsonl or .parquet file")
+    command.add_argument("--text-column", required=True, help="the column with the text")
+    command.add_argument("--label-column", required=True, help="the column with the label")
+    command.add_argument(
+        "--split-column", default="", help="the column with train, validation or test; none: heed draws"
+    )
+    command.add_argument("--name", default="", help="name of the corpus; default: from the file's name")
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 1, found {text}")
+    return int(text)
+
+
+def _seeds(text: str) -> list[int]:
+    return [_seed(part) for part in text.split(",")]
+
+
 def main() -> None:
     """Run the command line; an error that the user can mend is one message and exit code 1."""
     from heed.files import HeedError
 
+    arguments = vars(_parser().parse_args())
     try:
-        app()
+        arguments.pop("function")(**arguments)
     except HeedError as error:
         sys.exit(f"heed: {error}")
     except KeyboardInterrupt:

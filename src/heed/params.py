@@ -275,6 +275,15 @@ class Params(Section):
     defaults: Hyperparameters = Field(default_factory=lambda: Hyperparameters())
     models: dict[Name, Model] = Field(min_length=1)
 
+    def section(self, kind: str, name: str) -> Any:
+        """Return entry `name` of `kind` (sources, corpora, experiments, searches, models). Raises HeedError: not there."""
+        entries: dict[str, Any] = getattr(self, kind)
+        if name not in entries:
+            raise HeedError(
+                f"params.yaml: {kind}: {_unknown(name, kind.removesuffix('s').replace('corpora', 'corpus'), entries)}"
+            )
+        return entries[name]
+
     def resolved(self, model: str, best: dict[str, Any]) -> dict[str, Any]:
         """Return the hyperparameters of `model` with a search's winner `best` put in; checked again."""
         matched = self.models[model].match

@@ -48,7 +48,7 @@ def load_tokens(path: str | Path) -> Tokens:
         ids = _open(path / "ids.npy")
         offsets = np.load(path / "offsets.npy")
         lexicon = (path / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError) as error:
         raise HeedError(f"{path}: the token arrays cannot be read ({error}). Run again: {command}") from None
     if len(offsets) != meta["documents"] + 1 or int(offsets[-1]) != len(ids) or len(lexicon) != meta["types"]:
         raise HeedError(f"{path}: the token arrays do not fit each other; they were changed. Run again: {command}")

@@ -131,7 +131,7 @@ def _epoch(
     total, documents, started = 0.0, 0, time.perf_counter()
     for batch in task.encoded.training(task.train, h["batch_size"], seed, epoch):
         logits = model(batch.ids.to(device), batch.lengths.to(device))
-        loss = nn.functional.cross_entropy(logits, labels[torch.from_numpy(batch.rows)].to(device))
+        loss = nn.functional.cross_entropy(logits, labels[batch.rows].to(device))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -123,7 +123,7 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
 def _class_indices(tokens: Tokens, recipe: dict[str, Any]) -> np.ndarray:
     column = f"label_{recipe['label']}"
     place = {name: i for i, name in enumerate(recipe["classes"])}
-    return tokens.documents([column])[column].map(place).to_numpy(np.int64)
+    return np.asarray([place[name] for name in tokens.documents([column])[column]], np.int64)
 
 
 def _predictions(
