@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from heed.files import HeedError, read_json, write_text
-from heed.models.classifier import count_parameters
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.params import Params
@@ -25,6 +24,8 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict
         HeedError: a file is missing; the corpus has no such label.
 
     """
+    from heed.models.classifier import count_parameters  # here: those who only read recipes need no torch
+
     model = params.models[name]
     meta = read_json(tokens / "meta.json", f"heed tokenize {model.corpus}")
     try:
@@ -63,6 +64,8 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict
 
 def widen(hyperparameters: dict[str, Any], parameters: int, vocabulary: int, classes: int) -> dict[str, Any]:
     """Return `hyperparameters` without attention and with the hidden size whose count comes nearest to `parameters`."""
+
+    from heed.models.classifier import count_parameters
 
     def count(hidden_size: int) -> int:
         return count_parameters(

@@ -1,0 +1,38 @@
+"""Read an archive that may be hostile, as a stream: nothing is unpacked to disk."""
+
+import tarfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from heed.files import HeedError
+
+MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000  # of all members together: far above any corpus here, far below a bomb
+
+
+def members(path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, content) of each regular file of a tar archive.
+
+    Raises:
+        HeedError: a member is absolute, leaves the folder, is a link or a device; the archive is too large or broken.
+
+    """
+    read = 0
+    try:
+        with tarfile.open(path, "r|*") as archive:
+            for count, member in enumerate(archive, 1):
+                name = PurePosixPath(member.name)
+                if name.is_absolute() or ".." in name.parts:
+                    raise HeedError(f"{path}: refused: member {member.name!r} leads out of the archive's folder")
+                if member.isdir():
+                    continue
+                if not member.isreg():
+                    raise HeedError(f"{path}: refused: member {member.name!r} is a link or a device, not a file")
+                read += member.size
+                if read > max_bytes or count > max_members:
+                    raise HeedError(f"{path}: refused: more than {max_bytes:,} bytes or {max_members:,} members")
+                content = archive.extractfile(member)
+                assert content is not None
+                yield member.name, content.read()
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise HeedError(f"{path}: not a whole archive ({error}). Remove it and run the download again") from None

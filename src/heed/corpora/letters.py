@@ -1,0 +1,60 @@
+"""Letters of seven authors in five languages, cut into pieces by the course (DESIGN.md 6)."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from heed.corpora.publication import Document, Documents, File, need
+from heed.files import HeedError
+
+COMMIT = "b68c6f1380638917461bd86cf200fc3b92a386f6"
+HOST = f"https://raw.githubusercontent.com/Jamesmin90/Multiclass-classification-with-Huggin-Face-Transformer/{COMMIT}"
+TRAIN, EVAL = "classifier_data_train.json", "classifier_data_eval.json"
+FILES = (
+    File(TRAIN, f"letters/{TRAIN}", ("blob:a74f24be4b3d21cd066b7f727bc51f260fb03bd3",), f"{HOST}/{TRAIN}"),
+    File(EVAL, f"letters/{EVAL}", ("blob:aec9a12a6c90cb71a9f365dee792e50ff50d5a1f",), f"{HOST}/{EVAL}"),
+)
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) of a JSON-lines file. Raises HeedError naming the line that is none."""
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line.decode("utf-8", errors="replace"))
+            except ValueError as error:
+                raise HeedError(f"{path}:{number}: not a JSON object ({error})") from None
+            if not isinstance(row, dict):
+                raise HeedError(f"{path}:{number}: expected a JSON object, found {type(row).__name__}")
+            yield number, row
+
+
+def field(path: Path, number: int, row: dict[str, Any], key: str) -> str:
+    """Return `row[key]`, a string. Raises HeedError naming file and line when there is none."""
+    value = row.get(key)
+    if not isinstance(value, str):
+        raise HeedError(f"{path}:{number}: expected text under {key!r}, found {type(value).__name__}")
+    return value
+
+
+def read_pieces(path: Path, split: str = "") -> Documents:
+    """Yield the pieces of one of the course's files; the group is the letter they are cut from."""
+    for number, row in json_lines(path):
+        text, author, language, letter = (field(path, number, row, key) for key in ("text", "author", "lang", "file"))
+        yield Document(f"{path.stem}/{number}", text, {"author": author, "language": language}, letter, split)
+
+
+def read(raw: Path) -> Documents:
+    """Yield the pieces of both files as published: train, and eval as test."""
+    train, test = need(raw, TRAIN), need(raw, EVAL)
+    yield from read_pieces(train, "train")
+    yield from read_pieces(test, "test")
+
+
+def read_eval(raw: Path) -> Documents:
+    """Yield the 4,881 pieces of the eval file alone, without a split."""
+    yield from read_pieces(need(raw, EVAL))

@@ -1,0 +1,71 @@
+"""Add a corpus of the user's own to params.yaml: a source, a corpus, an experiment, and the models to compare."""
+
+from io import StringIO
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from heed.corpora.table import check_columns, read_table
+from heed.files import HeedError, sha256, write_text
+from heed.params import is_name, parse
+
+VARIANTS: dict[str, dict[str, object]] = {
+    "baseline": {"pooling": "last"},
+    "mean": {"pooling": "mean"},
+    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 1},
+}
+
+
+def add(file: Path, name: str, text_column: str, label_column: str, split_column: str, params: Path) -> str:
+    """Write the new entries into `params`, comments kept, and return what to run next.
+
+    Raises:
+        HeedError: the file cannot be read, lacks a column, or the name is taken or no name.
+
+    """
+    if not is_name(name):
+        raise HeedError(f"{name!r} is no name: lower-case letters, digits and single '-'. Say --name NAME")
+    table = read_table(file)
+    check_columns(file, table, [text_column, label_column, *([split_column] if split_column else [])])
+    if (classes := table[label_column].nunique()) < 2:
+        raise HeedError(f"{file}: column {label_column!r} has {classes} class: there is nothing to learn")
+    text = params.read_text(encoding="utf-8")
+    parse(text, params)
+    yaml = YAML()
+    yaml.width = 10_000
+    tree = yaml.load(text)
+    for section in ("sources", "corpora", "experiments"):
+        if name in tree[section]:
+            raise HeedError(f"{params}: {section}: {name} is there already. Say another --name")
+    split: dict[str, object] = {"kind": "given"} if split_column else {"kind": "random", "test": 0.2, "validation": 0.1}
+    columns: dict[str, object] = {"text_column": text_column, "label_column": label_column}
+    columns |= {"split_column": split_column} if split_column else {}
+    tree["sources"][name] = _flow({"kind": "table", "path": str(file), "sha256": sha256(file)})
+    tree["corpora"][name] = _flow({"source": name, "kind": "table", **columns, "split": _flow(split)})
+    tree["experiments"][name] = _flow({"corpus": name, "label": "label", "title": name})
+    for variant, settings in VARIANTS.items():
+        model = f"{name}-{variant}"
+        head: dict[str, object] = {
+            "experiment": name,
+            "corpus": name,
+            "variant": variant,
+            "tuned_by": "none",
+            "match": model,
+        }
+        tree["models"][model] = _flow(head | settings)
+    out = StringIO()
+    yaml.dump(tree, out)
+    parse(out.getvalue(), params)
+    write_text(params, out.getvalue())
+    return (
+        f"{params}: added source, corpus, experiment and {len(VARIANTS)} models named {name} "
+        f"({len(table):,} rows, {classes} classes). Run: snakemake --cores all"
+    )
+
+
+def _flow(values: dict[str, object]) -> CommentedMap:
+    """Return the mapping so that it is written on one line."""
+    mapping = CommentedMap(values)
+    mapping.fa.set_flow_style()
+    return mapping

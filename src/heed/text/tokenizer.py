@@ -1,0 +1,237 @@
+"""From documents to token arrays on disk: cleaning, spaCy, and the files of docs/contracts.md. The only user of spaCy."""
+
+import functools
+import json
+import multiprocessing
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from heed.corpora.documents import read
+from heed.corpora.publication import Document
+from heed.corpora.splits import split_columns
+from heed.files import HeedError, digest_folder, write_json, write_text, writing_folder
+from heed.text.cleaning import TREATMENTS, clean
+
+if TYPE_CHECKING:
+    from heed.params import Corpus
+
+CHUNK = 500  # documents a task: large enough to hide the hand-over, small enough to share evenly
+MAX_CHUNK_CHARACTERS = 2_000_000
+
+# What one chunk becomes: words of its own small lexicon, and the arrays with ids into it.
+Chunk = tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@functools.cache
+def _pipeline(tokenizer: str) -> Any:
+    """Return a blank spaCy pipeline with the sentencizer: no model, nothing to download."""
+    import spacy
+    from spacy.tokens import Doc
+
+    pipeline = spacy.blank("xx" if tokenizer == "whitespace" else tokenizer)
+    if tokenizer == "whitespace":  # tokenised already: split at white space and nowhere else
+        pipeline.tokenizer = lambda text: Doc(pipeline.vocab, *_at_spaces(text))
+    pipeline.add_pipe("sentencizer")
+    pipeline.max_length = 10**9  # the limit guards parsers, which are not here; heed's own is max_characters
+    return pipeline
+
+
+def _at_spaces(text: str) -> tuple[list[str], list[bool]]:
+    """Return spaCy's words and spaces so that joined they give `text` back: white space beyond one blank is a word."""
+    words: list[str] = []
+    spaces: list[bool] = []
+    for part in _pieces(text):
+        if part == " " and words and not spaces[-1]:
+            spaces[-1] = True
+        else:
+            words.append(part)
+            spaces.append(False)
+    return words, spaces
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    for i in range(1, len(text) + 1):
+        if i == len(text) or text[i].isspace() or text[i - 1].isspace():
+            yield text[start:i]
+            start = i
+
+
+def words(text: str, tokenizer: str) -> list[tuple[str, int, int]]:
+    """Return (word, start, end) for each token of a text, cleaned as a corpus is; positions are of the cleaned text."""
+    cleaned, _ = clean(text)
+    doc = _pipeline(tokenizer)(cleaned)
+    return [(token.text, token.idx, token.idx + len(token)) for token in doc if not token.is_space]
+
+
+def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
+    """Tokenise some cleaned texts: lexicon, ids, starts, ends, tokens by document, sentences, sentences by document."""
+    from spacy.attrs import IDX, IS_SPACE, LENGTH, ORTH, SENT_START
+
+    texts, tokenizer = task
+    pipeline = _pipeline(tokenizer)
+    parts: list[np.ndarray] = []
+    sentences: list[np.ndarray] = []
+    counts: list[int] = []
+    sentence_counts: list[int] = []
+    for doc in pipeline.pipe(texts):
+        table = doc.to_array([ORTH, IDX, LENGTH, IS_SPACE, SENT_START]).reshape(-1, 5)
+        sentence = np.cumsum(table[:, 4] == 1)  # before white space goes, so that no start goes with it
+        keep = table[:, 3] == 0
+        table, sentence = table[keep], sentence[keep]
+        starts = np.flatnonzero(np.diff(sentence, prepend=-1))
+        parts.append(table[:, :3])
+        sentences.append(starts)
+        counts.append(len(table))
+        sentence_counts.append(len(starts))
+    flat = np.concatenate(parts)
+    orths, first, inverse = np.unique(flat[:, 0], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # lexicon in order of first occurrence
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    strings = pipeline.vocab.strings
+    lexicon = [strings[int(orths[i])] for i in order]
+    begin = flat[:, 1].astype(np.int32)
+    end = (flat[:, 1] + flat[:, 2]).astype(np.int32)
+    return (
+        lexicon, place[inverse].astype(np.int32), begin, end, np.asarray(counts),
+        np.concatenate(sentences).astype(np.int32), np.asarray(sentence_counts),
+    )  # fmt: skip
+
+
+def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int) -> None:
+    """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
+
+    Raises:
+        HeedError: a raw file is missing or broken, the corpus is empty, the split cannot be drawn.
+
+    """
+    documents, treated = _cleaned(corpus, raw)
+    if not documents:
+        raise HeedError(f"{raw}: corpus {name} has no documents")
+    labels = {key: sorted({document.labels[key] for document in documents}) for key in documents[0].labels}
+    columns, dropped, duplicates = _split(corpus, documents)
+    documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
+    columns = {key: column[~dropped] for key, column in columns.items()}
+    texts = [str(document.text) for document in documents]
+    with writing_folder(into) as out:
+        lexicon, tokens = _write_arrays(out, texts, corpus.tokenizer, processes, name)
+        frame = pd.DataFrame({"id": [d.id for d in documents], "text": texts, "group": [d.group for d in documents]})
+        for key in labels:
+            frame[f"label_{key}"] = [document.labels[key] for document in documents]
+        frame.assign(**columns).to_parquet(out / "documents.parquet", index=False)
+        spans = [(row, start, end) for row, document in enumerate(documents) for start, end in document.evidence]
+        evidence = pd.DataFrame(spans, columns=["document", "start", "end"], dtype=np.int64)
+        evidence.to_parquet(out / "evidence.parquet", index=False)
+        folds = corpus.split.k or 0
+        first = columns["split_0" if folds else "split"]
+        meta = {
+            "digest": digest_folder(out),
+            "corpus": name,
+            "kind": corpus.kind,
+            "tokenizer": corpus.tokenizer,
+            "folds": folds,
+            "labels": labels,
+            "documents": len(documents),
+            "tokens": tokens,
+            "types": len(lexicon),
+            "parts": {part: int((first == part).sum()) for part in ("train", "validation", "test")},
+            "duplicates": duplicates | {"dropped": int(dropped.sum())},
+            "treated": {key: treated[key] for key in TREATMENTS},
+            "reduced": corpus.sample is not None,
+        }
+        write_json(out / "meta.json", meta)
+    print(
+        f"{name}: {len(documents):,} documents, {tokens:,} tokens, {len(lexicon):,} types; {json.dumps(meta['parts'])}"
+    )
+    if shared := duplicates["test_texts_in_train"]:
+        print(f"{name}: {shared:,} test texts stand in the training part too (drop_duplicates: true drops those)")
+
+
+def _cleaned(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]:
+    """Return the corpus's documents with clean text, reduced where params say so, and what cleaning did."""
+    treated: Counter[str] = Counter()
+    documents = list(read(corpus, raw))
+    if corpus.sample is not None and corpus.sample < len(documents):
+        generator = np.random.default_rng(corpus.split.seed)
+        documents = [documents[i] for i in np.sort(generator.permutation(len(documents))[: corpus.sample])]
+    cleaned = []
+    for document in documents:
+        text, counts = clean(document.text, corpus.max_characters)
+        if document.evidence and counts - Counter(empty=1):
+            raise HeedError(f"{raw}: document {document.id}: planted evidence in a text that is not clean")
+        treated += counts
+        cleaned.append(Document(document.id, text, document.labels, document.group, document.split, document.evidence))
+    return cleaned, treated
+
+
+def _split(corpus: "Corpus", documents: list[Document]) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, int]]:
+    """Return the split columns, which documents to drop, and the counts of exact duplicates."""
+    strata = np.asarray(["\x1f".join(document.labels.values()) for document in documents], object).astype(str)
+    groups = np.asarray([document.group for document in documents])
+    given = np.asarray([document.split for document in documents])
+    columns = split_columns(corpus.split, strata, groups, given)
+    texts = pd.Series([str(document.text) for document in documents])
+    shared, dropped = 0, np.zeros(len(texts), bool)
+    for column in columns.values():
+        held_out = texts[column != "train"]
+        in_train = (column == "train") & texts.isin(held_out).to_numpy()
+        shared = max(shared, int((texts[column == "test"].isin(texts[column == "train"])).sum()))
+        if corpus.drop_duplicates and corpus.split.kind != "folds":
+            dropped |= in_train
+    if (
+        corpus.drop_duplicates and corpus.split.kind == "folds"
+    ):  # every document is tested once: keep the first of equals
+        dropped = texts.duplicated().to_numpy()
+    return columns, dropped, {"texts": int(texts.duplicated().sum()), "test_texts_in_train": shared}
+
+
+def _write_arrays(out: Path, texts: list[str], tokenizer: str, processes: int, name: str) -> tuple[list[str], int]:
+    """Tokenise in parallel and write the arrays; return the complete lexicon and the number of tokens."""
+    tasks = [(chunk, tokenizer) for chunk in _chunks(texts)]
+    lexicon: dict[str, int] = {}
+    parts: list[list[np.ndarray]] = [[] for _ in range(6)]
+    for done, (words_of_chunk, ids, *others) in enumerate(_results(tasks, processes), 1):
+        index = np.asarray([lexicon.setdefault(word, len(lexicon)) for word in words_of_chunk], np.int32)
+        for part, array in zip(parts, [index[ids] if len(ids) else ids, *others], strict=True):
+            part.append(array)
+        if sys.stderr.isatty():
+            end = "\n" if done == len(tasks) else ""
+            print(f"\r{name}: tokenised {100 * done // len(tasks)}%", end=end, file=sys.stderr, flush=True)
+    ids, starts, ends, counts, sentences, sentence_counts = (np.concatenate(part) for part in parts)
+    np.save(out / "ids.npy", ids)
+    np.save(out / "starts.npy", starts)
+    np.save(out / "ends.npy", ends)
+    np.save(out / "offsets.npy", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+    np.save(out / "sentences.npy", sentences)
+    np.save(out / "sentence_offsets.npy", np.concatenate([[0], np.cumsum(sentence_counts)]).astype(np.int64))
+    write_text(out / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
+    return list(lexicon), len(ids)
+
+
+def _chunks(texts: list[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if len(chunk) == CHUNK or size > MAX_CHUNK_CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _results(tasks: list[tuple[list[str], str]], processes: int) -> Iterator[Chunk]:
+    """Yield the chunks in their order, whatever process made them."""
+    if min(processes, len(tasks)) < 2:
+        yield from map(_tokenize_chunk, tasks)
+        return
+    with multiprocessing.get_context("spawn").Pool(min(processes, len(tasks))) as pool:
+        yield from pool.imap(_tokenize_chunk, tasks)

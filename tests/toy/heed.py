@@ -1,0 +1,89 @@
+"""Stands in for the command `heed`: the same files in the same places, small, made from a hash of what was read.
+
+TOY_LOG: every command that is really executed adds a line, with its times. TOY_FAIL: the command that fails.
+TOY_SLEEP: seconds that a training takes. TOY_GPU: trainings claim a card, as the real ones do.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+PARAMS = yaml.safe_load(Path("params.yaml").read_text())
+COMMAND, KEY, *REST = [*sys.argv[1:], "", ""]
+NAME = " ".join(part for part in sys.argv[1:] if part != "--seed")
+
+
+def digest(*what: object) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:12]
+
+
+def write(path: str, text: str) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text + "\n")
+
+
+def read(path: str) -> str:
+    return Path(path).read_text()
+
+
+def recipe(key: str) -> str:
+    model = PARAMS["models"][key]
+    given = PARAMS["defaults"] | {k: v for k, v in model.items() if k not in ("gpu", "tuned_by", "match")}
+    if "attention" not in given:
+        del given["heads"]  # so a change of heads leaves the recipe of a model without attention as it was
+    best = yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
+    return json.dumps(given | best | {"tokens": read(f"data/tokens/{model['corpus']}/meta.json")}, sort_keys=True)
+
+
+def train(key: str, seed: str) -> None:
+    if "TOY_GPU" in os.environ:
+        from heed.training.device import claim
+
+        card = claim()
+        print("card", card)
+    time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
+    write(f"results/train/{key}/{seed}/predictions.parquet", digest(read(f"results/recipe/{key}.yaml"), seed))
+
+
+def run() -> None:
+    if COMMAND == "download":
+        write(f"data/raw/{KEY}/part.txt", digest(PARAMS["sources"][KEY]))
+    elif COMMAND == "tokenize":
+        section = PARAMS["corpora"][KEY]
+        write(f"data/tokens/{KEY}/meta.json", digest(section, read(f"data/raw/{section['source']}/part.txt")))
+    elif COMMAND == "search":
+        write(f"results/search/{KEY}/best.yaml", "{}")
+    elif COMMAND == "recipe":
+        write(f"results/recipe/{KEY}.yaml", recipe(KEY))
+    elif COMMAND == "train":
+        train(KEY, REST[1])
+    elif COMMAND == "opponents":
+        section = PARAMS["experiments"][KEY]
+        write(f"results/opponents/{KEY}/opponents.json", digest(section, read(f"data/tokens/{section['corpus']}/meta.json")))
+    elif COMMAND == "evaluate":
+        runs = [read(f"results/train/{KEY}/{seed}/predictions.parquet") for seed in PARAMS["seeds"]]
+        write(f"results/evaluate/{KEY}/summary.csv", digest(runs))
+    elif COMMAND == "compare":
+        figures = {key: int(read(f"results/evaluate/{key}/summary.csv"), 16) % 1000 / 1000 for key in PARAMS["models"]}
+        write("results/compare/comparison.json", json.dumps(figures))
+        write("metrics.json", json.dumps({key: {"accuracy": figure} for key, figure in figures.items()}))
+    elif COMMAND == "report":
+        write("reports/index.html", PARAMS["study"]["title"] + read("results/compare/comparison.json"))
+        write("reports/report.tex", "tex")
+        write("reports/tables/tables.csv", read("results/compare/comparison.json"))
+    else:
+        sys.exit(f"toy: no command {NAME}")
+
+
+if __name__ == "__main__":
+    started = time.time()
+    if os.environ.get("TOY_FAIL") == NAME:
+        sys.exit(f"toy: {NAME} fails, as told")
+    run()
+    with Path(os.environ["TOY_LOG"]).open("a") as log:
+        log.write(json.dumps([NAME, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n")
