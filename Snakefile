@@ -1,46 +1,73 @@
-# One rule for each DVC stage. DVC decides (what is stale), runs, caches and locks; Snakemake orders and places
-# (--cores, --resources gpu=N, --executor slurm). Rules hand on receipts, made anew for every run and never DVC's outs, so that
-# Snakemake has no file of ours to compare, touch or delete. See docs/drivers.md.
+# One rule a DVC stage, made from dvc.yaml. DVC decides what is stale, runs it, caches it and locks it; Snakemake orders
+# and places (--cores N, --resources gpu=M, --workflow-profile slurm). Rules hand on receipts: docs/drivers.md says why.
 import sys
+from pathlib import Path
 
-sys.path.insert(0, f"{workflow.basedir}/workflow")
-from receipts import Receipts
-
-R = Receipts(workflow)
-
-
-onstart:
-    R.lock()
+sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
+import stages
 
 
-onsuccess:
-    R.done()
+workdir: workflow.basedir
+
+
+try:
+    run = stages.Run(workflow.is_main_process, workflow.output_settings.dryrun)
+except stages.HeedError as error:
+    sys.exit(f"heed: {error}")
+
+
+stages.hush()
+
+
+def receipts(names):
+    acting = workflow.executor_plugin and not workflow.dryrun and not workflow.touch
+    return run.receipts(names, bool(acting), workflow.cores or 1)
+
+
+localrules:
+    all,
 
 
 rule all:
     input:
-        R.wanted,
+        lambda _: receipts([stage.name for stage in run.stages]),
+    output:
+        touch(run.receipt("all")),
+    message:
+        "the study in params.yaml is up to date: reports/index.html"
 
 
-for record in R.stale:
+for stage in run.stages:
 
     rule:
         name:
-            record["rule"]
+            stage.name
         input:
-            R.inputs(record),
+            lambda _, names=stage.upstream: receipts(names),
         output:
-            touch(R.receipt(record["rule"])),
+            run.receipt(stage.name),
         log:
-            f"logs/{record['rule']}.log",
+            f"logs/{stage.name}.log",
         benchmark:
-            f"logs/{record['rule']}.tsv"
+            f"logs/{stage.name}.tsv"
         params:
-            stage=record["stage"],
-            path=R.path,
-        threads: record["threads"]
+            stage=stage.name,
+            of=lambda _: len(run.plan(False)),
+            why=lambda _, name=stage.name: run.plan(False).get(name, "asked for"),
+        message:
+            "{params.stage}  ({params.why})"
+        threads: stage.threads
         resources:
-            gpu=record["gpu"],
+            gpu=stage.gpu,
         shell:
-            "PATH={params.path:q}:$PATH HEED_THREADS={threads} "
-            "dvc --wait-for-lock repro --single-item {params.stage:q} > {log} 2>&1"
+            "HEED_THREADS={threads} dvc --wait-for-lock repro --single-item {params.stage:q} > {log:q} 2>&1; "
+            "touch {output:q}; echo heed: done {params.stage:q}, $(ls {run.folder:q}/receipts | wc -l) of {params.of}"
+
+
+for out, stage in {out: stage for stage in run.stages for out in stage.outs}.items():  # `snakemake results/compare`
+
+    rule:
+        name:
+            out
+        input:
+            run.receipt(stage.name),

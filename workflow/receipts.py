@@ -15,6 +15,18 @@ from heed.files import HeedError, write_json
 ROOM = Path(".heed/snakemake")
 
 
+LOOKS = ("dryrun", "lint", "dag", "rulegraph", "filegraph", "d3dag", "summary", "detailed_summary", "list_rules",
+         "list_target_rules", "list_changes", "unlock", "cleanup_metadata", "delete_all_output")  # fmt: skip
+
+
+def _only_looks() -> bool:
+    """Return whether this call of snakemake runs no stage: while the Snakefile is read, snakemake itself cannot say."""
+    from snakemake.cli import get_argument_parser
+
+    arguments, _ = get_argument_parser().parse_known_args(sys.argv[1:])
+    return any(getattr(arguments, look, None) for look in LOOKS)
+
+
 class Receipts:
     """A run of Snakemake: `stale` are the stages to run, `wanted` their receipts."""
 
@@ -24,27 +36,27 @@ class Receipts:
         self.main = "HEED_SNAKEMAKE_RUN" not in os.environ
         self.run = os.environ.setdefault("HEED_SNAKEMAKE_RUN", uuid.uuid4().hex[:12])
         self.folder = ROOM / self.run
-        dryrun = bool(getattr(workflow, "dryrun", False))
         if (self.folder / "plan.json").exists():
             records = json.loads((self.folder / "plan.json").read_text(encoding="utf-8"))
         else:
-            records = self._plan(Path(workflow.basedir), dryrun)
+            records = self._plan(Path(workflow.basedir))
         self.stale = [record for record in records if record["stale"]]
         self._rules = {record["rule"] for record in self.stale}
         self.wanted = [self.receipt(record["rule"]) for record in self.stale]
         if not self.stale and self.main:
             print(f"heed: all {len(records)} stages are up to date", file=sys.stderr)
 
-    def _plan(self, root: Path, dryrun: bool) -> list[dict[str, Any]]:
+    def _plan(self, root: Path) -> list[dict[str, Any]]:
         from stages import plan
 
+        only_looks = _only_looks()
         try:
-            if not dryrun:
+            if not only_looks:
                 self.lock()
-            records = [dataclasses.asdict(record) for record in plan(root, settle=not dryrun)]
+            records = [dataclasses.asdict(record) for record in plan(root, settle=not only_looks)]
         except HeedError as error:
             sys.exit(f"heed: {error}")
-        if not dryrun:
+        if not only_looks:
             for old in ROOM.glob("*/"):
                 shutil.rmtree(old, ignore_errors=True)
         write_json(self.folder / "plan.json", records)

@@ -1,134 +1,244 @@
-"""DVC decides what must run; Snakemake orders and places it. The only code that knows both engines."""
+"""DVC's resolved stages, and its verdict on each, for the Snakefile: the only code that knows both engines.
+
+DVC decides what must run, runs it, caches it and locks it. Snakemake orders and places. A Snakemake rule hands on a
+*receipt*, an empty file of this run, and never a file that DVC tracks: Snakemake then has nothing of DVC's to compare,
+touch or delete.
+"""
 
 import dataclasses
+import fcntl
+import json
 import logging
-import re
+import os
 import shutil
+import subprocess
 import sys
+import uuid
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import yaml
-from dvc.exceptions import DvcException
-from dvc.repo import Repo
-from dvc.stage import PipelineStage
+from ruamel.yaml import YAML
 
+from heed import params as schema
 from heed.files import HeedError
-from heed.params import load as load_params
 
-# Folders with one entry for each model, experiment or search: what no stage names any more is left over.
-RESULTS = ("results/train", "results/recipe", "results/search", "results/evaluate", "results/opponents")
+RUNS = Path(".heed/snakemake")
+SWEPT = tuple(f"results/{room}/" for room in ("recipe", "search", "train", "opponents", "evaluate"))
+REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")  # a job; --wait-for-lock counts only before `repro`
+MOST_SETTLERS = 4
 
 
-@dataclasses.dataclass
-class Record:
-    """A DVC stage as Snakemake needs it."""
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """One DVC stage. `name` is DVC's address of it (train@imdb-attention-1) and the name of its Snakemake rule."""
 
-    stage: str  # DVC's address: train@imdb-attention-1
-    rule: str  # Snakemake's name: train_imdb_attention_1
-    upstream: list[str]  # rules of the stages it reads from
-    gpu: int
+    name: str
+    upstream: list[str]
+    deps: list[str]
+    outs: list[str]
     threads: int
-    why: list[str]  # DVC's own reasons to run it; none: up to date
+    gpu: int
     quick: bool
-    stale: bool = False  # why, or something upstream is stale
+    why: list[str]  # DVC's own reasons to run it; none: up to date
 
 
-def reasons(stage: Any) -> list[str]:
-    """Return why DVC would run the stage.
+def _why(stage: Any) -> list[str]:
+    """Return DVC's reasons to run `stage`: what `dvc status` says, without its lock.
 
-    By the unlocked methods: Stage.status() takes DVC's rwlock and would say "busy" beside a running job.
+    Stage.status() and Stage.changed() take DVC's rwlock, and would say "busy" beside a job that runs.
     """
-    why = ["command changed, or never run"] if stage.changed_stage() else []
-    why += ["always runs"] if stage.always_changed or stage.is_callback else []
-    for kind, entries in (("dep", [] if stage.frozen else stage.deps), ("out", stage.outs)):
-        why += [f"{kind} {key}: {value}" for entry in entries for key, value in (entry.status() or {}).items()]
-    return why
+    if not any(entry.hash_info for entry in [*stage.deps, *stage.outs]):
+        return ["never run"]
+    reasons = ["its command changed"] if stage.changed_stage() else []
+    reasons += ["always runs"] if stage.always_changed or stage.is_callback else []
+    entries = [("", entry) for entry in ([] if stage.frozen else stage.deps)] + [("output ", out) for out in stage.outs]
+    for kind, entry in entries:
+        for name, found in (entry.status() or {}).items():
+            reasons.append(f"{kind}{name} {found if isinstance(found, str) else ' and '.join(found)}")
+    return reasons
 
 
-def records(repo: Repo, params: dict[str, Any]) -> list[Record]:
-    """Return every stage, upstream first, with DVC's verdict; below a stale stage all is stale ("may run")."""
-    found: dict[Any, Record] = {}
-    graph = repo.index.graph  # edges go from a stage to what it reads from
-    for stage in nx.dfs_postorder_nodes(graph):
-        if not isinstance(stage, PipelineStage):
-            continue
-        upstream = [found[other] for other in graph.successors(stage) if other in found]
-        why = reasons(stage)
-        meta = stage.meta or {}
-        needs = _section(params, meta.get("resources", ""))
-        defaults = params.get("defaults") or {}
-        found[stage] = Record(
-            stage=stage.addressing,
-            rule=re.sub(r"\W", "_", stage.addressing),
-            upstream=[other.rule for other in upstream],
-            gpu=needs.get("gpu", 0),
-            threads=meta.get("threads") or (needs.get("threads") or defaults.get("threads", 1) if needs else 1),
-            why=why,
-            quick=bool(meta.get("quick")),
-            stale=bool(why) or any(other.stale for other in upstream),
-        )
-    names = [record.rule for record in found.values()]
-    if len(names) != len(set(names)):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise HeedError(
-            f"dvc.yaml: two stages would be one rule: {', '.join(twice)}; rename one of them in params.yaml"
-        )
-    return list(found.values())
+def _needs(meta: dict[str, Any], params: schema.Params) -> tuple[int, int]:
+    """Return (threads, gpu) of a stage: its own `threads`, or what its model takes."""
+    if address := meta.get("resources"):  # models.imdb-attention: a matrix cannot look gpu and threads up itself
+        model = address.split(".", 1)[1]
+        return params.hyperparameters(model).threads, params.models[model].gpu
+    return int(meta.get("threads", 1)), int(meta.get("gpu", 0))
 
 
-def _section(params: dict[str, Any], address: str) -> dict[str, Any]:
-    """Return the section at a dotted address, {} where there is none."""
-    section: Any = params if address else {}
-    for part in address.split(".") if address else []:
-        section = section.get(part, {}) if isinstance(section, dict) else {}
-    return section if isinstance(section, dict) else {}
-
-
-def plan(root: Path, settle: bool) -> list[Record]:
-    """Return the stages of the study in `root` and which must run.
-
-    With `settle` (not for a dry run) left-over result folders are deleted, and stale recipes whose inputs are fresh are made
-    at once in this process: one plan less that is larger than what will run.
+def read_stages(root: str | Path = ".") -> list[Stage]:
+    """Return the stages of the study in params.yaml, each after those it reads from.
 
     Raises:
-        HeedError: params.yaml or dvc.yaml is wrong, or this is no DVC repository.
+        HeedError: params.yaml is wrong; no DVC repository; a dvc.yaml that DVC does not take.
 
     """
-    load_params(root / "params.yaml")  # one clear message, before DVC says it in its own words
-    params = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))
+    root = Path(root)
+    params = schema.load(root / "params.yaml")
+    from dvc.exceptions import DvcException, NotDvcRepoError
+    from dvc.repo import Repo
+    from dvc.scm import SCMError
+    from dvc.stage import PipelineStage
+
     try:
         repo = Repo(str(root))
-        if settle:
-            delete_left_over(root, repo.index.stages)
-            found = records(repo, params)
-            stale = {record.rule for record in found if record.stale}
-            ready = [r.stage for r in found if r.quick and r.stale and not stale.intersection(r.upstream)]
-            if ready:
-                print(f"heed: settling {len(ready)} recipes", file=sys.stderr)
-                logging.getLogger("dvc").setLevel(logging.ERROR)
-                repo.reproduce(ready, single_item=True)
-                repo = Repo(str(root))
-        return records(repo, params)
+        graph = repo.index.graph  # an edge goes from a stage to one that it reads from
+        order = [stage for stage in nx.dfs_postorder_nodes(graph) if isinstance(stage, PipelineStage)]
+        return [
+            Stage(
+                stage.addressing,
+                [up.addressing for up in graph.successors(stage) if isinstance(up, PipelineStage)],
+                [os.path.relpath(dep.fs_path, repo.root_dir) for dep in stage.deps],
+                [os.path.relpath(out.fs_path, repo.root_dir) for out in stage.outs],
+                *_needs(stage.meta or {}, params),
+                bool((stage.meta or {}).get("quick")),
+                _why(stage),
+            )
+            for stage in order
+        ]
+    except (NotDvcRepoError, SCMError) as error:
+        raise HeedError(f"{_line(error)}. heed runs in the top folder of a git clone: it needs .git and .dvc") from None
     except DvcException as error:
-        raise HeedError(f"dvc: {error}") from error
+        raise HeedError(f"DVC: {_line(error)}. `dvc status` says more") from None
 
 
-def delete_left_over(root: Path, stages: Iterable[Any]) -> None:
-    """Delete result folders that no stage names any more; DVC's cache brings them back at no cost."""
-    named = {Path(out.fs_path) for stage in stages for out in stage.outs}
-    parents = {parent for path in named for parent in path.parents}
-    for room in RESULTS:
-        for path in (
-            sorted((root / room).glob("*")) + sorted((root / room).glob("*/*")) if (root / room).is_dir() else []
-        ):
-            inside_out = any(parent in named for parent in path.parents)
-            if path.exists() and path not in named and path not in parents and not inside_out:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
 
 
-if __name__ == "__main__":
-    for record in plan(Path.cwd(), settle=False):
-        print("stale" if record.stale else "ok   ", record.stage, "; ".join(record.why))
+def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
+    """Return the results of stages that the study no longer has.
+
+    Only what dvc.lock knows as an output, so that DVC's cache has it, and nothing that a person put there by hand.
+    """
+    root = Path(root)
+    try:
+        locked = YAML(typ="safe").load(root / "dvc.lock")["stages"]
+    except FileNotFoundError:
+        return []
+    known = {out["path"] for entry in locked.values() for out in entry.get("outs", [])}
+    gone = known - {out for stage in stages for out in stage.outs}
+    return sorted(path for path in gone if path.startswith(SWEPT) and (root / path).exists())
+
+
+def stale(stages: list[Stage], orphans: list[str]) -> dict[str, str]:
+    """Return the stages that may run, each with the reason: DVC's, an orphan that goes, or a stage before it."""
+    found: dict[str, str] = {}
+    for stage in stages:
+        swept = [orphan for orphan in orphans if any(orphan.startswith(f"{dep}/") for dep in stage.deps)]
+        if stage.why or swept:
+            found[stage.name] = _short(stage.why or [f"{swept[0]} is no longer of the study"])
+        elif ups := [up for up in stage.upstream if up in found]:
+            found[stage.name] = f"after {_short(ups)}"
+    return found
+
+
+def _short(items: list[str]) -> str:
+    return items[0] + (f" and {len(items) - 1} more" if items[1:] else "")
+
+
+def hush() -> None:
+    """Keep from the terminal what Snakemake says at every job and what a person cannot use."""
+    useless = ("Select jobs", "Execute ", "Assuming unrestricted", "Building DAG", "Rules with missing metadata")
+    logging.getLogger("snakemake.logging").addFilter(
+        lambda record: not (record.getMessage().startswith(useless) or "missing provenance" in record.getMessage())
+    )
+
+
+class Run:
+    """One call of snakemake: the stages, the plan, and the receipts.
+
+    Made when the Snakefile is read. The plan is made later, when Snakemake first asks for the inputs of a rule: only
+    then is it known whether this is a dry run. Jobs on other machines read the plan of the call that sent them.
+    """
+
+    def __init__(self, main: bool, dry: bool) -> None:
+        """Read the stages; `main` is false in a job on another machine. Raises HeedError."""
+        name = os.environ.setdefault("HEED_RUN", uuid.uuid4().hex[:12])  # jobs on other machines inherit it
+        self.folder = RUNS / name
+        self._plan: dict[str, str] | None = None
+        here = str(Path(sys.executable).parent)
+        if here not in os.environ["PATH"].split(os.pathsep):  # .venv/bin/snakemake without activation
+            os.environ["PATH"] = here + os.pathsep + os.environ["PATH"]
+        plan = self.folder / "plan.json"
+        if not main and plan.exists():
+            kept = json.loads(plan.read_text(encoding="utf-8"))
+            self.stages, self._plan = [Stage(**stage) for stage in kept["stages"]], kept["stale"]
+            return
+        if main and not dry:
+            self._lock()
+        self.stages = read_stages()
+
+    def _lock(self) -> None:
+        """Refuse a second snakemake in this clone. The kernel drops the lock when this process ends, kill -9 included."""
+        RUNS.mkdir(parents=True, exist_ok=True)
+        self._held = (RUNS / "lock").open("a")
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise HeedError(
+                "another snakemake is running this pipeline, in this clone: wait for it, or end it"
+            ) from None
+
+    def plan(self, acting: bool, cores: int = 1) -> dict[str, str]:
+        """Return the stale stages with their reasons; the first call makes the plan.
+
+        `acting` (no dry run): orphans are deleted and stale quick stages are settled first, so that the plan is exact.
+        """
+        if self._plan is not None:
+            return self._plan
+        orphans = find_orphans(".", self.stages)
+        if acting:
+            for path in orphans:
+                say(f"{path}: no longer of the study, deleted (DVC's cache has it)")
+                shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+            for old in RUNS.glob("*/"):
+                if old != self.folder:
+                    shutil.rmtree(old, ignore_errors=True)
+            if self._settle(stale(self.stages, []), cores) or orphans:
+                self.stages, orphans = read_stages(), []
+        self._plan = stale(self.stages, orphans)
+        (self.folder / "receipts").mkdir(parents=True, exist_ok=True)
+        kept = {"stages": [dataclasses.asdict(stage) for stage in self.stages], "stale": self._plan}
+        (self.folder / "plan.json").write_text(json.dumps(kept), encoding="utf-8")
+        if not self._plan:
+            Path(self.receipt("all")).touch()
+        fresh = len(self.stages) - len(self._plan)
+        what = f"{len(self._plan)} of {len(self.stages)} stages {'to run' if acting else 'may run'}, {fresh} up to date"
+        say(what if self._plan else f"all {len(self.stages)} stages are up to date")
+        return self._plan
+
+    def _settle(self, found: dict[str, str], cores: int) -> bool:
+        """Run the stale quick stages that wait for nothing; say whether there were any.
+
+        A recipe that stays the same then keeps its trainings out of the plan. One that fails is left to its job.
+        """
+        due = [s.name for s in self.stages if s.quick and s.name in found and not set(s.upstream) & set(found)]
+        if due:
+            say(f"settling {len(due)} quick stages: {', '.join(due)}")
+            Path("logs").mkdir(exist_ok=True)
+        with ThreadPoolExecutor(max(1, min(cores, MOST_SETTLERS))) as pool:
+            list(pool.map(_run_quietly, due))
+        return bool(due)
+
+    def receipt(self, name: str) -> str:
+        """Return the path of a stage's receipt."""
+        return str(self.folder / "receipts" / name)
+
+    def receipts(self, names: Iterable[str], acting: bool, cores: int) -> list[str]:
+        """Return the receipts of those of `names` that are stale."""
+        plan = self.plan(acting, cores)
+        return [self.receipt(name) for name in names if name in plan]
+
+
+def _run_quietly(stage: str) -> None:
+    with Path(f"logs/{stage}.log").open("w", encoding="utf-8") as log:
+        subprocess.run([*REPRO, stage], stdout=log, stderr=subprocess.STDOUT, check=False)
+
+
+def say(message: str) -> None:
+    """Print a line of heed's own among Snakemake's."""
+    print(f"heed: {message}", file=sys.stderr, flush=True)

@@ -271,8 +271,8 @@ class Params(Section):
     sources: dict[Name, Source] = Field(min_length=1)
     corpora: dict[Name, Corpus] = Field(min_length=1)
     experiments: dict[Name, Experiment] = Field(min_length=1)
-    searches: dict[Name, Search] = Field(default_factory=dict)
-    defaults: Hyperparameters = Field(default_factory=lambda: Hyperparameters())
+    searches: dict[Name, Search]
+    defaults: Hyperparameters
     models: dict[Name, Model] = Field(min_length=1)
 
     def section(self, kind: str, name: str) -> Any:

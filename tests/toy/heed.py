@@ -64,7 +64,10 @@ def run() -> None:
         train(KEY, REST[1])
     elif COMMAND == "opponents":
         section = PARAMS["experiments"][KEY]
-        write(f"results/opponents/{KEY}/opponents.json", digest(section, read(f"data/tokens/{section['corpus']}/meta.json")))
+        write(
+            f"results/opponents/{KEY}/opponents.json",
+            digest(section, read(f"data/tokens/{section['corpus']}/meta.json")),
+        )
     elif COMMAND == "evaluate":
         runs = [read(f"results/train/{KEY}/{seed}/predictions.parquet") for seed in PARAMS["seeds"]]
         write(f"results/evaluate/{KEY}/summary.csv", digest(runs))

@@ -1,1 +1,1 @@
-
+"""Report: the only room that knows HTML and LaTeX."""

@@ -1,0 +1,140 @@
+"""Studies: which there are, making one active, and what it will cost before it starts."""
+
+import dataclasses
+from pathlib import Path
+
+from heed.files import HeedError, write_text
+from heed.params import PARAMS, Corpus, Hyperparameters, Params, load
+
+STUDIES = Path("workflow/studies")
+
+# The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a second.
+CORE_FLOPS = (
+    30e9  # useful FLOP/s of one core in training; rough: to be replaced by a measured one (docs/performance.md)
+)
+TOKENIZED = 200_000  # spaCy tokens a second on one core, measured (DESIGN.md 4)
+DOCUMENTS = {  # corpus kind: documents, tokens a document on average
+    "imdb": (50_000, 280),
+    "letters": (43_958, 90),
+    "letters-pieces": (4_881, 90),
+    "news": (64_000, 32),
+    "news-big": (199_700, 32),
+    "news-headlines": (36_000, 11),
+    "sample-sentiment": (0, 40),
+    "sample-letters": (0, 40),
+}
+RAW = {"imdb": 84e6, "letters": 60e6, "huffpost": 88e6, "few-shot-01": 7e6, "sample": 1e6}  # bytes as published
+BYTES_A_TOKEN = 18  # text, id, start and end
+BYTES_A_PARAMETER = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """What a study takes. Times in core-hours, disk in bytes; `unknown` names the corpora whose size is not known."""
+
+    stages: int
+    runs: int
+    core_hours: float
+    disk: float
+    unknown: list[str]
+
+
+def available() -> list[tuple[str, str, bool]]:
+    """Return (name, title, whether params.yaml is it) of each study in workflow/studies."""
+    now = _text(PARAMS)
+    return [(path.stem, load(path).study.title, _text(path) == now) for path in sorted(STUDIES.glob("*.yaml"))]
+
+
+def activate(name: str, force: bool) -> str:
+    """Copy workflow/studies/NAME.yaml onto params.yaml, and return what it will cost. Nothing else is changed.
+
+    Raises:
+        HeedError: no such study; a mistake in it; params.yaml was edited by hand and `force` is not set.
+
+    """
+    path = STUDIES / f"{name}.yaml"
+    studies = sorted(STUDIES.glob("*.yaml"))
+    if path not in studies:
+        raise HeedError(f"{path}: no such study. Known: {', '.join(study.stem for study in studies)}")
+    params, text, now = load(path), _text(path), _text(PARAMS)
+    if now == text:
+        return f"{name} is active already.\n{plan(params)}"
+    if now and not force and all(now != _text(study) for study in studies):
+        raise HeedError(
+            f"{PARAMS}: edited by hand: it is none of {STUDIES}/*.yaml. Keep it as {STUDIES}/NAME.yaml, "
+            f"or say: heed study {name} --force"
+        )
+    write_text(PARAMS, text)
+    return f"{name} is active now.\n{plan(params)}"
+
+
+def _text(path: Path) -> str:
+    """Return a params file's text, but for its first line: a schema path for editors, which goes by the folder."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    return text.split("\n", 1)[1] if text.startswith("# yaml-language-server") else text
+
+
+def _documents(params: Params, name: str) -> tuple[int, int] | None:
+    """Return (documents, tokens a document) of a corpus, or None where that is not known."""
+    corpus: Corpus = params.corpora[name]
+    if corpus.kind not in DOCUMENTS:
+        return None
+    count, tokens = DOCUMENTS[corpus.kind]
+    count = count or params.sources[corpus.source].documents or 0
+    return min(count, corpus.sample or count), tokens
+
+
+def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
+    """Return the multiply-adds of one token, forward: both LSTM directions, attention over `tokens` others."""
+    states = 2 * h.hidden_size
+    lstm = 2 * 4 * h.hidden_size * (h.embedding_dim + h.hidden_size)
+    attention = 4 * states**2 + 2 * tokens * states if h.attention != "none" else 0
+    return lstm + attention + states * h.linear_size / tokens
+
+
+def cost(params: Params) -> Cost:
+    """Return what the study takes, roughly."""
+    seconds = disk = 0.0
+    sizes = {name: _documents(params, name) for name in params.corpora}
+    for name, model in params.models.items():
+        if size := sizes[model.corpus]:
+            h = params.hyperparameters(name)
+            documents, tokens = size[0], min(size[1], h.max_tokens)
+            flops = 6 * _multiply_adds(h, tokens) * documents * tokens * h.epochs * len(params.seeds)
+            seconds += flops / CORE_FLOPS
+            parameters = h.vocabulary_size * h.embedding_dim + _multiply_adds(h, 1)
+            disk += len(params.seeds) * (parameters * BYTES_A_PARAMETER + documents * 0.3 * 40)
+    for size in filter(None, sizes.values()):
+        seconds += size[0] * size[1] / TOKENIZED
+        disk += size[0] * size[1] * BYTES_A_TOKEN
+    disk += sum(RAW.get(source.kind, 0) for source in params.sources.values())
+    models, runs = len(params.models), len(params.models) * len(params.seeds)
+    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 1  # 1: the search none
+    stages += 2 * models + runs + len(params.experiments) + 2
+    unknown = [name for name, size in sizes.items() if size is None]
+    return Cost(stages, runs, seconds / 3600, disk, unknown)
+
+
+def plan(params: Params) -> str:
+    """Return, for people, the stages, runs, core-hours and disk of a study."""
+    it = cost(params)
+    lines = [
+        f"{params.study.title}",
+        f"  {it.stages} stages; {it.runs} runs: {len(params.models)} models x {len(params.seeds)} seeds",
+        f"  about {_amount(it.core_hours)} core-hours on CPU (rough: {CORE_FLOPS / 1e9:.0f} GFLOP/s a core)",
+        f"  about {_bytes(it.disk)} of disk; twice that on file systems without reflink (ext4), for DVC's cache copies",
+    ]
+    if it.unknown:
+        lines.append(f"  without {', '.join(it.unknown)}: the size of a corpus of your own is not known beforehand")
+    return "\n".join([*lines, "Look first: snakemake -n. Run: snakemake --cores 4 (or: dvc repro)"])
+
+
+def _amount(hours: float) -> str:
+    return f"{hours:.0f}" if hours >= 10 else f"{hours:.1f}" if hours >= 0.1 else f"{hours:.2f}"
+
+
+def _bytes(size: float) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(1, size / 1e6):.0f} MB"
