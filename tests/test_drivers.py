@@ -4,6 +4,7 @@ The real dvc.yaml and Snakefile, with a stand-in for the command `heed` that wri
 what was really executed.
 """
 
+import ast
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -118,11 +119,6 @@ def planned(toy: Toy) -> list[str]:
     return sorted(line.split()[2] for line in lines if line.startswith("Job ") and "  (" in line)
 
 
-def as_stages(executed: list[str]) -> list[str]:
-    names = [name.replace("search none", "untuned").replace(" ", "@", 1).replace(" ", "-") for name in executed]
-    return sorted(names)
-
-
 def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert "up to date" in toy.run("dvc", "status")
     assert toy.executed(*DVC) == []
@@ -144,6 +140,7 @@ def below(*models: str, seeds: tuple[int, ...] = (1, 2)) -> list[str]:
     return sorted([*(f"recipe {m}" for m in models), *runs, *(f"evaluate {m}" for m in models), "compare", "report"])
 
 
+# what: (in params.yaml, changed to, what must be executed)
 CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "a hyperparameter of one model": ("dropout: 0.2", "dropout: 0.3", below("author-baseline")),
     "a default that one model uses": ("heads: 2", "heads: 4", sorted([*below("feelings-attention"), *(f"recipe {m}" for m in MODELS[::2])])),
@@ -157,8 +154,12 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
 }  # fmt: skip
 
 
+QUICK = ("a hyperparameter of one model", "a default that one model uses", "one seed less")
+MARKED = [what if what in QUICK else pytest.param(what, marks=pytest.mark.slow) for what in CHANGES]
+
+
 @BOTH
-@pytest.mark.parametrize("what", CHANGES)
+@pytest.mark.parametrize("what", MARKED)
 def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], what: str) -> None:
     old, new, expected = CHANGES[what]
     toy.change(old, new)
@@ -166,5 +167,298 @@ def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], 
     if driver == SNAKEMAKE:
         assert "up to date" in toy.run("dvc", "status")
     else:
-        swept = {"one seed less": 5, "one model less": 2}  # Snakemake then deletes the orphans, and says so
+        swept = {"one seed less": 5, "one model less": 2}  # Snakemake will delete the orphans, and says so
         assert len(planned(toy)) == swept.get(what, 0)
+
+
+def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
+    toy.change("heads: 2", "heads: 4")
+    toy.change("[1, 2]", "[1]")
+    before = sorted(path for path in toy.path.rglob("*") if ".dvc/tmp" not in str(path) and ".heed" not in path.parts)
+    found = planned(toy)
+    after = sorted(path for path in toy.path.rglob("*") if ".dvc/tmp" not in str(path) and ".heed" not in path.parts)
+    assert [path for path in after if ".snakemake" not in path.parts] == [
+        path for path in before if ".snakemake" not in path.parts
+    ]
+    assert "recipe@feelings-baseline" in found
+    assert "download@one" not in found
+
+
+def test_snakemake_deletes_orphans_that_the_cache_has_and_nothing_made_by_hand(toy: Toy) -> None:
+    by_hand = toy.path / "results/train/author-baseline/7/predictions.parquet"
+    by_hand.parent.mkdir()
+    by_hand.write_text("mine")
+    toy.change("[1, 2]", "[1]")
+    toy.run(*SNAKEMAKE)
+    assert not (toy.path / "results/train/author-baseline/2").exists()
+    assert by_hand.exists()
+    toy.change("[1]", "[1, 2]")
+    assert not [name for name in toy.executed(*SNAKEMAKE) if name.startswith("train")]  # from the cache
+    assert (toy.path / "results/train/author-baseline/2").exists()
+
+
+@pytest.mark.parametrize("driver", [DVC, SNAKEMAKE, ["dvc", "checkout"]], ids=["dvc", "snakemake", "checkout"])
+def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
+    for name in ("results", "data/tokens", "reports"):
+        shutil.rmtree(toy.path / name)
+    assert toy.executed(*driver) == []
+    assert (toy.path / "results/train/author-baseline/1/predictions.parquet").exists()
+    assert (toy.path / "reports/index.html").exists()
+
+
+def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
+    toy.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "a store"))
+    toy.run("git", "commit", "--all", "--quiet", "--message", "remote")
+    toy.run("dvc", "push", "--quiet")
+    other = Toy(tmp_path / "a copy" / "other")
+    toy.run("git", "clone", "--quiet", str(toy.path), str(other.path))
+    other.run("dvc", "pull", "--quiet")
+    assert other.executed(*SNAKEMAKE) == []
+    assert other.executed(*DVC) == []
+
+
+def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) -> None:
+    toy.change("dropout: 0.5", "dropout: 0.4")
+    toy.log.write_text("")
+    code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="train feelings-baseline 1")
+    assert code == 1
+    assert "toy: train feelings-baseline 1 fails, as told" in output
+    assert "train feelings-baseline 2" in toy.logged()
+    assert "evaluate feelings-attention" in toy.logged()
+    assert "compare" not in toy.logged()
+    assert toy.executed(*SNAKEMAKE) == ["compare", "evaluate feelings-baseline", "report", "train feelings-baseline 1"]
+
+
+def running(toy: Toy, process: subprocess.Popen, said: str) -> None:
+    """Read what the process prints until it says `said`."""
+    assert process.stdout
+    for line in process.stdout:
+        if said in line:
+            return
+    raise AssertionError(f"ended without: {said}")
+
+
+@pytest.mark.parametrize("driver", [["dvc", "repro"], SNAKEMAKE], ids=["dvc", "snakemake"])
+def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) -> None:
+    toy.change("dropout: 0.5", "dropout: 0.4")
+    toy.log.write_text("")
+    process = toy.start(*driver, TOY_SLEEP="2")
+    running(toy, process, "Running stage 'train@" if driver[0] == "dvc" else "done train@")
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    done = toy.logged()
+    again = toy.executed(*SNAKEMAKE)
+    assert {*done, *again} == {*below("feelings-baseline", "feelings-attention"), "recipe author-baseline"}
+    assert len(done) + len(again) <= 14  # at most two were executed and not yet noted
+    assert "up to date" in toy.run("dvc", "status")
+
+
+def test_a_second_snakemake_is_refused_and_dvc_waits_its_turn(toy: Toy) -> None:
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    first = toy.start(*SNAKEMAKE, TOY_SLEEP="8")
+    running(toy, first, "Job 1: train@")
+    code, output = toy.try_(*SNAKEMAKE)
+    assert code == 1
+    assert "heed: another snakemake is running" in output
+    assert "Traceback" not in output
+    assert "may run" in toy.run("snakemake", "-n")
+    output = first.communicate()[0]
+    assert first.returncode == 0, output
+
+
+def test_dvc_experiments(toy: Toy) -> None:
+    toy.log.write_text("")
+    toy.run("dvc", "exp", "run", "--quiet", "-S", "models.author-baseline.dropout=0.3", "--name", "by-dvc")
+    assert toy.logged() == below("author-baseline")
+    toy.change("dropout: 0.3", "dropout: 0.4")
+    assert toy.executed(*SNAKEMAKE) == below("author-baseline")
+    toy.run("dvc", "exp", "save", "--name", "by-snakemake")
+    table = toy.run(
+        "dvc", "exp", "show", "--only-changed", "--drop", "^(data|results|src)", "--no-pager", COLUMNS="120"
+    )
+    assert "by-dvc" in table
+    assert "by-snakemake" in table
+    assert "author-baseline.dropout" in table
+    assert max(map(len, table.splitlines())) <= 120
+    assert toy.executed("dvc", "exp", "apply", "by-dvc") == []
+    assert toy.executed(*SNAKEMAKE) == []
+
+
+WRONG = {
+    "params": (["sed", "-i", "s/dropout: 0.5/droput: 0.5/", "params.yaml"], "params.yaml:14: defaults.droput: unknown key"),
+    "no git": (["mv", ".git", "away"], "it needs .git and .dvc"),
+    "no dvc": (["mv", ".dvc", "away"], "it needs .git and .dvc"),
+    "dvc.yaml": (["sed", "-i", "s/cmd: heed compare/cmt: heed compare/", "dvc.yaml"], "`dvc status` says more"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_mistake_is_one_message(toy: Toy, what: str) -> None:
+    mistake, message = WRONG[what]
+    toy.run(*mistake)
+    code, output = toy.try_(*SNAKEMAKE)
+    assert code == 1
+    assert message in output
+    assert len([line for line in output.splitlines() if not line.startswith("Using ")]) == 1
+
+
+def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
+    _, output = toy.try_("snakemake", "--lint")
+    findings = {line.strip() for line in output.splitlines() if line.startswith("    * ")}
+    assert findings == {"* Specify a conda environment or container for each rule.:"}
+
+
+def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_its_own(toy: Toy) -> None:
+    toy.change("dropout: 0.5", "dropout: 0.4")
+    toy.change("corpus: feelings, variant", "gpu: 1, corpus: feelings, variant")
+    toy.log.write_text("")
+    toy.run("snakemake", "--cores", "4", "--resources", "gpu=2", TOY_SLEEP="1", TOY_GPU="1", HEED_GPU_COUNT="2")
+    runs = [record for record in map(json.loads, toy.log.read_text().splitlines()) if record[0].startswith("train")]
+    assert len(runs) == 4
+    assert {card for *_, card in runs} == {"0", "1"}
+    for name, started, _, card in runs:
+        beside = [other for other in runs if other[1] <= started < other[2] and other[0] != name]
+        assert len(beside) <= 1
+        assert card not in [other[3] for other in beside]
+
+
+@pytest.mark.slow
+def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
+    toy.change("dropout: 0.5", "dropout: 0.4")
+    toy.change("corpus: feelings, variant", "gpu: 1, corpus: feelings, variant")
+    toy.log.write_text("")
+    toy.run("snakemake", "--cores", "4", TOY_SLEEP="1", TOY_GPU="1", HEED_GPU_COUNT="2")
+    runs = sorted(r[1:3] for r in map(json.loads, toy.log.read_text().splitlines()) if r[0].startswith("train"))
+    assert all(end <= start for (_, end), (start, _) in zip(runs, runs[1:], strict=False))
+
+
+# --- what dvc.yaml declares, and what the commands use -----------------------------------------------------------------
+
+# Imported by a command and not declared: they choose the command or show progress, and cannot change a result.
+NOT_DECLARED = {"src/heed/cli.py", "src/heed/__init__.py", "src/heed/training/progress.py"}
+WATCH = """
+import atexit, json, os, sys
+opened = set()
+def note(event, arguments):
+    if event == "open" and isinstance(arguments[0], (str, os.PathLike)):
+        opened.add(os.path.relpath(os.fspath(arguments[0])))
+sys.addaudithook(note)
+def tell():
+    modules = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "heed" and getattr(m, "__file__", None)]
+    json.dump([modules, sorted(opened)], open(report, "w"))
+atexit.register(tell)
+report = sys.argv.pop(1)
+from heed.cli import main
+main()
+"""
+TINY = """
+study: {name: tiny, title: Tiny}
+seeds: [1]
+sources: {sample: {kind: sample, documents: 200, seed: 3}}
+corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
+experiments: {author: {corpus: letters, label: author, title: Author}}
+searches: {hunt: {corpus: letters}}
+defaults: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1, device: cpu}
+models:
+  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: hunt, match: author-baseline}
+"""
+COMMANDS = {
+    "download": "download sample", "tokenize": "tokenize letters", "search": "search hunt", "untuned": "search none",
+    "recipe": "recipe author-baseline", "train": "train author-baseline --seed 1", "opponents": "opponents author",
+    "evaluate": "evaluate author-baseline", "compare": "compare", "report": "report",
+}  # fmt: skip
+NAMES = {
+    "${key}": {"download": "sample", "tokenize": "letters", "search": "hunt", "opponents": "author"},
+    "${item.source}": "sample", "${item.corpus}": "letters", "${item.tuned_by}": "hunt", "${item.seed}": "1",
+    "${item.model}": "author-baseline", "${item.match}": "author-baseline", "${item.experiment}": "author",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def used(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str], set[str]]]:
+    """Run the real commands on a tiny study: stage → (modules of heed imported, files of the study opened)."""
+    room = tmp_path_factory.mktemp("tiny")
+    (room / "params.yaml").write_text(TINY)
+    (room / "data").mkdir()
+    (room / "data/published").symlink_to(ROOT / "data/published")
+    (room / "watch.py").write_text(WATCH)
+    found = {}
+    for stage, command in COMMANDS.items():
+        done = subprocess.run(
+            [sys.executable, "watch.py", "told.json", *command.split()], cwd=room, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"heed {command}: {done.stderr}"
+        modules, opened = json.loads((room / "told.json").read_text())
+        found[stage] = {str(Path(module).relative_to(ROOT)) for module in modules}, set(opened)
+    return found
+
+
+def declared(stage: str) -> tuple[set[str], set[str]]:
+    """Return the deps and outs of a stage in dvc.yaml, its names put in."""
+    section = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"][stage]
+    section = section.get("do", section)
+    outs = [*section["outs"], *section.get("metrics", [])]
+    paths = [list(section["deps"]), [next(iter(out)) if isinstance(out, dict) else out for out in outs]]
+    for i, group in enumerate(paths):
+        for old, new in NAMES.items():
+            new = new.get(stage, "author-baseline") if isinstance(new, dict) else new
+            group = [path.replace(old, new) for path in group]
+        paths[i] = group
+    return set(paths[0]), set(paths[1])
+
+
+def is_bare(module: str) -> bool:
+    """Whether a package's __init__.py is a docstring and nothing else."""
+    body = ast.parse((ROOT / module).read_text()).body
+    return module.endswith("__init__.py") and all(isinstance(node, ast.Expr) for node in body)
+
+
+@pytest.mark.parametrize("stage", COMMANDS)
+def test_a_stage_declares_the_code_that_its_command_imports_and_no_other(used: dict, stage: str) -> None:
+    imported = {module for module in used[stage][0] - NOT_DECLARED if not is_bare(module)}
+    code = {dep for dep in declared(stage)[0] if dep.startswith("src/")}
+    undeclared = {
+        module for module in imported if not any(module == dep or module.startswith(f"{dep}/") for dep in code)
+    }
+    unused = {dep for dep in code if not any(module == dep or module.startswith(f"{dep}/") for module in imported)}
+    assert not undeclared, "imported, but not in dvc.yaml"
+    assert not unused, "in dvc.yaml, but not imported"
+
+
+@pytest.mark.parametrize("stage", COMMANDS)
+def test_a_stage_reads_no_file_that_it_does_not_declare(used: dict, stage: str) -> None:
+    deps, outs = declared(stage)
+    allowed = deps | outs | {"results/timing"}
+    if stage == "train":
+        allowed |= {"data/tokens"}  # by their digest, in the recipe
+    opened = {path for path in used[stage][1] if path.startswith(("data/", "results/", "reports/"))}
+    own = {path for path in opened if "/." not in path}  # not the temporary names of files being written
+    assert {
+        path
+        for path in own
+        if not any(path == a or path.startswith(f"{a}/") or a.startswith(f"{path}/") for a in allowed)
+    } == set()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_the_sample_study_under_both_drivers_gives_the_same_bytes(tmp_path: Path) -> None:
+    clones = []
+    for driver in (DVC, SNAKEMAKE):
+        (tmp_path / driver[0]).mkdir()
+        make_clone(tmp_path / driver[0] / "clone", ROOT / "params.yaml")
+        toy = Toy(tmp_path / driver[0] / "clone")  # without a stub: the real heed
+        toy.run("git", "init", "--quiet")
+        toy.run("git", "add", "--all")
+        toy.run("git", "commit", "--quiet", "--message", "sample")
+        toy.run(*driver)
+        assert "up to date" in toy.run("dvc", "status")
+        assert "stages are up to date" in toy.run("snakemake", "-n")
+        clones.append(toy.path)
+    for room in ("data/tokens", "results", "reports"):
+        files = sorted(path.relative_to(clones[0]) for path in (clones[0] / room).rglob("*") if path.is_file())
+        files = [path for path in files if path.parts[1] != "timing"]
+        assert files
+        different = [path for path in files if (clones[0] / path).read_bytes() != (clones[1] / path).read_bytes()]
+        assert different == []

@@ -105,9 +105,9 @@ def _place(
 def _sentiment(generator: random.Random) -> dict[str, Any]:
     """Return a review: one cue, a negated cue next to its negation, or a negation far from its cue."""
     label = generator.choice(["negative", "positive"])
-    kind = generator.choices(["plain", "negated", "apart"], [5, 3, 2])[0]
+    kind = generator.choices(["plain", "negated", "apart"], [6, 3, 1])[0]
     cue = generator.choice(CUES[label if kind == "plain" else FLIP[label]])
-    words = [generator.choice(DISTRACTORS) for _ in range(generator.randrange(20, 60))]
+    words = [generator.choice(DISTRACTORS) for _ in range(generator.randrange(12, 40))]
     if (
         kind == "plain" and generator.random() < 0.5
     ):  # a negation that negates nothing: it stands after the cue, at the end
