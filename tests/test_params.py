@@ -23,14 +23,14 @@ def line_of(fragment: str, text: str) -> int:
 
 WRONG = [
     ("hidden_size: 32", "hiden_size: 32", "defaults.hiden_size", "did you mean hidden_size?"),
-    ("epochs: 8", "epochs: -1", "defaults.epochs", "greater than 0, found -1"),
-    ("epochs: 8", "epochs: eight", "defaults.epochs", "valid integer, found 'eight'"),
-    ("epochs: 8", 'epochs: "8"', "defaults.epochs", "valid integer"),
-    ("epochs: 8", "epochs: 2.5", "defaults.epochs", "integer"),
-    ("epochs: 8", "epochs: true", "defaults.epochs", "integer"),
+    ("epochs: 6", "epochs: -1", "defaults.epochs", "greater than 0, found -1"),
+    ("epochs: 6", "epochs: eight", "defaults.epochs", "valid integer, found 'eight'"),
+    ("epochs: 6", 'epochs: "8"', "defaults.epochs", "valid integer"),
+    ("epochs: 6", "epochs: 2.5", "defaults.epochs", "integer"),
+    ("epochs: 6", "epochs: true", "defaults.epochs", "integer"),
     ("embedding_dim: 32", "embedding_dim: 0", "defaults.embedding_dim", "greater than 0, found 0"),
     ("dropout: 0.2", "dropout: 1.0", "defaults.dropout", "less than 1, found 1.0"),
-    ("learning_rate: 0.005", "learning_rate: 0", "defaults.learning_rate", "greater than 0"),
+    ("learning_rate: 0.01", "learning_rate: 0", "defaults.learning_rate", "greater than 0"),
     ("pooling: mean", "pooling: average", "defaults.pooling", "'last', 'mean' or 'max', found 'average'"),
     ("heads: 4", "heads: 5", "models.sample-sentiment-attention.heads", "5 heads do not divide 2 x 32 = 64"),
     ("corpus: sample-sentiment, label", "corpus: sample-sentimant, label", "experiments.sample-sentiment.corpus", "did you mean sample-sentiment?"),
@@ -49,8 +49,8 @@ WRONG = [
     ("match: sample-sentiment-mean", "match: sample-author-mean", "models.sample-sentiment-mean.match", "only variant wide"),
     ("attention: multi-head, heads: 4", "attention: none", "models.sample-sentiment-attention.variant", "needs attention: multi-head"),
     ("pooling: last}", "pooling: last, attention: multi-head}", "models.sample-sentiment-baseline.attention", "without attention"),
-    ("documents: 1200, ", "", "sources.sample", "needs documents"),
-    ("seed: 1", "seed: 1, path: x", "sources.sample", "does not take path"),
+    ("documents: 1600, ", "", "sources.sample", "needs documents"),
+    ("seed: 1,", "seed: 1, path: x,", "sources.sample", "does not take path"),
     ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
     ("  title: Does", "  titel: Does", "study.titel", "did you mean title?"),
     ("searches: {}", "searches: {none: {corpus: sample-letters}}", "searches.none", "taken"),
@@ -92,7 +92,7 @@ def test_a_missing_file_says_what_to_do(tmp_path):
 
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
-    assert params.parse(SAMPLE.replace("0.005", "5e-3")).defaults.learning_rate == 0.005
+    assert params.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.learning_rate == 0.01
 
 
 @pytest.mark.parametrize("study", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem)

@@ -21,7 +21,7 @@ PUBLISHED = {"imdb": imdb.FILES, "letters": letters.FILES, "huffpost": huffpost.
 WORK = Path(".heed/work")
 TRIES, WAIT = 5, 1.0  # tries a file, seconds before the second (doubled each time)
 TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two pieces
-BLOCK = 1 << 16
+BLOCK = 1 << 14
 
 
 def download(name: str, source: "Source", into: Path) -> None:
@@ -158,6 +158,8 @@ def _attempt(address: str, partial: Path) -> tuple[str, bool]:
                     advance(done)
             if total > start and done < total:
                 return f"cut off after {done:,} of {total:,} bytes", False
+    except requests.exceptions.ChunkedEncodingError:
+        return f"the connection broke; {partial.stat().st_size:,} bytes came", False
     except requests.Timeout:
         return f"no answer within {TIMEOUT[1]:.0f} s", False
     except requests.ConnectionError:

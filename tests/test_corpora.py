@@ -1,0 +1,183 @@
+"""Documents are made by the talk's rules, and every document is in one part."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heed.corpora import documents, huffpost, sample
+from heed.corpora.source import download
+from heed.corpora.splits import split_columns
+from heed.files import HeedError
+from heed.params import Corpus, Source, Split
+
+
+def corpus(kind: str, **changes) -> Corpus:
+    return Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | changes))
+
+
+def fetched(kind: str, corpora: Path, into: Path, monkeypatch, files=None) -> Path:
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    download(kind, Source(kind=kind, files=files), into)
+    return into
+
+
+def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatch):
+    raw = fetched("letters", corpora, tmp_path / "raw", monkeypatch, ["classifier_data_eval.json"])
+    found = list(documents.read(corpus("letters-pieces"), raw))
+    assert len(found) == 4881
+    languages = Counter(document.labels["language"] for document in found)
+    assert languages == {"en": 2517, "de": 1443, "da": 838, "fr": 36, "it": 31, "unknown": 16}
+    authors = Counter(document.labels["author"] for document in found)
+    assert authors["Virginia Woolf"] == 1901 and authors["Johann Wolfgang von Goethe"] == 228 and len(authors) == 7
+    assert len({document.id for document in found}) == 4881
+    with pytest.raises(HeedError, match=r"classifier_data_train.json: not there"):
+        list(documents.read(corpus("letters", split=Split(kind="given")), raw))
+
+
+def test_the_letters_use_both_files_as_published(corpora, tmp_path):
+    (tmp_path / "classifier_data_train.json").write_bytes(
+        (corpora / "letters/classifier_data_fixture_train.jsonl").read_bytes()
+    )
+    (tmp_path / "classifier_data_eval.json").write_bytes((corpora / "letters/classifier_data_eval.json").read_bytes())
+    found = list(documents.read(corpus("letters", split=Split(kind="given")), tmp_path))
+    assert Counter(document.split for document in found) == {"train": 183, "test": 4881}
+
+
+def test_the_headlines_are_36000_in_34_classes(corpora, tmp_path, monkeypatch):
+    raw = fetched("few-shot-01", corpora, tmp_path / "raw", monkeypatch)
+    found = list(documents.read(corpus("news-headlines"), raw))
+    counts = Counter(document.labels["category"] for document in found)
+    assert len(found) == 36000 and len(counts) == 34
+    assert counts["WORLD"] == 2700 and counts["PARENTING"] == 1800 and counts["ARTS & CULTURE"] == 900
+    assert "LATINO VOICES" not in counts and "PARENTS" not in counts
+
+
+def test_the_merges_of_the_41_labels_give_34(corpora):
+    labels = json.loads((corpora / "news/v2_label_counts.json").read_text())
+    merged = Counter()
+    for label, count in labels.items():
+        if huffpost.merged(label):
+            merged[huffpost.merged(label)] += count
+    assert len(labels) == 41 and len(merged) == 34
+    assert sum(merged.values()) == 200853 - labels["LATINO VOICES"]
+    capped = sum(min(count, huffpost.CAP) for count in merged.values())
+    assert round(capped * 0.2) == pytest.approx(12824, abs=20), "the talk's number of test items"
+    assert -(-sum(merged.values()) // 10) == pytest.approx(19972, abs=1)
+
+
+def test_news_is_read_from_the_genuine_format_and_capped(corpora, tmp_path, monkeypatch):
+    raw = fetched("huffpost", corpora, tmp_path / "raw", monkeypatch, [huffpost.PREFIX])
+    big = list(documents.read(corpus("news-big"), raw))
+    assert big[0].text.startswith(
+        "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband."
+    )
+    assert big[0].labels == {"category": "CRIME"}
+    monkeypatch.setattr(huffpost, "CAP", 50)
+    capped = list(documents.read(corpus("news"), raw))
+    assert max(Counter(document.labels["category"] for document in capped).values()) == 50
+    assert [d.id for d in capped] == [d.id for d in documents.read(corpus("news"), raw)], "drawn by the seed"
+    assert {d.id for d in capped} < {d.id for d in big}
+
+
+@pytest.mark.slow
+def test_imdb_is_50000_reviews_with_its_official_split(corpora, tmp_path, monkeypatch):
+    raw = fetched("imdb", corpora, tmp_path / "raw", monkeypatch)
+    found = list(documents.read(corpus("imdb"), raw))
+    assert Counter((d.split, d.labels["sentiment"]) for d in found) == {
+        (split, label): 12500 for split in ("train", "test") for label in ("negative", "positive")
+    }
+    assert sum(b"<br />" in d.text for d in found) == 29200
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("{", r":2: not a JSON object"), ("[1]", r":2: expected a JSON object, found list"), ('{"text": 1}', r":2: expected text under 'text', found int")],
+)  # fmt: skip
+def test_a_broken_line_is_named(tmp_path, line, message):
+    good = json.dumps({"text": "a", "author": "b", "lang": "c", "file": "d"})
+    (tmp_path / "classifier_data_eval.json").write_text(f"{good}\n{line}\n")
+    with pytest.raises(HeedError, match=message):
+        list(documents.read(corpus("letters-pieces"), tmp_path))
+
+
+def test_gzipped_lines_are_read(tmp_path):
+    row = {"category": "PARENTS", "headline": "A", "short_description": ""}
+    with gzip.open(tmp_path / huffpost.PREFIX, "wt") as file:
+        file.write(json.dumps(row) + "\n")
+    (document,) = documents.read(corpus("news-big"), tmp_path)
+    assert document.text == "A" and document.labels == {"category": "PARENTING"}
+
+
+def test_the_planted_evidence_is_where_the_sample_says():
+    cues = {word for words in sample.CUES.values() for word in words} | {sample.NEGATION}
+    kinds = Counter()
+    for row in sample.generate(300, 7):
+        spans = [row["text"][start:end] for start, end in row["evidence"]]
+        if row["corpus"] == "sample-sentiment":
+            assert set(spans) <= cues
+            polarity = next(label for label, words in sample.CUES.items() if spans[-1] in words or spans[0] in words)
+            assert row["labels"]["sentiment"] == (polarity if len(spans) == 1 else sample.FLIP[polarity])
+        else:
+            assert tuple(spans) == sample.AUTHORS[row["labels"]["author"]][1], "the order of the cues tells the author"
+        kinds[row["kind"], row["where"]] += 1
+    assert {kind for kind, _ in kinds} == {"plain", "negated", "apart", "order"}
+    assert {where for _, where in kinds} == {"early", "middle", "late", "apart"}
+
+
+STRATA = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
+
+
+def columns(split: Split, strata=STRATA, groups=None, given=None):
+    groups = np.arange(len(strata)).astype(str) if groups is None else groups
+    return split_columns(split, strata, groups, np.array([""] * len(strata)) if given is None else given)
+
+
+def test_a_random_split_has_the_sizes_asked_for_and_the_same_documents_for_the_same_seed():
+    column = columns(Split(kind="random", test=20, validation=0.25))["split"]
+    assert Counter(column) == {"train": 60, "validation": 20, "test": 20}
+    assert Counter(STRATA[column == "test"])["a"] == 12, "stratified"
+    assert (column == columns(Split(kind="random", test=20, validation=0.25))["split"]).all()
+    assert (column != columns(Split(kind="random", test=20, validation=0.25, seed=2))["split"]).any()
+    assert Counter(columns(Split(kind="random", test=0.1))["split"])["test"] == 10
+
+
+def test_folds_test_every_document_once_and_keep_groups_together():
+    found = columns(Split(kind="folds", k=5))
+    assert sorted(found) == [f"split_{fold}" for fold in range(5)]
+    tested = np.sum([column == "test" for column in found.values()], axis=0)
+    assert (tested == 1).all()
+    assert all(Counter(STRATA[column == "test"])["a"] == 12 for column in found.values())
+    groups = np.repeat(np.arange(25), 4).astype(str)
+    for column in columns(Split(kind="folds", k=5, grouped=True), groups=groups).values():
+        assert not set(groups[column == "test"]) & set(groups[column == "train"])
+
+
+def test_a_given_split_is_kept_and_validation_is_taken_from_train():
+    given = np.array(["train"] * 80 + ["test"] * 20, object)
+    column = columns(Split(kind="given", validation=0.1), given=given)["split"]
+    assert Counter(column) == {"train": 72, "validation": 8, "test": 20}
+    assert (column[80:] == "test").all()
+    given[:5] = "validation"
+    assert (columns(Split(kind="given"), given=given)["split"] == given).all()
+
+
+@pytest.mark.parametrize(
+    "split", [Split(kind="random", test=100), Split(kind="random", test=99), Split(kind="folds", k=50)]
+)
+def test_a_split_that_cannot_be_is_said(split):
+    if split.kind == "folds":
+        with pytest.raises(HeedError, match="50 folds of 10 documents"):
+            columns(split, STRATA[:10])
+    else:
+        with pytest.raises(HeedError, match=r"params.yaml|leaves"):
+            columns(split)
+
+
+def test_many_rare_labels_do_not_stop_a_stratified_split():
+    strata = np.array([f"class {i}" for i in range(50)] + ["big"] * 50)
+    column = columns(Split(kind="random", test=0.2), strata)["split"]
+    assert Counter(column)["test"] == 20

@@ -1,0 +1,294 @@
+"""Nothing that is not the published file is ever taken as good; what can be resumed is; every failure says what to do."""
+
+import hashlib
+import http.server
+import io
+import os
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from heed.corpora import sample, source
+from heed.corpora.archive import members
+from heed.corpora.publication import File
+from heed.files import HeedError
+from heed.params import Source
+
+CONTENT = bytes(range(256)) * 400
+NAME = "corpus.bin"
+
+
+class Server:
+    """A real HTTP server whose behaviour a test sets: `answer(handler, content, request number)`."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[http.server.BaseHTTPRequestHandler, int], None] = plain
+        self.ranges: list[str | None] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.ranges.append(self.headers.get("Range"))
+                outer.answer(self, len(outer.ranges))
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+
+def send(
+    handler: http.server.BaseHTTPRequestHandler, status: int, body: bytes, length: int | None = None, **headers: str
+) -> None:
+    handler.send_response(status)
+    handler.send_header("Content-Length", str(len(body) if length is None else length))
+    for key, value in headers.items():
+        handler.send_header(key.replace("_", "-"), value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def plain(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
+    asked = handler.headers.get("Range")
+    if asked:
+        start = int(asked.removeprefix("bytes=").rstrip("-"))
+        if start >= len(CONTENT):
+            send(handler, 416, b"")
+        else:
+            send(handler, 206, CONTENT[start:], Content_Range=f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+    else:
+        send(handler, 200, CONTENT)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEED_MIRROR", raising=False)
+    monkeypatch.setattr(source, "WAIT", 0.01)
+    server = Server()
+    file = File(NAME, f"room/{NAME}", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",), f"{server.url}/{NAME}")
+    monkeypatch.setitem(source.PUBLISHED, "imdb", (file,))
+    yield server
+    server.http.shutdown()
+
+
+def fetch() -> None:
+    source.download("imdb", Source(kind="imdb"), Path("data/raw/imdb"))
+
+
+def refused(message: str) -> None:
+    with pytest.raises(HeedError, match=message) as caught:
+        fetch()
+    assert not Path("data/raw/imdb", NAME).exists(), "nothing half-written is taken as good"
+    assert NAME in str(caught.value) and "heed download imdb" in str(caught.value)
+
+
+def test_a_file_is_fetched_verified_and_not_fetched_again(server, capsys):
+    fetch()
+    assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
+    assert not list(Path(".heed/work").glob("download-*"))
+    fetch()
+    assert len(server.ranges) == 1
+    assert "already there, verified" in capsys.readouterr().out
+
+
+def test_a_damaged_file_is_fetched_anew_and_strangers_are_removed(server):
+    fetch()
+    Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
+    Path("data/raw/imdb/stranger").write_text("x")
+    fetch()
+    assert [path.name for path in Path("data/raw/imdb").iterdir()] == [NAME]
+    assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
+
+
+def test_a_dropped_connection_is_resumed_where_it_stopped(server):
+    def drop(handler, number):
+        if number == 1:
+            send(handler, 200, CONTENT[:50_000], length=len(CONTENT))
+            handler.close_connection = True
+        else:
+            plain(handler, number)
+
+    server.answer = drop
+    fetch()
+    assert server.ranges[0] is None and server.ranges[1].startswith("bytes=")
+    assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
+
+
+def test_a_server_that_ignores_ranges_is_read_from_the_start(server):
+    def ignore(handler, number):
+        if number == 1:
+            send(handler, 200, CONTENT[:50_000], length=len(CONTENT))
+            handler.close_connection = True
+        else:
+            send(handler, 200, CONTENT)
+
+    server.answer = ignore
+    fetch()
+    assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
+
+
+def test_errors_of_a_server_that_recovers_are_ridden_out_and_redirects_followed(server):
+    def recover(handler, number):
+        if number < 3:
+            send(handler, 500, b"")
+        elif number == 3:
+            send(handler, 302, b"", Location=f"{server.url}/elsewhere")
+        else:
+            plain(handler, number)
+
+    server.answer = recover
+    fetch()
+    assert len(server.ranges) == 4
+
+
+def test_a_wrong_file_names_expected_and_found(server):
+    server.answer = lambda handler, number: send(handler, 200, b"something else")
+    expected = hashlib.sha256(CONTENT).hexdigest()
+    refused(f"expected sha256:{expected}, found sha256:{hashlib.sha256(b'something else').hexdigest()}")
+
+
+def test_a_page_that_is_not_there_is_not_asked_for_again(server):
+    server.answer = lambda handler, number: send(handler, 404, b"")
+    refused("HTTP 404")
+    assert len(server.ranges) == 1
+
+
+def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
+    monkeypatch.setattr(source, "TIMEOUT", (0.2, 0.2))
+    monkeypatch.setattr(source, "TRIES", 2)
+    release = threading.Event()
+    server.answer = lambda handler, number: release.wait(5)
+    refused("no answer within")
+    release.set()
+
+
+def test_no_network_says_so_and_keeps_what_came(server, monkeypatch):
+    def cut(handler, number):
+        send(handler, 200, CONTENT[:70_000], length=len(CONTENT))
+        handler.close_connection = True
+
+    server.answer = cut
+    monkeypatch.setattr(source, "TRIES", 1)
+    refused(r"the connection broke.* [\d,]+ bytes are kept")
+    server.answer = plain
+    fetch()
+    assert server.ranges[-1] is not None, "the next command goes on after what was kept"
+    server.http.shutdown()
+    server.http.server_close()
+    Path("data/raw/imdb", NAME).unlink()
+    refused("no connection")
+
+
+def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch, tmp_path):
+    mirror = tmp_path / "mirror with a space"
+    (mirror / "room").mkdir(parents=True)
+    (mirror / "room" / NAME).write_bytes(CONTENT)
+    monkeypatch.setenv("HEED_MIRROR", str(mirror))
+    fetch()
+    assert server.ranges == []
+    (mirror / "room" / NAME).write_bytes(b"spoiled")
+    Path("data/raw/imdb", NAME).unlink()
+    with pytest.raises(HeedError, match="not the published file"):
+        fetch()
+    monkeypatch.setenv("HEED_MIRROR", server.url + "/")
+    fetch()
+    assert len(server.ranges) == 1
+
+
+def test_a_host_that_wants_a_login_is_explained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEED_MIRROR", raising=False)
+    with pytest.raises(
+        HeedError, match=r"Kaggle data set rmisra/news-category-dataset.*HEED_MIRROR.*heed download huffpost"
+    ):
+        source.download("huffpost", Source(kind="huffpost"), Path("data/raw/huffpost"))
+    with pytest.raises(HeedError, match=r"Known: classifier_data_train.json"):
+        source.download("letters", Source(kind="letters", files=["eval"]), Path("data/raw/letters"))
+
+
+@pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")
+def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("table.csv").write_text("text,label\n")
+    monkeypatch.setattr(source.shutil, "copyfile", lambda a, b: Path("/dev/full").write_bytes(b"x"))
+    given = Source(kind="table", path="table.csv", sha256=hashlib.sha256(b"text,label\n").hexdigest())
+    with pytest.raises(HeedError, match="No space left on device"):
+        source.download("mine", given, Path("data/raw/mine"))
+    assert not list(Path("data/raw/mine").glob("*"))
+
+
+def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):
+    from heed.params import load
+    from tests.conftest import ROOT
+
+    declared = load(ROOT / "params.yaml").sources["sample"]
+    source.download("sample", declared, tmp_path / "a")
+    assert hashlib.sha256((tmp_path / "a" / sample.FILE).read_bytes()).hexdigest() == declared.sha256
+    with pytest.raises(HeedError, match=f"expected {declared.sha256}, the generator made"):
+        source.download("sample", declared.model_copy(update={"seed": 2}), tmp_path / "b")
+    assert not (tmp_path / "b" / sample.FILE).exists()
+
+
+def test_a_table_that_changed_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("table.csv").write_text("text,label\na,b\n")
+    given = Source(kind="table", path="table.csv", sha256="0" * 64)
+    with pytest.raises(HeedError, match=f"expected sha256:{'0' * 64}, found"):
+        source.download("mine", given, Path("data/raw/mine"))
+
+
+def test_every_published_file_has_a_hash_and_a_way_to_get_it():
+    for files in source.PUBLISHED.values():
+        for file in files:
+            assert all(entry.startswith(("sha256:", "blob:")) for entry in file.hashes)
+            assert file.url.startswith("https://") or file.by_hand
+
+
+def archive(path: Path, *entries: tuple[str, bytes, bytes]) -> Path:
+    """A tar archive of (name, type, content)."""
+    with tarfile.open(path, "w:gz") as out:
+        for name, kind, content in entries:
+            info = tarfile.TarInfo(name)
+            info.type, info.size, info.linkname = kind, len(content), "/etc/passwd"
+            out.addfile(info, io.BytesIO(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("../out", tarfile.REGTYPE),
+        ("a/../../out", tarfile.REGTYPE),
+        ("/etc/out", tarfile.REGTYPE),
+        ("link", tarfile.SYMTYPE),
+        ("hard", tarfile.LNKTYPE),
+        ("device", tarfile.CHRTYPE),
+        ("pipe", tarfile.FIFOTYPE),
+    ],
+)
+def test_hostile_archives_are_refused(tmp_path, name, kind):
+    path = archive(tmp_path / "a.tar.gz", ("good", tarfile.REGTYPE, b"x"), (name, kind, b""))
+    with pytest.raises(HeedError, match="refused"):
+        list(members(path))
+
+
+def test_bombs_and_broken_archives_are_refused(tmp_path):
+    path = archive(tmp_path / "a.tar.gz", *((str(i), tarfile.REGTYPE, b"0" * 1000) for i in range(20)))
+    assert len(list(members(path))) == 20
+    with pytest.raises(HeedError, match="more than"):
+        list(members(path, max_bytes=5000))
+    with pytest.raises(HeedError, match="more than"):
+        list(members(path, max_members=5))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(HeedError, match="not a whole archive"):
+        list(members(path))
+    path.write_bytes(b"no archive")
+    with pytest.raises(HeedError, match="not a whole archive"):
+        list(members(path))

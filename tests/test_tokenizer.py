@@ -1,0 +1,186 @@
+"""Text comes as it is; tokens are positions in it; the files are the same whatever the number of processes."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heed.corpora.source import download
+from heed.files import HeedError
+from heed.params import Corpus, Source, Split
+from heed.text.cleaning import clean
+from heed.text.tokenizer import tokenize, words
+from heed.text.tokens import load_tokens
+
+HOSTILE = [
+    ("a\x00b", "a b", {"controls": 1}),
+    ("a\x1bb\x7f", "a b ", {"controls": 2}),
+    ("it\x92s \x85 \x81", "it’s … ", {"c1": 3}),
+    ("a\u202eb\u2066c\u200f", "abc", {"bidi": 3}),
+    ("one<br />two<BR>three", "one\ntwo\nthree", {"breaks": 2}),
+    ("<b>bold</b>", "<b>bold</b>", {}),
+    ("e\u0301", "é", {"normalised": 1}),
+    ("\ud800x", "\ufffdx", {"surrogates": 1}),
+    (b"gr\xfc\xdfe", "gr\ufffd\ufffde", {"invalid_utf8": 2}),
+    (b"gr\xc3\xbc\xc3\x9fe", "grüße", {}),
+    ("", "", {"empty": 1}),
+    (" \n ", " \n ", {"empty": 1}),
+    ("🙂👩‍👩‍👧 ok", "🙂👩‍👩‍👧 ok", {}),
+    ("a\r\nb", "a\nb", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "counts"), HOSTILE)
+def test_each_damage_has_one_treatment_that_is_counted(text, expected, counts):
+    assert clean(text) == (expected, counts)
+
+
+def test_a_very_long_document_is_cut_and_counted():
+    text, counts = clean("word " * 2_000_000, 1_000_000)
+    assert len(text) == 1_000_000 and counts == {"cut": 1}
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.one_of(
+        st.text(max_size=80),
+        st.binary(max_size=80),
+        st.text(alphabet="\x00\x85\u202e\ud800 \n<br>.é🙂\u00a0", max_size=40),
+    )
+)
+@pytest.mark.parametrize("tokenizer", ["xx", "whitespace"])
+def test_any_text_is_cleaned_once_and_for_all_and_tokens_are_slices_of_it(tokenizer, text):
+    cleaned, _ = clean(text)
+    assert clean(cleaned)[0] == cleaned
+    cleaned.encode("utf-8")
+    for word, start, end in words(cleaned, tokenizer):
+        assert cleaned[start:end] == word and not word.isspace()
+    if tokenizer == "whitespace":
+        assert [word for word, _, _ in words(cleaned, tokenizer)] == cleaned.split()
+
+
+TEXTS = ["The film is good. Very good!", "", "It\u2019s bad\x00bad.", "One <br />two three", "Again again again."] * 300
+
+
+def make(tmp_path: Path, processes: int, name: str = "mine", **changes) -> Path:
+    raw = tmp_path / "raw"
+    raw.mkdir(exist_ok=True)
+    table = pd.DataFrame({"t": TEXTS, "l": [("x", "y", "NA")[i % 3] for i in range(len(TEXTS))]})
+    table["t"] = [f"{text} n{i}" if text else "" for i, text in enumerate(TEXTS)]
+    table.to_csv(raw / "table.csv", index=False)
+    corpus = Corpus(
+        source="raw",
+        kind="table",
+        text_column="t",
+        label_column="l",
+        **({"split": Split(kind="random", test=0.2)} | changes),
+    )
+    into = tmp_path / name
+    tokenize(name, corpus, raw, into, processes)
+    return into
+
+
+def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
+    def hashes(path: Path) -> dict[str, str]:
+        return {
+            file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in path.iterdir()
+            if file.name != "meta.json"
+        }
+
+    one, three = make(tmp_path, 1), make(tmp_path, 3, "other")
+    assert hashes(one) == hashes(three)
+    assert (
+        json.loads((one / "meta.json").read_text())["digest"] == json.loads((three / "meta.json").read_text())["digest"]
+    )
+
+
+def test_the_arrays_give_the_text_back(tmp_path):
+    path = make(tmp_path, 1)
+    tokens = load_tokens(path)
+    table = pd.read_parquet(path / "documents.parquet")
+    starts, ends = np.load(path / "starts.npy"), np.load(path / "ends.npy")
+    sentences, sentence_offsets = np.load(path / "sentences.npy"), np.load(path / "sentence_offsets.npy")
+    assert tokens.ids.dtype == starts.dtype == ends.dtype == sentences.dtype == np.int32
+    assert tokens.offsets.dtype == sentence_offsets.dtype == np.int64
+    for row in range(20):
+        text = table["text"][row]
+        for at in range(tokens.offsets[row], tokens.offsets[row + 1]):
+            assert text[starts[at] : ends[at]] == tokens.lexicon[tokens.ids[at]]
+        assert [tokens.lexicon[i] for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]] == [
+            w for w, _, _ in words(text, "xx")
+        ]
+    assert sentences[sentence_offsets[0] : sentence_offsets[1]].tolist() == [0, 5, 8], (
+        "The film … good. | Very good! | n0"
+    )
+    assert sentence_offsets[2] == sentence_offsets[1], "an empty document has no sentences"
+    assert len(set(tokens.lexicon)) == len(tokens.lexicon)
+    meta = json.loads((path / "meta.json").read_text())
+    assert meta["treated"]["controls"] == 300 and meta["treated"]["breaks"] == 300 and meta["treated"]["empty"] == 300
+    assert meta["labels"] == {"label": ["NA", "x", "y"]} and meta["parts"] == {
+        "train": 1080,
+        "validation": 120,
+        "test": 300,
+    }
+    assert set(table["label_label"]) == {"x", "y", "NA"}
+
+
+def test_duplicates_across_the_parts_are_counted_and_dropped_from_train_when_asked(tmp_path):
+    def crossing(path: Path) -> tuple[int, dict]:
+        table = pd.read_parquet(path / "documents.parquet")
+        train = set(table[table["split"] == "train"]["text"])
+        meta = json.loads((path / "meta.json").read_text())
+        return int(table[table["split"] == "test"]["text"].isin(train).sum()), meta["duplicates"]
+
+    found, counts = crossing(make(tmp_path, 1))
+    assert found == counts["test_texts_in_train"] > 0 and counts["texts"] == 299
+    found, counts = crossing(make(tmp_path, 1, "dropped", drop_duplicates=True))
+    assert found == 0 and counts["dropped"] > 0
+
+
+def test_a_reduced_corpus_says_so(tmp_path):
+    path = make(tmp_path, 1, sample=100)
+    meta = json.loads((path / "meta.json").read_text())
+    assert meta["reduced"] is True and meta["documents"] == 100
+    assert json.loads((make(tmp_path, 1, "whole") / "meta.json").read_text())["reduced"] is False
+
+
+def test_planted_evidence_is_kept_as_characters(tmp_path):
+    from heed.corpora import sample
+
+    download("sample", Source(kind="sample", documents=50, seed=3), tmp_path / "raw")
+    split = Split(kind="random", test=0.2)
+    tokenize("s", Corpus(source="sample", kind="sample-letters", split=split), tmp_path / "raw", tmp_path / "s", 1)
+    evidence, table = (
+        pd.read_parquet(tmp_path / "s/evidence.parquet"),
+        pd.read_parquet(tmp_path / "s/documents.parquet"),
+    )
+    assert len(evidence) == 100
+    for row in evidence.itertuples():
+        cues = sample.AUTHORS[table["label_author"][row.document]][1]
+        assert table["text"][row.document][row.start : row.end] in cues
+
+
+def test_a_corpus_without_documents_is_an_error(tmp_path):
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/table.csv").write_text("t,l\n")
+    corpus = Corpus(source="raw", kind="table", text_column="t", label_column="l", split=Split(kind="random", test=0.2))
+    with pytest.raises(HeedError, match="has no documents"):
+        tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
+    assert not (tmp_path / "mine").exists()
+
+
+def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    download("letters", Source(kind="letters", files=["classifier_data_eval.json"]), tmp_path / "raw")
+    corpus = Corpus(source="letters", kind="letters-pieces", split=Split(kind="folds", k=5))
+    tokenize("letters-pieces", corpus, tmp_path / "raw", tmp_path / "tokens", 2)
+    tokens = load_tokens(tmp_path / "tokens")
+    assert tokens.meta["documents"] == 4881 and tokens.meta["folds"] == 5
+    assert len(tokens.rows("test", 0)) == pytest.approx(976, abs=3)
+    assert not set(tokens.rows("test", 0)) & set(tokens.rows("test", 4))
