@@ -52,6 +52,7 @@ for stage in run.stages:
             f"logs/{stage.name}.tsv"
         params:
             stage=stage.name,
+            receipts=run.folder / "receipts",
             of=lambda _: len(run.plan(False)),
             why=lambda _, name=stage.name: run.plan(False).get(name, "asked for"),
         message:
@@ -61,7 +62,7 @@ for stage in run.stages:
             gpu=stage.gpu,
         shell:
             "HEED_THREADS={threads} dvc --wait-for-lock repro --single-item {params.stage:q} > {log:q} 2>&1; "
-            "touch {output:q}; echo heed: done {params.stage:q}, $(ls {run.folder:q}/receipts | wc -l) of {params.of}"
+            "touch {output:q}; echo heed: done {params.stage:q}, $(ls {params.receipts:q} | wc -l) of {params.of}"
 
 
 for out, stage in {out: stage for stage in run.stages for out in stage.outs}.items():  # `snakemake results/compare`

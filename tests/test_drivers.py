@@ -1,10 +1,13 @@
 """One declaration, two drivers: whatever runs a stage, the other has nothing left to do, and both run the same.
 
-The real dvc.yaml and Snakefile, with a stand-in for the command `heed` that writes small files (toy/heed.py) and logs
+The real dvc.yaml and Snakefile, with a stand-in for the command `heed` that writes small files (toy/stub.py) and logs
 what was really executed.
 """
 
 import ast
+import contextlib
+import fcntl
+import itertools
 import json
 import os
 import shutil
@@ -20,10 +23,7 @@ from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.xdist_group("drivers")
-
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
-BOTH = pytest.mark.parametrize("driver", [DVC, SNAKEMAKE], ids=["dvc", "snakemake"])
 
 
 class Toy:
@@ -76,7 +76,7 @@ def write_stub(path: Path) -> None:
     """Write the command `heed` that the toy study finds first. sh finds python, for a #! line takes no space."""
     path.mkdir(parents=True)
     stub = path / "heed"
-    stub.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/toy/heed.py" "$@"\n')
+    stub.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/toy/stub.py" "$@"\n')
     stub.chmod(0o755)
 
 
@@ -92,20 +92,33 @@ def make_clone(path: Path, params: Path) -> None:
     (path / "profiles").symlink_to("workflow/profiles")
 
 
+@contextlib.contextmanager
+def shared_room(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
+    """Yield a folder that all workers of this test run share; the first makes it, the others wait."""
+    base = factory.getbasetemp()
+    room = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with room.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield room
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     """The toy study, run by Snakemake in a folder whose name has a space, and committed."""
-    room = tmp_path_factory.mktemp("toy study")
-    make_clone(room / "clone", ROOT / "tests/toy/params.yaml")
-    write_stub(room / "bin")
-    toy = Toy(room / "clone")
-    toy.run("git", "init", "--quiet")
-    toy.run("git", "add", "--all")
-    toy.run("git", "commit", "--quiet", "--message", "toy")
-    assert len(toy.executed(*SNAKEMAKE)) == 21
-    toy.run("git", "add", "--all")
-    toy.run("git", "commit", "--quiet", "--message", "run")
-    return toy
+    with shared_room(tmp_path_factory, "toy study") as room:
+        toy = Toy(room / "clone")
+        if (room / "finished").exists():
+            return toy
+        make_clone(room / "clone", ROOT / "tests/toy/params.yaml")
+        write_stub(room / "bin")
+        toy.run("git", "init", "--quiet")
+        toy.run("git", "add", "--all")
+        toy.run("git", "commit", "--quiet", "--message", "toy")
+        assert len(toy.executed(*SNAKEMAKE)) == 21
+        toy.run("git", "add", "--all")
+        toy.run("git", "commit", "--quiet", "--message", "run")
+        (room / "finished").touch()
+        return toy
 
 
 @pytest.fixture
@@ -154,12 +167,17 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
 }  # fmt: skip
 
 
-QUICK = ("a hyperparameter of one model", "a default that one model uses", "one seed less")
-MARKED = [what if what in QUICK else pytest.param(what, marks=pytest.mark.slow) for what in CHANGES]
+OFTEN = ("a hyperparameter of one model", "a default that one model uses", "one seed less")
+CASES = [
+    pytest.param(
+        what, driver, id=f"{what}-{driver[0]}", marks=[] if what in OFTEN[: 2 + (driver == DVC)] else pytest.mark.slow
+    )
+    for what in CHANGES
+    for driver in (DVC, SNAKEMAKE)
+]
 
 
-@BOTH
-@pytest.mark.parametrize("what", MARKED)
+@pytest.mark.parametrize(("what", "driver"), CASES)
 def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], what: str) -> None:
     old, new, expected = CHANGES[what]
     toy.change(old, new)
@@ -189,7 +207,8 @@ def test_snakemake_deletes_orphans_that_the_cache_has_and_nothing_made_by_hand(t
     by_hand.parent.mkdir()
     by_hand.write_text("mine")
     toy.change("[1, 2]", "[1]")
-    toy.run(*SNAKEMAKE)
+    assert toy.executed(*SNAKEMAKE) == CHANGES["one seed less"][2]
+    assert "up to date" in toy.run("dvc", "status")
     assert not (toy.path / "results/train/author-baseline/2").exists()
     assert by_hand.exists()
     toy.change("[1]", "[1, 2]")
@@ -199,10 +218,11 @@ def test_snakemake_deletes_orphans_that_the_cache_has_and_nothing_made_by_hand(t
 
 @pytest.mark.parametrize("driver", [DVC, SNAKEMAKE, ["dvc", "checkout"]], ids=["dvc", "snakemake", "checkout"])
 def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
-    for name in ("results", "data/tokens", "reports"):
+    for name in ("results/train/author-baseline", "results/opponents", "reports"):
         shutil.rmtree(toy.path / name)
     assert toy.executed(*driver) == []
     assert (toy.path / "results/train/author-baseline/1/predictions.parquet").exists()
+    assert (toy.path / "results/opponents/feelings/opponents.json").exists()
     assert (toy.path / "reports/index.html").exists()
 
 
@@ -238,7 +258,7 @@ def running(toy: Toy, process: subprocess.Popen, said: str) -> None:
     raise AssertionError(f"ended without: {said}")
 
 
-@pytest.mark.parametrize("driver", [["dvc", "repro"], SNAKEMAKE], ids=["dvc", "snakemake"])
+@pytest.mark.parametrize("driver", [pytest.param(["dvc", "repro"], id="dvc", marks=pytest.mark.slow), SNAKEMAKE])
 def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")
     toy.log.write_text("")
@@ -254,9 +274,9 @@ def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) ->
     assert "up to date" in toy.run("dvc", "status")
 
 
-def test_a_second_snakemake_is_refused_and_dvc_waits_its_turn(toy: Toy) -> None:
+def test_a_second_snakemake_is_refused_and_a_dry_run_is_not(toy: Toy) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
-    first = toy.start(*SNAKEMAKE, TOY_SLEEP="8")
+    first = toy.start(*SNAKEMAKE, TOY_SLEEP="6")
     running(toy, first, "Job 1: train@")
     code, output = toy.try_(*SNAKEMAKE)
     assert code == 1
@@ -267,6 +287,7 @@ def test_a_second_snakemake_is_refused_and_dvc_waits_its_turn(toy: Toy) -> None:
     assert first.returncode == 0, output
 
 
+@pytest.mark.slow
 def test_dvc_experiments(toy: Toy) -> None:
     toy.log.write_text("")
     toy.run("dvc", "exp", "run", "--quiet", "-S", "models.author-baseline.dropout=0.3", "--name", "by-dvc")
@@ -330,7 +351,7 @@ def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
     toy.log.write_text("")
     toy.run("snakemake", "--cores", "4", TOY_SLEEP="1", TOY_GPU="1", HEED_GPU_COUNT="2")
     runs = sorted(r[1:3] for r in map(json.loads, toy.log.read_text().splitlines()) if r[0].startswith("train"))
-    assert all(end <= start for (_, end), (start, _) in zip(runs, runs[1:], strict=False))
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(runs))
 
 
 # --- what dvc.yaml declares, and what the commands use -----------------------------------------------------------------

@@ -7,6 +7,7 @@ from heed.files import HeedError, write_text
 from heed.params import PARAMS, Corpus, Hyperparameters, Params, load
 
 STUDIES = Path("workflow/studies")
+SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"  # completion in editors, seen from params.yaml
 
 # The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a second.
 CORE_FLOPS = (
@@ -64,12 +65,12 @@ def activate(name: str, force: bool) -> str:
             f"{PARAMS}: edited by hand: it is none of {STUDIES}/*.yaml. Keep it as {STUDIES}/NAME.yaml, "
             f"or say: heed study {name} --force"
         )
-    write_text(PARAMS, text)
+    write_text(PARAMS, SCHEMA + text)
     return f"{name} is active now.\n{plan(params)}"
 
 
 def _text(path: Path) -> str:
-    """Return a params file's text, but for its first line: a schema path for editors, which goes by the folder."""
+    """Return a params file's text without the line that tells editors its schema: the path goes by the folder."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

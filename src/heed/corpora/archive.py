@@ -1,5 +1,6 @@
 """Read an archive that may be hostile, as a stream: nothing is unpacked to disk."""
 
+import gzip
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000  # of all members together: far abov
 
 
 def members(path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, content) of each regular file of a tar archive.
+    """Yield (name, content) of each regular file of a .tar.gz archive.
 
     Raises:
         HeedError: a member is absolute, leaves the folder, is a link or a device; the archive is too large or broken.
@@ -19,7 +20,8 @@ def members(path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBE
     """
     read = 0
     try:
-        with tarfile.open(path, "r|*") as archive:
+        # gzip by itself: tarfile alone takes a truncated stream for the end of the archive
+        with gzip.open(path) as content, tarfile.open(fileobj=content, mode="r|") as archive:
             for count, member in enumerate(archive, 1):
                 name = PurePosixPath(member.name)
                 if name.is_absolute() or ".." in name.parts:
@@ -31,8 +33,10 @@ def members(path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBE
                 read += member.size
                 if read > max_bytes or count > max_members:
                     raise HeedError(f"{path}: refused: more than {max_bytes:,} bytes or {max_members:,} members")
-                content = archive.extractfile(member)
-                assert content is not None
-                yield member.name, content.read()
+                file = archive.extractfile(member)
+                assert file is not None
+                yield member.name, file.read()
+            while content.read(1 << 20):
+                pass
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise HeedError(f"{path}: not a whole archive ({error}). Remove it and run the download again") from None

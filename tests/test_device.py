@@ -1,0 +1,108 @@
+"""A training holds one card to itself until its process ends, however it ends."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from heed.files import HeedError
+from heed.training import device
+
+HOLD = """
+import sys, time
+from heed.training.device import claim
+card = claim(poll=0.02)
+print(card, time.time(), flush=True)
+time.sleep(float(sys.argv[1]))
+print(time.time(), flush=True)
+"""
+
+
+def hold(room: Path, seconds: float, **environment: str) -> subprocess.Popen:
+    environment = (
+        {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"} | {"TMPDIR": str(room)} | environment
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(seconds)], env=environment, text=True, stdout=subprocess.PIPE
+    )
+
+
+def test_four_jobs_on_two_cards_never_stand_two_on_one(tmp_path: Path) -> None:
+    jobs = [hold(tmp_path, 0.4, HEED_GPU_COUNT="2") for _ in range(4)]
+    said = [job.communicate(timeout=60)[0].split() for job in jobs]
+    assert {card for card, *_ in said} == {"0", "1"}
+    for card in "01":
+        times = sorted((float(start), float(end)) for name, start, end in said if name == card)
+        assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(times))
+
+
+def test_a_killed_holder_frees_its_card(tmp_path: Path) -> None:
+    first = hold(tmp_path, 600, HEED_GPU_COUNT="1")
+    assert first.stdout
+    assert first.stdout.readline().split()[0] == "0"
+    second = hold(tmp_path, 0, HEED_GPU_COUNT="1")
+    time.sleep(0.5)
+    assert second.poll() is None  # it waits
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    assert second.communicate(timeout=20)[0].split()[0] == "0"
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """No card held by this process, locks in a folder of this test, no variable set; all is put back afterwards."""
+    monkeypatch.setattr(device, "_held", None)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HEED_GPU_COUNT"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("visible", "cards"),
+    [("2,3", ["2", "3"]), ("", []), ("-1", []), ("0,-1,1", ["0"]), ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"])],
+)
+def test_cuda_visible_devices_says_which_cards_are_ours(
+    alone: pytest.MonkeyPatch, visible: str, cards: list[str]
+) -> None:
+    alone.setenv("CUDA_VISIBLE_DEVICES", visible)
+    alone.setenv("HEED_GPU_COUNT", "8")
+    assert device.cards() == cards
+
+
+def test_nvidia_smi_lists_the_cards_and_the_parts_of_a_split_one(alone: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert device.cards() == []  # no nvidia-smi
+    listing = "GPU 0: H100 (UUID: GPU-a)\nGPU 1: H100 (UUID: GPU-b)\n  MIG 1g.10gb Device 0: (UUID: MIG-c)\n"
+    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '%s' '{listing}'\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    assert device.cards() == ["0", "MIG-c"]
+
+
+def test_two_slurm_jobs_that_both_see_card_0_lock_by_what_it_is(alone: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: H100 (UUID: GPU-second)'\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    alone.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert device.claim() == "0"
+    assert [path.name for path in tmp_path.glob("heed-gpus-*/*")] == ["GPU_second"]
+
+
+def test_a_claim_is_the_only_card_that_cuda_sees_and_a_second_claim_is_the_same(alone: pytest.MonkeyPatch) -> None:
+    alone.setenv("CUDA_VISIBLE_DEVICES", "5,6")
+    assert device.claim() == "5"
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "5"
+    assert device.claim() == "5"
+
+
+def test_auto_is_the_cpu_where_there_is_no_card_and_cuda_is_an_error(alone: pytest.MonkeyPatch) -> None:
+    alone.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert device.device("cpu") == "cpu"
+    assert device.device("auto") == "cpu"
+    with pytest.raises(HeedError, match=r"device: cuda: .*Mend it, or set `device: auto` or `cpu`"):
+        device.device("cuda")

@@ -1,0 +1,89 @@
+"""Studies: one is active, hand edits are safe, and the cost is said before anything starts."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from heed import params
+from heed.files import HeedError
+from heed.study import activate, available, cost, plan
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(ROOT / "workflow/studies", tmp_path / "workflow/studies")
+    shutil.copy(tmp_path / "workflow/studies/sample.yaml", tmp_path / "params.yaml")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
+    assert (ROOT / "workflow/studies/sample.yaml").read_text() == (ROOT / "params.yaml").read_text()
+
+
+def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> None:
+    assert {name: active for name, _, active in available()} == {"desk": False, "sample": True, "talk": False}
+
+
+def test_a_study_is_activated_validated_and_its_cost_is_said(clone: Path) -> None:
+    said = activate("talk", force=False)
+    assert "talk is active now" in said
+    assert "60 runs" in said
+    assert params.load().study.name == "talk"
+    assert (clone / "params.yaml").read_text().startswith("# yaml-language-server: $schema=docs/params.schema.json\n")
+    assert activate("talk", force=False).startswith("talk is active already")
+    activate("sample", force=False)  # nothing was edited: no --force
+    assert sorted(path.name for path in clone.iterdir()) == ["params.yaml", "workflow"]
+
+
+def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
+    edited = re.sub(r"epochs: \d+", "epochs: 99", (clone / "params.yaml").read_text())
+    (clone / "params.yaml").write_text(edited)
+    with pytest.raises(HeedError, match=r"params.yaml: edited by hand.*heed study talk --force"):
+        activate("talk", force=False)
+    assert (clone / "params.yaml").read_text() == edited
+    activate("talk", force=True)
+    assert params.load().study.name == "talk"
+
+
+def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
+    (clone / "params.yaml").unlink()
+    activate("sample", force=False)
+    assert params.load().study.name == "sample"
+
+
+def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
+    before = (clone / "params.yaml").read_text()
+    with pytest.raises(HeedError, match=r"no such study. Known: desk, sample, talk"):
+        activate("tlak", force=False)
+    (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
+    with pytest.raises(HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.epochs"):
+        activate("talk", force=True)
+    assert (clone / "params.yaml").read_text() == before
+
+
+def test_the_plan_counts_stages_and_runs_as_dvc_does(clone: Path) -> None:
+    it = cost(params.load())
+    assert (it.stages, it.runs) == (1 + 2 + 1 + 6 + 18 + 2 + 6 + 2, 18)
+    assert "file systems without reflink" in plan(params.load())
+
+
+def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:
+    text = (clone / "workflow/studies/talk.yaml").read_text()
+    whole, half = params.parse(text), params.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]"))
+    assert 2.3 < cost(whole).core_hours / cost(half).core_hours < 2.6
+    assert (
+        cost(params.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours < cost(whole).core_hours / 2
+    )
+
+
+def test_a_corpus_of_ones_own_is_named_as_unknown(clone: Path) -> None:
+    text = (clone / "params.yaml").read_text()
+    table = f"sample: {{kind: table, path: x.csv, sha256: {'a' * 64}}}"
+    text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, text)
+    text = text.replace("kind: sample-sentiment,", "kind: table, text_column: t, label_column: l,")
+    text = text.replace("kind: sample-letters,", "kind: table, text_column: t, label_column: l,")
+    assert "without sample-sentiment, sample-letters" in plan(params.parse(text))
