@@ -270,10 +270,9 @@ def _row(name: str, figures: dict[str, Any], talk: dict[str, str], seeds: list[i
             f"{seed}: {number(value, digits)}" for seed, value in zip(seeds, values, strict=False)
         )
         theirs[figure] = talk.get(figure, "")
-        printed = theirs[figure] and figure != "support" and entry
-        difference[figure] = (
-            f"{100 * (entry['mean'] - float(theirs[figure])):+.1f}".replace("-", "−") if printed else ""
-        )
+        difference[figure] = ""
+        if entry and theirs[figure] and figure != "support":
+            difference[figure] = f"{100 * (entry['mean'] - float(theirs[figure])):+.1f}".replace("-", "−")
     return Row(name, cells, theirs, difference, by_seed, kind)
 
 

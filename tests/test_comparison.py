@@ -1,0 +1,179 @@
+"""The comparison is arithmetic on what the runs predicted; opponents play by the same rules; predict uses all runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from sklearn.metrics import accuracy_score
+
+from heed import recipe as recipes
+from heed.evaluation.classification import evaluate
+from heed.evaluation.comparison import compare
+from heed.files import HeedError
+from heed.opponents import write_opponents
+from heed.params import parse
+from heed.prediction import predict, read_text
+from heed.text.tokens import load_tokens
+from heed.training.run import train_run
+from tests.conftest import ROOT
+
+
+def silent(progress) -> None:
+    """Tell nobody."""
+
+
+@pytest.fixture
+def study(workplace: Path) -> Path:
+    """Two models of the tiny corpus, trained with two seeds and evaluated, and the opponents."""
+    recipe = recipes.read_recipe("results/recipe/tiny-attention.yaml")
+    plain = recipe | {
+        "model": "tiny-baseline",
+        "variant": "baseline",
+        "hyperparameters": recipe["hyperparameters"] | {"attention": "none"},
+    }
+    recipes.write_recipe("results/recipe/tiny-baseline.yaml", plain)
+    for model in ("tiny-baseline", "tiny-attention"):
+        for seed in (1, 2):
+            train_run(model, seed, silent)
+        evaluate(model, [1, 2], Path("results/evaluate") / model)
+    write_opponents(load_tokens("data/tokens/tiny"), "kind", "words", Path("results/opponents/tiny"))
+    return workplace
+
+
+MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
+
+
+def test_means_deviations_and_gains_are_those_of_the_predictions(study):
+    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))["experiments"]["tiny"]
+    accuracy = {
+        (model, seed): accuracy_score(*(pd.read_parquet(f"results/train/{model}/{seed}/predictions.parquet").query("split == 'test'")[c] for c in ("label", "predicted")))
+        for model in MODELS["tiny"].values() for seed in (1, 2)
+    }  # fmt: skip
+    for variant, model in MODELS["tiny"].items():
+        values = [accuracy[model, seed] for seed in (1, 2)]
+        figure = found["models"][variant]["summary"]["accuracy"]
+        assert figure["values"] == pytest.approx(values)
+        assert figure["mean"] == pytest.approx(np.mean(values))
+        assert figure["std_pp"] == pytest.approx(100 * np.std(values, ddof=1))
+    gains = [100 * (accuracy["tiny-attention", s] - accuracy["tiny-baseline", s]) for s in (1, 2)]
+    assert found["models"]["attention"]["gain"]["values_pp"] == pytest.approx(gains)
+    assert found["models"]["baseline"]["gain"] is None
+    metrics = json.loads(Path("metrics.json").read_text())["tiny"]
+    assert metrics["gain_pp"] == round(float(np.mean(gains)), 2) and set(metrics) == {
+        "baseline",
+        "attention",
+        "gain_pp",
+        "linear",
+    }
+    assert json.loads(Path("results/compare/comparison.json").read_text())["experiments"]["tiny"] == found
+
+
+def test_evaluations_of_other_seeds_or_missing_ones_are_refused(study):
+    with pytest.raises(
+        HeedError, match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed evaluate tiny-baseline"
+    ):
+        compare(MODELS, [1, 2, 3], Path("results/compare"), Path("metrics.json"))
+    with pytest.raises(HeedError, match="not there"):
+        compare({"tiny": {"wide": "tiny-wide"}}, [1, 2], Path("results/compare"), Path("metrics.json"))
+    assert not Path("results/compare").exists() and not Path("metrics.json").exists()
+
+
+def test_the_linear_opponent_finds_the_word_that_decides_and_the_majority_is_the_majority(study):
+    table = pd.read_parquet("results/opponents/tiny/linear-0.parquet")
+    test = table.query("split == 'test'")
+    assert (test["label"] == test["predicted"]).mean() > 0.5, "'fine' tells the label, the majority knows half"
+    assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
+    assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
+    majority = pd.read_parquet("results/opponents/tiny/majority-0.parquet")
+    assert majority["predicted"].nunique() == 1
+    info = json.loads(Path("results/opponents/tiny/opponents.json").read_text())
+    assert info["C"][0] in info["tried"]
+
+
+def test_one_class_in_train_is_an_error(workplace):
+    path = Path("data/tokens/tiny/documents.parquet")
+    table = pd.read_parquet(path)
+    table.loc[table["split"] == "train", "label_kind"] = "good"
+    table.to_parquet(path, index=False)
+    with pytest.raises(HeedError, match="one class only"):
+        write_opponents(load_tokens("data/tokens/tiny"), "kind", "words", Path("results/opponents/tiny"))
+
+
+def test_predict_gives_mean_probabilities_and_weights_for_a_text_a_file_or_standard_input(study):
+    said = predict("tiny-attention", "w1 fine w2")
+    assert "mean of 2 runs (seeds 1, 2)" in said
+    lines = said.splitlines()
+    shares = {line.split()[0]: float(line.split()[1]) for line in lines[1:3]}
+    assert set(shares) == {"good", "bad"} and sum(shares.values()) == pytest.approx(1, abs=2e-4)
+    assert "weights over 3 words read of 3" in said
+    assert sum(float(line.split()[-1]) for line in lines[4:]) == pytest.approx(1, abs=2e-3)
+    Path("text.txt").write_text("w1 fine w2")
+    assert predict("tiny-attention", "text.txt") == said
+    piped = subprocess.run(
+        [sys.executable, "-m", "heed.cli", "predict", "tiny-attention", "-"],
+        input="w1 fine w2",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert piped.stdout == said + "\n"
+    assert "weights over 0 words" in predict("tiny-attention", "")
+    assert "weights over 12 words read of 40" in predict("tiny-attention", "w " * 40)
+    assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
+    with pytest.raises(
+        HeedError, match=r"no trained run. Run: heed train none --seed 1. Trained models: tiny-attention, tiny-baseline"
+    ):
+        predict("none", "x")
+
+
+def params(**changes):
+    text = (ROOT / "params.yaml").read_text()
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return parse(text)
+
+
+@pytest.fixture
+def tokenised(tmp_path: Path) -> Path:
+    meta = {"labels": {"author": ["a", "b"]}, "corpus": "sample-letters", "types": 500, "tokenizer": "xx", "folds": 0, "digest": "d",
+            "kind": "sample-letters", "documents": 9, "tokens": 99, "parts": {}, "reduced": False}  # fmt: skip
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    (tmp_path / "best.yaml").write_text("{}\n")
+    return tmp_path
+
+
+def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
+    recipe = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    assert recipe["hyperparameters"]["heads"] == 4 and recipe["tokens"] == "d" and recipe["classes"] == ["a", "b"]
+    (tokenised / "best.yaml").write_text(yaml.safe_dump({"learning_rate": 0.123}))
+    again = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    assert again["hyperparameters"] == recipe["hyperparameters"] | {"learning_rate": 0.123}
+    recipes.write_recipe(tokenised / "r.yaml", recipe)
+    assert recipes.read_recipe(tokenised / "r.yaml") == recipe
+
+
+def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
+    wide = "sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, tuned_by: none, match: sample-author-attention}"
+    study = params(**{"  sample-author-mean:": f"  {wide}\n  sample-author-mean:"})
+    attention = recipes.make_recipe(study, "sample-author-attention", tokenised, tokenised)
+    found = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
+    assert found["hyperparameters"]["attention"] == "none"
+    assert found["hyperparameters"]["hidden_size"] > attention["hyperparameters"]["hidden_size"]
+    assert found["parameters"] == pytest.approx(attention["parameters"], rel=0.02)
+
+
+def test_a_label_that_the_corpus_lacks_is_named(tokenised):
+    with pytest.raises(
+        HeedError, match=r"params.yaml: experiments.sample-author.label: .* no label autor. Known: author"
+    ):
+        recipes.make_recipe(
+            params(**{"label: author": "label: autor"}), "sample-author-attention", tokenised, tokenised
+        )
+    with pytest.raises(HeedError, match="heed search other"):
+        recipes.make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)
