@@ -258,7 +258,10 @@ def running(toy: Toy, process: subprocess.Popen, said: str) -> None:
     raise AssertionError(f"ended without: {said}")
 
 
-@pytest.mark.parametrize("driver", [pytest.param(["dvc", "repro"], id="dvc", marks=pytest.mark.slow), SNAKEMAKE])
+@pytest.mark.parametrize(
+    "driver",
+    [pytest.param(["dvc", "repro"], id="dvc", marks=pytest.mark.slow), pytest.param(SNAKEMAKE, id="snakemake")],
+)
 def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")
     toy.log.write_text("")
@@ -271,6 +274,20 @@ def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) ->
     again = toy.executed(*SNAKEMAKE)
     assert {*done, *again} == {*below("feelings-baseline", "feelings-attention"), "recipe author-baseline"}
     assert len(done) + len(again) <= 14  # at most two were executed and not yet noted
+    assert "up to date" in toy.run("dvc", "status")
+
+
+@pytest.mark.parametrize("kept", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(toy: Toy, kept: bool) -> None:
+    toy.run(*SNAKEMAKE)
+    lock = toy.path / "dvc.lock"
+    lock.write_text(lock.read_text()[: lock.stat().st_size // 2 + 7])
+    if not kept:
+        (toy.path / ".heed/dvc.lock").unlink()
+    code, output = toy.try_("snakemake", "-n")
+    assert code == 1
+    assert "heed: dvc.lock: cut off by a kill" in output
+    assert toy.executed(*SNAKEMAKE) == []
     assert "up to date" in toy.run("dvc", "status")
 
 

@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +22,13 @@ from typing import Any
 
 import networkx as nx
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from heed import params as schema
-from heed.files import HeedError
+from heed.files import HeedError, write_text
 
 RUNS = Path(".heed/snakemake")
+KEPT_LOCK = Path(".heed/dvc.lock")  # dvc.lock as the last run of Snakemake found it
 SWEPT = tuple(f"results/{room}/" for room in ("recipe", "search", "train", "opponents", "evaluate"))
 REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")  # a job; --wait-for-lock counts only before `repro`
 MOST_SETTLERS = 4
@@ -83,6 +86,10 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
     from dvc.scm import SCMError
     from dvc.stage import PipelineStage
 
+    if not lock_is_whole(root):
+        raise HeedError(
+            "dvc.lock: cut off by a kill: `snakemake --cores 1` mends it, and so does `git checkout dvc.lock`"
+        )
     try:
         repo = Repo(str(root))
         graph = repo.index.graph  # an edge goes from a stage to one that it reads from
@@ -109,16 +116,49 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split()).rstrip(".")
 
 
+def lock_is_whole(root: Path, patience: float = 2.0) -> bool:
+    """Whether DVC can read dvc.lock, or there is none; waits `patience` seconds for one that is being written.
+
+    DVC writes the file in place, so a kill -9 in that moment leaves it cut off.
+    """
+    from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+    from voluptuous import Invalid
+
+    end = time.monotonic() + patience
+    while (root / "dvc.lock").exists():
+        try:
+            COMPILED_LOCKFILE_SCHEMA(YAML(typ="safe").load(root / "dvc.lock"))
+        except (YAMLError, Invalid, ValueError):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.2)
+        else:
+            return True
+    return True
+
+
+def mend_lock(root: Path) -> None:
+    """Put the last whole dvc.lock back where a kill cut it off; what was done since comes back from DVC's run-cache."""
+    lock, kept = root / "dvc.lock", root / KEPT_LOCK
+    if lock_is_whole(root):
+        if lock.exists():
+            write_text(kept, lock.read_text(encoding="utf-8"))
+        return
+    lock.replace(lock.with_name("dvc.lock.broken"))
+    if kept.exists():
+        write_text(lock, kept.read_text(encoding="utf-8"))
+    say("dvc.lock was cut off by a kill and is mended; DVC's cache knows what was done since")
+
+
 def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     """Return the results of stages that the study no longer has.
 
     Only what dvc.lock knows as an output, so that DVC's cache has it, and nothing that a person put there by hand.
     """
     root = Path(root)
-    try:
-        locked = YAML(typ="safe").load(root / "dvc.lock")["stages"]
-    except FileNotFoundError:
+    if not (root / "dvc.lock").exists():
         return []
+    locked = YAML(typ="safe").load(root / "dvc.lock").get("stages", {})
     known = {out["path"] for entry in locked.values() for out in entry.get("outs", [])}
     gone = known - {out for stage in stages for out in stage.outs}
     return sorted(path for path in gone if path.startswith(SWEPT) and (root / path).exists())
@@ -170,6 +210,7 @@ class Run:
             return
         if main and not dry:
             self._lock()
+            mend_lock(Path())
         self.stages = read_stages()
 
     def _lock(self) -> None:
