@@ -143,6 +143,11 @@ def test_the_page_is_self_contained_and_the_same_bytes_twice(tmp_path):
             "the linear model (0.9000) did at least as well as attention (0.8500); attention did better",
             "tell",
         ),
+        (
+            {"mean": (0.84, 0.85, 0.83)},
+            "+4.00 p.p. (deviation 1.00 over 3 seeds); +1.00 p.p. over the variant mean.",
+            "tell",
+        ),
         ({"mean": (0.85, 0.86, 0.84)}, "the variant mean (0.8500) did at least as well as attention", "tell"),
         ({"baseline": (0.8,), "attention": (0.9,)}, "one seed cannot tell", "did better"),
     ],

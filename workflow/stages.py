@@ -127,7 +127,8 @@ def lock_is_whole(root: Path, patience: float = 2.0) -> bool:
     end = time.monotonic() + patience
     while (root / "dvc.lock").exists():
         try:
-            COMPILED_LOCKFILE_SCHEMA(YAML(typ="safe").load(root / "dvc.lock"))
+            text = (root / "dvc.lock").read_text(encoding="utf-8")
+            COMPILED_LOCKFILE_SCHEMA(YAML(typ="safe").load(text) if text.endswith("\n") else None)
         except (YAMLError, Invalid, ValueError):
             if time.monotonic() > end:
                 return False

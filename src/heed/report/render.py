@@ -89,6 +89,9 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, into: 
                 name = file_name(experiment, table)
                 write_text(out / f"{name}.csv", _csv(csv_rows(table)))
                 write_text(out / f"{name}.tex", latex.get_template("table.tex.jinja").render(table=table))
+            if len(experiment.pair) == 2:
+                pair = latex.get_template("pair.tex.jinja").render(experiment=experiment, pair=experiment.pair)
+                write_text(out / f"{experiment.key}-pair.tex", pair)
         heads = [
             "title",
             "baseline",

@@ -143,6 +143,11 @@ def answer(title: str, data: dict[str, Any], seeds: int) -> str:
     }
     winners = [f"{name} ({value:.4f})" for name, value in better.items() if value >= attention]
     warning = f"{' and '.join(winners)} did at least as well as attention ({attention:.4f}); " if winners else ""
+    controls = [
+        f"{points(100 * (attention - value))} p.p. over {name}"
+        for name, value in better.items()
+        if name.startswith("the variant") and value < attention
+    ]
     mean, deviation = gain["mean_pp"], gain["std_pp"]
     size = f"{points(mean)} p.p."
     if deviation is None:
@@ -153,7 +158,7 @@ def answer(title: str, data: dict[str, Any], seeds: int) -> str:
         finding = f"attention did worse than the baseline: {size} (deviation {deviation:.2f} over {seeds} seeds)"
     else:
         finding = f"attention did better than the baseline: {size} (deviation {deviation:.2f} over {seeds} seeds)"
-    return f"{title}: {warning}{finding}."
+    return f"{title}: {warning}{'; '.join([finding, *controls])}."
 
 
 def _line(declared: Any, data: dict[str, Any], published: Any) -> dict[str, str]:
@@ -179,7 +184,9 @@ def _line(declared: Any, data: dict[str, Any], published: Any) -> dict[str, str]
         pair = [results.get((declared.published.experiment, variant)) for variant in ("baseline", "attention")]
         if pair[0] and pair[1]:
             talk_gain = 100 * (float(pair[1]["accuracy"]) - float(pair[0]["accuracy"]))
-            line["published"] = f"{pair[0]['accuracy']} → {pair[1]['accuracy']} ({points(talk_gain)})"
+            line["published"] = (
+                f"{number(float(pair[0]['accuracy']))} → {number(float(pair[1]['accuracy']))} ({points(talk_gain)})"
+            )
         line["comparable"] = (
             "comparable" if declared.published.comparable else f"not comparable: {declared.published.reason}"
         )
@@ -270,6 +277,8 @@ def _row(name: str, figures: dict[str, Any], talk: dict[str, str], seeds: list[i
             f"{seed}: {number(value, digits)}" for seed, value in zip(seeds, values, strict=False)
         )
         theirs[figure] = talk.get(figure, "")
+        if theirs[figure] and figure != "support":
+            theirs[figure] = number(float(theirs[figure]))  # the talk prints four digits; the CSV drops a last 0
         difference[figure] = ""
         if entry and theirs[figure] and figure != "support":
             difference[figure] = f"{100 * (entry['mean'] - float(theirs[figure])):+.1f}".replace("-", "−")
