@@ -288,7 +288,8 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(toy: To
     code, output = toy.try_("snakemake", "-n")
     assert code == 1
     assert "heed: dvc.lock: cut off by a kill" in output
-    assert toy.executed(*SNAKEMAKE) == []
+    # Downloads persist, and what persists is never in DVC's run-cache: heed verifies the files that are there.
+    assert toy.executed(*SNAKEMAKE) == ([] if kept else ["download one", "download two"])
     assert "up to date" in toy.run("dvc", "status")
 
 
