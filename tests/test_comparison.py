@@ -132,7 +132,7 @@ def test_predict_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stand
 
 
 def params(**changes):
-    text = (ROOT / "params.yaml").read_text()
+    text = (ROOT / "workflow/studies/sample.yaml").read_text()
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)

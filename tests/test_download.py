@@ -227,7 +227,7 @@ def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_pat
     from heed.params import load
     from tests.conftest import ROOT
 
-    declared = load(ROOT / "params.yaml").sources["sample"]
+    declared = load(ROOT / "workflow/studies/sample.yaml").sources["sample"]
     source.download("sample", declared, tmp_path / "a")
     assert hashlib.sha256((tmp_path / "a" / sample.FILE).read_bytes()).hexdigest() == declared.sha256
     with pytest.raises(HeedError, match=f"expected {declared.sha256}, the generator made"):

@@ -22,7 +22,7 @@ TABLE = pd.DataFrame(
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text((ROOT / "params.yaml").read_text())
+    Path("params.yaml").write_text((ROOT / "workflow/studies/sample.yaml").read_text())
     return tmp_path
 
 

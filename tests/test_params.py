@@ -8,7 +8,7 @@ from heed import params
 from heed.files import HeedError
 from tests.conftest import ROOT
 
-SAMPLE = (ROOT / "params.yaml").read_text()
+SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 
 
 def complaint(text: str) -> str:

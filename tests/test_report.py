@@ -20,7 +20,7 @@ HOSTILE = r"""<script>alert(1)</script> & "q" 'p' 50%_#{}~^\ $x$ é 語 {{7*7}} 
 
 def study(**changes) -> Params:
     """The sample study, with what a test changes in its YAML."""
-    text = (ROOT / "params.yaml").read_text()
+    text = (ROOT / "workflow/studies/sample.yaml").read_text()
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)

@@ -21,7 +21,10 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
-    assert (ROOT / "workflow/studies/sample.yaml").read_text() == (ROOT / "params.yaml").read_text()
+    active, sample = ((ROOT / path).read_text() for path in ("params.yaml", "workflow/studies/sample.yaml"))
+    if "name: sample" not in active:
+        pytest.skip("another study is active in this clone")
+    assert active.split("\n")[1:] == sample.split("\n")[1:], "all but the line with the path of the schema"
 
 
 def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> None:

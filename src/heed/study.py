@@ -10,14 +10,14 @@ STUDIES = Path("workflow/studies")
 SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"  # completion in editors, seen from params.yaml
 
 # The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a second.
-CORE_FLOPS = (
-    30e9  # useful FLOP/s of one core in training; rough: to be replaced by a measured one (docs/performance.md)
-)
+# Useful FLOP/s of one core in training. With it the desk study's letters and headlines (45 runs) were estimated at 0.6
+# core-hours and their trainings took 0.66 on a machine with 4 virtual cores (results/timing of that run).
+CORE_FLOPS = 30e9
 TOKENIZED = 200_000  # spaCy tokens a second on one core, measured (DESIGN.md 4)
-DOCUMENTS = {  # corpus kind: documents, tokens a document on average
-    "imdb": (50_000, 280),
-    "letters": (43_958, 90),
-    "letters-pieces": (4_881, 90),
+DOCUMENTS = {  # corpus kind: documents, tokens a document on average (meta.json says; news is a guess from headlines)
+    "imdb": (50_000, 269),
+    "letters": (43_958, 62),
+    "letters-pieces": (4_881, 62),
     "news": (64_000, 32),
     "news-big": (199_700, 32),
     "news-headlines": (36_000, 11),
