@@ -15,39 +15,38 @@ class HeedError(Exception):
 
 
 @contextlib.contextmanager
-def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; renamed to `path` when the block ends well, removed when it does not."""
-    path = Path(path)
+def _staged(path: Path) -> Iterator[Path]:
+    """Yield a name beside `path` to write under, and remove what is left there; a full disk is one clear message."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        temporary.replace(path)
     except OSError as error:
+        reason = error.strerror or error
         raise HeedError(
-            f"{path}: cannot be written: {error.strerror or error}. Free space or mend the rights, and run again."
+            f"{path}: cannot be written: {reason}. Free space or mend the rights, and run again."
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        shutil.rmtree(temporary, ignore_errors=True) if temporary.is_dir() else temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; renamed to `path` when the block ends well, removed when it does not."""
+    with _staged(Path(path)) as temporary:
+        yield temporary
+        temporary.replace(path)
 
 
 @contextlib.contextmanager
 def writing_folder(path: str | Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `path`; it replaces `path` when the block ends well."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with _staged(Path(path)) as temporary:
         shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
+        temporary.mkdir()
         yield temporary
         shutil.rmtree(path, ignore_errors=True)
         temporary.replace(path)
-    except OSError as error:
-        raise HeedError(
-            f"{path}: cannot be written: {error.strerror or error}. Free space or mend the rights, and run again."
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -1,0 +1,62 @@
+"""Whole files or none."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from heed.files import HeedError, digest_folder, git_blob, read_json, write_text, writing, writing_folder
+
+
+def test_a_file_is_there_whole_or_as_it_was(tmp_path):
+    path = tmp_path / "new folder" / "file"
+    write_text(path, "old")
+    with pytest.raises(RuntimeError), writing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old" and [p.name for p in path.parent.iterdir()] == ["file"]
+
+
+def test_a_folder_is_replaced_whole_or_stays_as_it_was(tmp_path):
+    for content in ("one", "two"):
+        with writing_folder(tmp_path / "out") as out:
+            write_text(out / content, content)
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["two"]
+    with pytest.raises(RuntimeError), writing_folder(tmp_path / "out") as out:
+        write_text(out / "three", "3")
+        raise RuntimeError
+    assert [p.name for p in tmp_path.rglob("*")] == ["out", "two"]
+
+
+@pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")
+def test_a_full_disk_is_one_message(tmp_path):
+    with (
+        pytest.raises(HeedError, match=r"out: cannot be written: No space left on device. Free space"),
+        writing(tmp_path / "out"),
+    ):
+        Path("/dev/full").write_text("x")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_rights_is_one_message(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(HeedError, match=r"cannot be written: Permission denied"):
+        write_text(tmp_path / "out", "x")
+
+
+def test_hashes_are_those_of_git_and_of_content(tmp_path):
+    write_text(tmp_path / "a", "hello\n")
+    assert git_blob(tmp_path / "a") == "ce013625030ba8dba906f756967f9e9ca394464a"  # git hash-object
+    before = digest_folder(tmp_path)
+    write_text(tmp_path / "a", "hello!\n")
+    assert digest_folder(tmp_path) != before
+
+
+def test_broken_json_names_the_command_that_makes_it(tmp_path):
+    with pytest.raises(HeedError, match="Run: heed compare"):
+        read_json(tmp_path / "x.json", "heed compare")
+    write_text(tmp_path / "x.json", "{")
+    with pytest.raises(HeedError, match=r"not valid JSON.*Run again: heed compare"):
+        read_json(tmp_path / "x.json", "heed compare")
