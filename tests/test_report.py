@@ -1,8 +1,10 @@
 """What the report prints is what was measured; what users wrote is escaped; bad news comes first."""
 
+import copy
 import csv
 import html.parser
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,53 +12,36 @@ from pathlib import Path
 import pytest
 
 from heed.evaluation.comparison import gain, spread
-from heed.params import Params, parse
-from heed.report.render import latex_escape, render
-from heed.report.tables import answer, number, points
+from heed.files import HeedError
+from heed.params import Params
+from heed.report.answer import Answer, answer, points
+from heed.report.latex import ALSO_PRINTED, cell, escape
+from heed.report.render import render
+from heed.report.tables import number
 from tests.conftest import ROOT
+from tests.fixtures.report import made_up
 
-HOSTILE = r"""<script>alert(1)</script> & "q" 'p' 50%_#{}~^\ $x$ é 語 {{7*7}} <<x>> <% y %>"""
-
-
-def study(**changes) -> Params:
-    """The sample study, with what a test changes in its YAML."""
-    text = (ROOT / "workflow/studies/sample.yaml").read_text()
-    for old, new in changes.items():
-        assert old in text
-        text = text.replace(old, new)
-    return parse(text)
-
-
-def entry(accuracy: list[float], classes: list[str], baseline: list[float] | None = None, shift: float = 0.0) -> dict:
-    """MADE-UP numbers of a model, in the form of comparison.json."""
-    figures = {name: spread([a + shift for a in accuracy]) for name in ("precision", "recall", "f1")}
-    summary = {"accuracy": spread(accuracy)}
-    for average in ("macro", "weighted"):
-        summary |= {f"{average}_{figure}": spread([a - 0.01 for a in accuracy]) for figure in figures}
-    return {
-        "summary": summary,
-        "classes": {name: figures | {"support": spread([50.0] * len(accuracy))} for name in classes},
-        "gain": gain(accuracy, baseline) if baseline else None,
-        "model": "m", "parameters": 12345, "best_epochs": [1] * len(accuracy),
-        "hyperparameters": study().resolved("sample-author-attention", {}),
-    }  # fmt: skip
+HOSTILE = [
+    r"""<script>alert(1)</script> & "q" 'p' 50%_#{}~^\ $x$ é 語 {{7*7}} <<x>> <% y %> </style><!--""",
+    r"[10pt] starts with a bracket",
+    r"*starred",
+    r"語 begins with what pdflatex cannot print",
+    "turned \u202e round, NUL \x00, \x1b[31m, one\ntwo\r\nthree",
+    r"\input{/etc/passwd}\end{document}\write18{ls}^^M%",
+    "ligatures -- --- ,, '' `` ?` !` << >> ŉ ĦħĸĿŀŦŧſ " + ALSO_PRINTED,
+    "W" * 400,
+]
 
 
-def made_up(
-    baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, mean=None, classes=("negative", "positive")
-) -> dict:
-    classes, baseline, attention = list(classes), list(baseline), list(attention)
-    models = {"baseline": entry(baseline, classes), "attention": entry(attention, classes, baseline)}
-    if mean:
-        models["mean"] = entry(list(mean), classes, baseline)
-    corpus = {"name": "c", "kind": "sample-sentiment", "documents": 1000, "tokens": 9999, "folds": 0, "reduced": False,
-              "parts": {"train": 700, "validation": 100, "test": 200}}  # fmt: skip
-    opponents = {"linear": entry([linear], classes), "majority": entry([0.5], classes)}
-    return {"classes": classes, "corpus": corpus, "models": models, "opponents": opponents}
+def entry(accuracy: list[float], baseline: list[float] | None = None) -> dict:
+    """A model of which only the accuracy counts."""
+    return {"summary": {"accuracy": spread(accuracy)}, "gain": gain(accuracy, baseline) if baseline else None}
 
 
-def comparison(**changes) -> dict:
-    return {"seeds": [1, 2, 3], "experiments": {"sample-sentiment": made_up(**changes), "sample-author": made_up()}}
+def numbers(baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, **controls) -> dict:
+    """An experiment of which only the accuracies count."""
+    models = {name: entry(list(v)) for name, v in {"baseline": baseline, **controls, "attention": attention}.items()}
+    return {"models": models, "opponents": {"majority": entry([0.5]), "linear": entry([linear])}}
 
 
 def written(params: Params, data: dict, into: Path) -> Path:
@@ -64,146 +49,305 @@ def written(params: Params, data: dict, into: Path) -> Path:
     return into
 
 
-class Cells(html.parser.HTMLParser):
-    """The rows of every table, as text; and every address."""
+def named(params: Params, **changes) -> Params:
+    """The study with another title or note."""
+    return params.model_copy(update={"study": params.study.model_copy(update=changes)})
 
-    def __init__(self) -> None:
+
+def with_classes(data: dict, experiment: str, names: list[str]) -> dict:
+    """The comparison with this experiment's classes replaced, each with the figures of the first."""
+    data = copy.deepcopy(data)
+    found = data["experiments"][experiment]
+    for part in (*found["models"].values(), *found["opponents"].values()):
+        part["classes"] = dict.fromkeys(names, next(iter(part["classes"].values())))
+    found["classes"] = names
+    return data
+
+
+class Page(html.parser.HTMLParser):
+    """The rows of every table by the id of its figure (`first` for the first), every address, every tag and id."""
+
+    def __init__(self, path: Path) -> None:
         super().__init__()
-        self.tables: list[list[list[str]]] = []
+        self.tables: dict[str, list[list[str]]] = {}
         self.links: list[str] = []
+        self.ids: list[str] = []
         self.tags: set[str] = set()
-        self.inside = False
+        self.text = ""
+        self._name, self._rows, self._inside = "first", [[""]], False
+        self.source = path.read_text(encoding="utf-8")
+        self.feed(self.source)
 
     def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
         self.tags.add(tag)
-        self.links += [value for key, value in attrs if key in ("href", "src")]
-        if tag == "table":
-            self.tables.append([])
+        self.links += [value for key, value in attrs if key in ("href", "src", "srcset", "action", "data")]
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        if tag == "figure":
+            self._name = attributes["id"].removeprefix("table-")
+        elif tag == "table":
+            self._rows = self.tables.setdefault(
+                self._name if attributes["class"] != "seeds" else self._name + " seeds", []
+            )
         elif tag == "tr":
-            self.tables[-1].append([])
+            self._rows.append([])
         elif tag in ("td", "th"):
-            self.inside = True
-            self.tables[-1][-1].append("")
+            self._rows[-1].append("")
+            self._inside = True
 
     def handle_endtag(self, tag):
-        self.inside = False if tag in ("td", "th") else self.inside
+        if tag in ("td", "th"):
+            self._rows[-1][-1] = " ".join(self._rows[-1][-1].split())
+            self._inside = False
 
     def handle_data(self, data):
-        if self.inside and self.tables and self.tables[-1] and self.tables[-1][-1]:
-            self.tables[-1][-1][-1] += data
+        self.text += data
+        if self._inside:
+            self._rows[-1][-1] += data
 
 
-def parsed(folder: Path) -> Cells:
-    cells = Cells()
-    cells.feed((folder / "index.html").read_text())
-    cells.tables = [[[cell.strip() for cell in row] for row in table] for table in cells.tables]
-    return cells
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
-def test_the_numbers_in_the_page_are_those_of_the_comparison_and_of_the_csv(tmp_path):
-    data = comparison(mean=(0.83, 0.83, 0.83))
-    folder = written(study(), data, tmp_path)
-    tables = parsed(folder).tables
-    first = tables[0][1]
-    assert first[:5] == ["Sample sentiment (generated)", "0.8100", "0.8500", "+4.00", "1.00"]
-    assert first[5] == "mean 0.8300" and first[6:8] == ["0.7000", "0.5000"]
-    rows = {row[0]: row[1:] for row in tables[1][1:]}
-    assert rows["negative"] == ["0.8100", "0.8100", "0.8100", "50"]
-    assert rows["accuracy"] == ["", "", "0.8100", "100"]
-    assert rows["macro avg"] == ["0.8000", "0.8000", "0.8000", "100"]
-    with (folder / "tables/sample-sentiment-baseline.csv").open() as file:
-        lines = {line[0]: line[1:5] for line in csv.reader(file)}
-    assert {name: lines[name] for name in rows} == rows
-    assert (folder / "tables/sample-sentiment-linear.tex").exists()
+@pytest.mark.parametrize("name", ["sample", "talk"])
+def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path, name):
+    data = made_up.comparison(name)
+    folder = written(made_up.study(name), data, tmp_path)
+    page = Page(folder / "index.html")
+    for experiment, found in data["experiments"].items():
+        for variant, model in (found["models"] | found["opponents"]).items():
+            table = {row[0]: row[1:] for row in page.tables[f"{experiment}--{variant}"][1:]}
+            lines = {row["row"]: row for row in rows(folder / f"tables/{experiment}--{variant}.csv")}
+            assert list(table) == list(lines) == [*found["classes"], "accuracy", "macro avg", "weighted avg"]
+            for row, cells in table.items():
+                for figure, printed in zip(("precision", "recall", "f1", "support"), cells, strict=True):
+                    assert printed.split(" ")[0] == lines[row][figure]
+                    assert printed.split(" ")[1:2] == (
+                        [lines[row][f"published_{figure}"]] if lines[row][f"published_{figure}"] else []
+                    )
+            for row in found["classes"]:
+                means = [model["classes"][row][figure]["mean"] for figure in ("precision", "recall", "f1")]
+                assert [printed.split(" ")[0] for printed in table[row][:3]] == [f"{mean:.4f}" for mean in means]
+                assert float(table[row][3].split(" ")[0]) == model["classes"][row]["support"]["mean"]
+            assert table["accuracy"][2].split(" ")[0] == f"{model['summary']['accuracy']['mean']:.4f}"
+            assert table["macro avg"][1].split(" ")[0] == f"{model['summary']['macro_recall']['mean']:.4f}"
 
 
-def test_the_page_is_self_contained_and_the_same_bytes_twice(tmp_path):
-    one, two = written(study(), comparison(), tmp_path / "a"), written(study(), comparison(), tmp_path / "b")
+def test_the_first_table_has_every_accuracy_and_the_gain_with_its_deviation(tmp_path):
+    data = made_up.comparison("sample")
+    folder = written(made_up.study("sample"), data, tmp_path)
+    first = Page(folder / "index.html").tables["first"]
+    for row, line, found in zip(
+        first[1:], rows(folder / "tables/summary.csv"), data["experiments"].values(), strict=True
+    ):
+        accuracy = {
+            k: f"{m['summary']['accuracy']['mean']:.4f}" for k, m in (found["models"] | found["opponents"]).items()
+        }
+        won = found["models"]["attention"]["gain"]
+        assert row[1:3] == [accuracy["baseline"], accuracy["attention"]]
+        assert row[3] == f"{points(won['mean_pp'])} ± {won['std_pp']:.2f}"
+        assert row[4:] == [f"mean {accuracy['mean']}", accuracy["linear"], accuracy["majority"]]
+        assert [line[key] for key in ("baseline", "attention", "mean", "linear", "majority")] == [
+            accuracy[key] for key in ("baseline", "attention", "mean", "linear", "majority")
+        ]
+        assert float(line["gain_pp"]) == pytest.approx(won["mean_pp"], abs=0.005)
+
+
+def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
+    data = made_up.comparison("sample")
+    folder = written(made_up.study("sample"), data, tmp_path)
+    page = Page(folder / "index.html")
+    values = data["experiments"]["sample-author"]["models"]["attention"]["summary"]["accuracy"]["values"]
+    table = page.tables["sample-author--attention seeds"]
+    assert table[0][4:] == ["seed 1", "seed 2", "seed 3"]
+    assert next(row[4:] for row in table if row[0] == "accuracy") == [f"{value:.4f}" for value in values]
+    lines = [
+        row
+        for row in rows(folder / "tables/sample-author_seeds.csv")
+        if row["row"] == "accuracy" and row["figure"] == "f1"
+    ]
+    assert [row["value"] for row in lines if row["variant"] == "attention"] == [f"{value:.4f}" for value in values]
+    assert "sample-author--linear seeds" not in page.tables
+
+
+def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(tmp_path):
+    params, data = made_up.study("talk"), made_up.comparison("talk")
+    one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
     files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(two) for path in two.rglob("*") if path.is_file())
     assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
-    cells = parsed(one)
-    assert all(link.startswith(("#", "tables/")) for link in cells.links)
-    assert all((one / link).is_file() for link in cells.links if link.startswith("tables/"))
-    assert not cells.tags & {"script", "img", "link", "iframe"}
-    assert (
-        "generated by heed" in (one / "index.html").read_text()
-        and "generated by heed" in (one / "report.tex").read_text()
-    )
+    page = Page(one / "index.html")
+    assert not page.tags & {"script", "img", "link", "iframe", "object", "embed"}
+    assert not re.search(r"https?:|url\(|@import|//[a-z]", page.source)
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        assert link[1:] in page.ids if link.startswith("#") else (one / link).is_file(), link
 
 
 @pytest.mark.parametrize(
-    ("changes", "says", "never"),
+    ("changes", "verdict", "says", "never"),
     [
-        ({}, "attention did better than the baseline: +4.00 p.p.", "cannot tell"),
-        ({"attention": (0.70, 0.72, 0.71)}, "attention did worse than the baseline: −10.00 p.p.", "better"),
-        ({"attention": (0.80, 0.85, 0.79)}, "3 seeds cannot tell", "better"),
+        ({}, "better", "Attention did better than the baseline: +4.00 p.p. (deviation 1.00 over 3 seeds).", "tell"),
+        ({"attention": (0.70, 0.72, 0.71)}, "worse", "attention did worse than the baseline: −10.00 p.p.", "better"),
+        ({"attention": (0.80, 0.85, 0.79)}, "cannot tell", "3 seeds cannot tell: the difference to the baseline", "better"),
+        ({"attention": (0.8, 0.82, 0.81)}, "cannot tell", "was +0.00 p.p., within one deviation (0.00)", "better"),
+        ({"linear": 0.9}, "better, not the best", "The linear model (0.9000) did at least as well as attention (0.8500);", "tell"),
+        ({"mean": (0.85, 0.86, 0.84)}, "better, not the best", "The control mean (0.8500) did at least as well as", "tell"),
         (
-            {"linear": 0.9},
-            "the linear model (0.9000) did at least as well as attention (0.8500); attention did better",
+            {"mean": (0.85, 0.86, 0.84), "wide": (0.9, 0.9, 0.9), "linear": 0.86},
+            "better, not the best",
+            "The linear model (0.8600), the control mean (0.8500) and the control wide (0.9000) did at least as well",
             "tell",
         ),
-        (
-            {"mean": (0.84, 0.85, 0.83)},
-            "+4.00 p.p. (deviation 1.00 over 3 seeds); +1.00 p.p. over the variant mean.",
-            "tell",
-        ),
-        ({"mean": (0.85, 0.86, 0.84)}, "the variant mean (0.8500) did at least as well as attention", "tell"),
-        ({"baseline": (0.8,), "attention": (0.9,)}, "one seed cannot tell", "did better"),
+        ({"mean": (0.84, 0.85, 0.825)}, "better", "; +1.17 p.p. over the control mean.", "tell"),
+        ({"mean": (0.84, 0.87, 0.83)}, "better", "within one deviation (1.15): 3 seeds cannot tell the two apart.", "worse"),
+        ({"baseline": (0.8,), "attention": (0.9,)}, "cannot tell", "One seed cannot tell: the difference", "did better"),
     ],
-)
-def test_the_answer_is_chosen_by_the_numbers_and_bad_news_comes_first(changes, says, never):
-    data = made_up(**changes)
-    sentence = answer("X", data, len(data["models"]["baseline"]["summary"]["accuracy"]["values"]))
-    assert says in sentence and never not in sentence
+)  # fmt: skip
+def test_the_answer_is_chosen_by_the_numbers_and_bad_news_comes_first(changes, verdict, says, never):
+    found = answer(numbers(**changes), len(changes.get("baseline", (1, 2, 3))))
+    assert found.verdict == verdict
+    assert says.casefold() in found.sentence.casefold() and never not in found.sentence
 
 
-def test_without_a_baseline_or_attention_there_is_no_comparison(tmp_path):
-    data = comparison()
-    del data["experiments"]["sample-sentiment"]["models"]["attention"]
-    page = (written(study(), data, tmp_path) / "index.html").read_text()
-    assert "no comparison, since the study has no attention model" in page
+@pytest.mark.parametrize("missing", [["attention"], ["baseline"], ["baseline", "attention"]])
+def test_without_a_baseline_or_attention_there_is_no_comparison(tmp_path, missing):
+    data = made_up.comparison("sample")
+    for name in missing:
+        del data["experiments"]["sample-author"]["models"][name]
+    if "baseline" in missing:  # then evaluation/comparison.py has nothing to gain over
+        for model in data["experiments"]["sample-author"]["models"].values():
+            model["gain"] = None
+    folder = written(made_up.study("sample"), data, tmp_path)
+    page = Page(folder / "index.html")
+    assert f"the study has no {' and no '.join(missing)} model" in page.text
+    assert page.tables["first"][2][3] == "–" and rows(folder / "tables/summary.csv")[1]["gain_pp"] == ""
+    assert answer(data["experiments"]["sample-sentiment"], 3) != Answer("no comparison", "")
+    assert not (folder / "tables/sample-author_pair.tex").exists()
 
 
-def test_one_seed_prints_a_dash_for_the_deviation(tmp_path):
-    data = {"seeds": [1], "experiments": {"sample-author": made_up(baseline=(0.8,), attention=(0.9,))}}
-    assert "– (of one value there is none)" in (written(study(), data, tmp_path) / "index.html").read_text()
+def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
+    data = made_up.comparison("sample")
+    data["seeds"] = [1]
+    for found in data["experiments"].values():
+        for model in found["models"].values():
+            model["summary"] = {key: spread(value["values"][:1]) for key, value in model["summary"].items()}
+            model["classes"] = {
+                k: {f: spread(v["values"][:1]) for f, v in c.items()} for k, c in model["classes"].items()
+            }
+            model["gain"] = model["gain"] and {
+                "mean_pp": model["gain"]["values_pp"][0],
+                "std_pp": None,
+                "values_pp": [0],
+            }
+    folder = written(made_up.study("sample"), data, tmp_path)
+    page = Page(folder / "index.html")
+    assert "– (one seed has no deviation)" in page.text and "(–: one seed has none)" in page.text
+    assert page.tables["first"][1][3].endswith("± –") and "over 1 seed." in page.text
+    assert "None" not in page.text and "nan" not in page.text
+    assert "one seed has no deviation" in (folder / "report.tex").read_text()
 
 
 def test_the_talks_figures_stand_beside_ours_exactly(tmp_path):
-    published = (
-        "title: Sample sentiment (generated), published: {experiment: imdb, comparable: false, reason: other text}"
-    )
-    folder = written(study(**{"title: Sample sentiment (generated)": published}), comparison(), tmp_path)
-    tables = parsed(folder).tables
-    assert tables[0][1][8:] == ["0.8539 → 0.8789 (+2.50)", "not comparable: other text"]
-    rows = {row[0]: row[1:] for row in tables[1][1:]}
-    assert rows["negative"] == [
-        "0.81000.9077 −9.8",
-        "0.81000.7870 +2.3",
-        "0.81000.8430 −3.3",
-        "504985",
+    folder = written(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
+    page = Page(folder / "index.html")
+    first = {row[0]: row for row in page.tables["first"]}
+    assert first["Letters: author"][7:] == ["0.8859 → 0.8974 (+1.15)", "comparable"]
+    assert first["News Big: headlines and descriptions"][7] == "0.6602 → 0.6725 (+1.23)"
+    beside = {row[0]: [cell.split(" ")[1] for cell in row[1:]] for row in page.tables["news--attention"][1:] if row[1]}
+    assert beside["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
+    assert beside["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
+    ours = made_up.comparison("talk")["experiments"]["news"]["models"]["attention"]["classes"]["WEIRD NEWS"]["recall"][
+        "mean"
     ]
-    assert rows["accuracy"][2] == "0.81000.8539 −4.4"
-    assert "the talk: 2.172%" in (folder / "index.html").read_text()
+    printed = next(row[2] for row in page.tables["news--attention"] if row[0] == "WEIRD NEWS")
+    assert printed == f"{ours:.4f} 0.0564 ({100 * (ours - 0.0564):+.1f})".replace("(-", "(−")
+    assert (
+        "the talk: 2.172%" in page.text and "the talk: +0.31 p.p." in page.text and "the talk: 7.6 million" in page.text
+    )
+    assert r"\scriptsize 0.4660" in (folder / "tables/news_pair.tex").read_text()
 
 
-def test_what_users_wrote_is_escaped_in_html_and_latex(tmp_path):
-    params = study(**{"Does attention help? The sample study": "TITLE"})
-    params = params.model_copy(update={"study": params.study.model_copy(update={"title": HOSTILE, "note": HOSTILE})})
-    data = comparison(classes=[HOSTILE, "50%"])
-    folder = written(params, data, tmp_path)
-    assert "script" not in parsed(folder).tags
-    assert parsed(folder).tables[1][1][0] == HOSTILE
-    assert r"50\%\_\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in (folder / "report.tex").read_text()
-    with (folder / "tables/sample-sentiment-baseline.csv").open() as file:
-        assert list(csv.reader(file))[1][0] == HOSTILE
+def test_the_loss_by_suboptimal_hyperparameters_stands_beside_the_talks(tmp_path):
+    data = made_up.comparison("talk")
+    page = Page(written(made_up.study("talk"), data, tmp_path) / "index.html")
+    bad, good = (
+        data["experiments"][name]["models"]["baseline"]["summary"]["accuracy"]["mean"]
+        for name in ("imdb-suboptimal", "imdb")
+    )
+    assert f"baseline: {points(100 * (bad - good))} p.p." in page.text
+    assert "the talk: −11.33 p.p." in page.text and "the talk: −1.20 p.p." in page.text
+
+
+def test_classes_are_matched_whatever_their_case_and_those_only_the_talk_has_are_named(tmp_path):
+    data = with_classes(made_up.comparison("talk"), "imdb", ["NEGATIVE", "other"])
+    page = Page(written(made_up.study("talk"), data, tmp_path) / "index.html")
+    table = {row[0]: row for row in page.tables["imdb--baseline"]}
+    assert table["NEGATIVE"][1].split(" ")[1] == "0.9077" and " " not in table["other"][1]
+    assert "The talk has these classes too: positive." in page.text
+
+
+def test_a_class_called_accuracy_is_a_class(tmp_path):
+    data = with_classes(made_up.comparison("talk"), "imdb", ["accuracy", "macro avg"])
+    folder = written(made_up.study("talk"), data, tmp_path)
+    table = Page(folder / "index.html").tables["imdb--baseline"]
+    assert [row[0] for row in table[1:]] == ["accuracy", "macro avg", "accuracy", "macro avg", "weighted avg"]
+    assert " " not in table[1][3] and "0.8539" in table[3][3]
+
+
+def test_generated_and_reduced_corpora_are_named_so_and_never_comparable(tmp_path):
+    folder = written(named(made_up.study("sample"), note=""), made_up.comparison("sample"), tmp_path / "sample")
+    assert "GENERATED TEXT, NOT A RESULT" in Page(folder / "index.html").text
+    assert "GENERATED TEXT, NOT A RESULT" in (folder / "report.tex").read_text()
+    assert {row["mark"] for path in (folder / "tables").glob("*.csv") for row in rows(path)} == {"generated text"}
+    folder = written(made_up.study("talk"), made_up.comparison("talk"), tmp_path / "talk")
+    page = Page(folder / "index.html")
+    assert page.tables["first"][3][0] == "IMDB: sentiment reduced corpus"
+    assert page.tables["first"][3][8] == "not comparable: reduced corpus"
+    assert "Without attention reduced corpus" in " ".join(page.text.split()) and "GENERATED" not in page.text
+
+
+def test_an_experiment_the_talk_does_not_have_is_a_clear_error(tmp_path):
+    params = made_up.study("talk")
+    published = params.experiments["imdb"].published.model_copy(update={"experiment": "imbd"})
+    wrong = params.experiments["imdb"].model_copy(update={"published": published})
+    params = params.model_copy(update={"experiments": params.experiments | {"imdb": wrong}})
+    with pytest.raises(HeedError, match=r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd"):
+        written(params, made_up.comparison("talk"), tmp_path)
+
+
+def hostile(tmp_path: Path) -> Path:
+    params = named(made_up.study("sample"), title=" ".join(HOSTILE), note=" ".join(HOSTILE))
+    wrong = params.experiments["sample-author"].model_copy(update={"title": HOSTILE[1] + HOSTILE[0]})
+    params = params.model_copy(update={"experiments": params.experiments | {"sample-author": wrong}})
+    data = with_classes(made_up.comparison("sample"), "sample-author", HOSTILE)
+    return written(params, with_classes(data, "sample-sentiment", [f"CLASS & {i}" for i in range(34)]), tmp_path)
+
+
+def test_what_users_wrote_is_text_in_html_latex_and_csv(tmp_path):
+    folder = hostile(tmp_path)
+    page = Page(folder / "index.html")
+    assert not page.tags & {"script", "style "} and page.source.count("</style>") == 1 and "<!--" not in page.source
+    shown = [row[0] for row in page.tables["sample-author--baseline"][1:-3]]
+    assert shown[0] == HOSTILE[0] and "turned [U+202E] round, NUL [U+0000], [U+001B]" in shown[4]
+    assert not re.search("[\x00\x1b\u202e]", page.source)
+    text = (folder / "report.tex").read_text()
+    assert r"50\%\_\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in text and r"\write" not in text
+    assert [row["row"] for row in rows(folder / "tables/sample-author--baseline.csv")][: len(HOSTILE)] == HOSTILE
+
+
+def test_latex_keeps_brackets_stars_and_ligatures_and_breaks_long_words():
+    assert escape("[a]*") == "{[}a{]}{*}" and escape("語") == r"\allowbreak{}{[}U+8A9E{]}"
+    assert escape("a--b ''") == "a-{}-b '{}'" and escape("one\r\ntwo") == "one two"
+    assert escape("W" * 100).count(r"\allowbreak{}") == 19 and "allowbreak" not in escape("W" * 20)
+    assert cell("−1.50") == "-1.50" and cell("+1.50") == "+1.50" and cell("–") == "{--}" and cell("1_0") == r"{1\_0}"
 
 
 def test_numbers_are_printed_with_a_real_minus_and_a_dash_for_none():
     assert points(-1.234) == "−1.23" and points(0.5) == "+0.50" and points(None) == "–"
     assert number(0.5) == "0.5000" and number(None) == "–"
-    assert latex_escape("語") == "[U+8A9E]"
 
 
 def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
@@ -214,32 +358,41 @@ def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
 
 
 @pytest.mark.slow
-def test_latex_compiles_hostile_text_and_34_classes_without_overfull_lines(tmp_path):
+@pytest.mark.parametrize("what", ["hostile", "sample", "talk"])
+def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, what):
     if not shutil.which("latexmk"):
         pytest.skip("latexmk is not installed")
-    params = study()
-    params = params.model_copy(update={"study": params.study.model_copy(update={"title": HOSTILE, "note": HOSTILE})})
-    data = comparison(classes=[HOSTILE, *(f"CLASS & {i}" for i in range(33))])
-    folder = written(params, data, tmp_path / "reports")
+    into = tmp_path / "reports"
+    folder = hostile(into) if what == "hostile" else written(made_up.study(what), made_up.comparison(what), into)
     shutil.copy(ROOT / "Makefile", tmp_path)
     done = subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (folder / "report.pdf").read_bytes().startswith(b"%PDF")
+    first = (folder / "report.pdf").read_bytes()
+    assert first.startswith(b"%PDF")
     log = (tmp_path / ".heed/pdf/report.log").read_text(errors="replace")
-    assert "LaTeX Warning: Reference" not in log and "undefined" not in log.lower().replace("undefined control", "")
+    assert not re.findall(r"LaTeX Warning: .*|Package \w+ Warning: .*|Missing character.*|Overfull .*", log)
+    shutil.rmtree(tmp_path / ".heed")
+    subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, check=True)
+    assert (folder / "report.pdf").read_bytes() == first
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1400])
-def test_the_page_does_not_overflow_its_window(tmp_path, width):
+@pytest.mark.parametrize("what", ["hostile", "talk"])
+@pytest.mark.parametrize("width", [320, 390, 800, 1400])
+def test_the_page_does_not_overflow_its_window(tmp_path, what, width):
     if not shutil.which("chromium"):
         pytest.skip("chromium is not installed")
-    folder = written(
-        study(), comparison(mean=(0.83, 0.83, 0.83), classes=[f"A LONG CLASS NAME {i}" for i in range(34)]), tmp_path
+    folder = (
+        hostile(tmp_path) if what == "hostile" else written(made_up.study(what), made_up.comparison(what), tmp_path)
     )
-    page = (folder / "index.html").read_text()
-    frame = f"<iframe id=f width={width} height=900></iframe><script>f.srcdoc={json.dumps(page)};f.onload=()=>document.title='overflow '+(f.contentDocument.documentElement.scrollWidth-{width})</script>"
-    (folder / "frame.html").write_text(frame.replace("</script>\n", "</script>"))
+    page = json.dumps((folder / "index.html").read_text()).replace("</", "<\\/").replace("<!--", "<\\!--")
+    measure = (
+        f"f.onload=()=>{{f.contentDocument.querySelectorAll('details').forEach(d=>d.open=true);"
+        f"document.title='overflow '+(f.contentDocument.documentElement.scrollWidth-{width})}}"
+    )
+    (folder / "frame.html").write_text(
+        f"<iframe id=f width={width} height=900 style='border:0'></iframe><script>f.srcdoc={page};{measure}</script>"
+    )
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]  # fmt: skip
     done = subprocess.run(

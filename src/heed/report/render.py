@@ -7,65 +7,81 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup
 
 from heed.files import write_text, writing_folder
-from heed.report.tables import Experiment, Table, csv_rows, experiments
+from heed.report import latex, spreadsheet
+from heed.report.answer import points
+from heed.report.tables import Experiment, Table, experiments, number
 
 if TYPE_CHECKING:
     from heed.params import Params
 
 TEMPLATES = Path(__file__).parent / "templates"
-LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': r"\textquotedbl{}", "−": r"$-$", "–": "--", "→": r"$\rightarrow$",
-}  # fmt: skip
+# Control characters, and those that turn the direction of the text after them: shown, never obeyed.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
-class Latex(str):
-    """Text that is LaTeX already."""
-
-
-def latex_escape(value: Any) -> str:
-    """Return the value as LaTeX that prints it; what pdflatex cannot print becomes its code point in brackets."""
-    if isinstance(value, Latex):
+def visible(value: Any) -> Any:
+    """Return text with every character that cannot be seen named by its code point; jinja escapes the result."""
+    if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    out = []
-    for character in str(value):
-        if character in LATEX:
-            out.append(LATEX[character])
-        elif character in "\n\t":
-            out.append(" ")
-        elif character.isprintable() and ord(character) < 0x180:
-            out.append(character)
-        else:
-            out.append(f"[U+{ord(character):04X}]")
-    return "".join(out)
+    return UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
 
 
 def _html() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
+        finalize=visible,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters |= {"points": points, "number": number}
+    return environment
 
 
 def _latex() -> jinja2.Environment:
     """Return an environment whose delimiters LaTeX does not use, and that escapes every value."""
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>",
         comment_start_string="<#", comment_end_string="#>",
-        autoescape=False, finalize=latex_escape, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+        autoescape=False, finalize=latex.escape, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
+    environment.filters |= {"points": points, "number": number, "cell": latex.cell, "file": latex.Latex}
+    environment.globals |= {"name_column": name_column, "support_column": support_column}
+    return environment
 
 
-def file_name(experiment: Experiment, table: Table) -> str:
-    """Return the name, without ending, of the files that hold a table alone."""
-    return re.sub(r"[^a-z0-9-]", "-", f"{experiment.key}-{table.key}")
+def file_name(experiment: Experiment, what: str) -> str:
+    """Return the name, without ending, of a model's file; names have no --, so two tables never share one."""
+    return f"{experiment.key}--{what}"
+
+
+def generated(experiments: list[Experiment]) -> str:
+    """Return what the banner says of generated text, whatever the study's note says: nothing where all text is real."""
+    count = sum("generated" in experiment.mark for experiment in experiments)
+    if not count:
+        return ""
+    return (
+        "GENERATED TEXT, NOT A RESULT." if count == len(experiments) else "SOME OF THE TEXT IS GENERATED; IT IS MARKED."
+    )
+
+
+def name_column(tables: list[Table], long: int = 28) -> latex.Latex:
+    """Return the LaTeX column of the class names: as wide as they are, or 34 mm and broken where one is `long`."""
+    longest = max(len(row.name) for table in tables for row in table.rows)
+    return latex.Latex("l" if longest < long else r">{\raggedright\arraybackslash}p{34mm}")
+
+
+def support_column(tables: list[Table]) -> latex.Latex:
+    """Return the siunitx column that holds the tables' supports."""
+    texts = [row.cells["support"].text for table in tables for row in table.rows]
+    digits = max(len(text.partition(".")[0]) for text in texts)
+    places = max(len(text.partition(".")[2]) for text in texts)
+    return latex.Latex(f"S[table-format={digits}.{places},group-digits=none]")
 
 
 def render(params: "Params", comparison: dict[str, Any], published: Path, into: Path) -> None:
@@ -77,41 +93,46 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, into: 
         published: the folder with the talk's figures.
         into: reports/.
 
+    Raises:
+        HeedError: an experiment stands beside one that the talk does not have.
+
     """
     found = experiments(params, comparison, published)
-    context = {"study": params.study, "experiments": found, "seeds": comparison["seeds"], "file_name": file_name}
-    html, latex = _html(), _latex()
+    context = {
+        "study": params.study,
+        "experiments": found,
+        "seeds": comparison["seeds"],
+        "file_name": file_name,
+        "generated": generated(found),
+        "beside": any(experiment.line.beside for experiment in found),
+    }
+    html, tex = _html(), _latex()
     page = html.get_template("index.html.jinja").render(context)
-    document = latex.get_template("report.tex.jinja").render(context)
+    document = tex.get_template("report.tex.jinja").render(context)
     with writing_folder(into / "tables") as out:
+        _write_csv(out / "summary.csv", spreadsheet.of_summary(found))
+        write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
         for experiment in found:
-            for table in (*experiment.pair, *experiment.others):
-                name = file_name(experiment, table)
-                write_text(out / f"{name}.csv", _csv(csv_rows(table)))
-                write_text(out / f"{name}.tex", latex.get_template("table.tex.jinja").render(table=table))
-            if len(experiment.pair) == 2:
-                pair = latex.get_template("pair.tex.jinja").render(experiment=experiment, pair=experiment.pair)
-                write_text(out / f"{experiment.key}-pair.tex", pair)
-        heads = [
-            "title",
-            "baseline",
-            "attention",
-            "gain",
-            "deviation",
-            "controls",
-            "linear",
-            "majority",
-            "published",
-            "comparable",
-        ]
-        lines = [heads] + [[experiment.line[head] for head in heads] for experiment in found]
-        write_text(out / "summary.csv", _csv(lines))
-        write_text(out / "summary.tex", latex.get_template("summary.tex.jinja").render(context))
+            _write_tables(out, experiment, tex)
     write_text(into / "report.tex", document)
     write_text(into / "index.html", page)
 
 
-def _csv(rows: list[list[str]]) -> str:
+def _write_tables(out: Path, experiment: Experiment, tex: jinja2.Environment) -> None:
+    for table in experiment.tables:
+        _write_csv(out / f"{file_name(experiment, table.key)}.csv", spreadsheet.of_table(experiment, table))
+        text = tex.get_template("table.tex.jinja").render(experiment=experiment, table=table)
+        write_text(out / f"{file_name(experiment, table.key)}.tex", text)
+    _write_csv(out / f"{experiment.key}_seeds.csv", spreadsheet.of_seeds(experiment))
+    _write_csv(out / f"{experiment.key}_hyperparameters.csv", spreadsheet.of_hyperparameters(experiment))
+    text = tex.get_template("hyperparameters.tex.jinja").render(experiment=experiment)
+    write_text(out / f"{experiment.key}_hyperparameters.tex", text)
+    if len(experiment.pair) == 2:
+        text = tex.get_template("pair.tex.jinja").render(experiment=experiment, pair=experiment.pair)
+        write_text(out / f"{experiment.key}_pair.tex", text)
+
+
+def _write_csv(path: Path, rows: list[list[str]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
+    write_text(path, text.getvalue())

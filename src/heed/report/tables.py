@@ -1,258 +1,18 @@
 """The tables of the report as plain data: what stands in which row, before anything is HTML, LaTeX or CSV."""
 
-import csv
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-FIGURES = ("precision", "recall", "f1")
-GROUP_1 = (
-    ("epochs", "Epochs"),
-    ("batch_size", "Batch size"),
-    ("learning_rate", "Learning rate"),
-    ("vocabulary_size", "Vocabulary size"),
-)
-GROUP_2 = (
-    ("embedding_dim", "Embedding dimension"),
-    ("hidden_size", "LSTM hidden size"),
-    ("linear_size", "Linear layer size"),
-    ("dropout", "Dropout rate"),
-)
-OWN = (
-    ("attention", "Attention"), ("pooling", "Pooling"), ("embedding_dropout", "Embedding dropout"), ("embedding_std", "Embedding deviation"),
-    ("max_tokens", "Length cap (tokens)"), ("lowercase", "Lower case"), ("select", "Epoch kept by"),
-)  # fmt: skip
+from heed.report.answer import PAIR, Answer, Difference, answer, difference
+from heed.report.published import NOTHING, Talk, of_experiment, read_published
+
+if TYPE_CHECKING:
+    from heed.params import Experiment as Declared
+    from heed.params import Params
+
+FIGURES = ("precision", "recall", "f1", "support")
 DASH = "–"
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """A row of a talk table: a class or an average. `published` and `difference` are empty where the talk has none."""
-
-    name: str
-    cells: dict[str, str]  # precision, recall, f1, support: as printed
-    published: dict[str, str]
-    difference: dict[str, str]
-    seeds: dict[str, str]  # every seed's value, as printed
-    kind: str  # class or average
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """The talk's table of one model or opponent, with what stands below it."""
-
-    key: str
-    title: str
-    rows: list[Row]
-    accuracy: float
-    deviation: str
-    gain: str
-    hyperparameters: list[tuple[str, list[tuple[str, str]]]]
-    has_published: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Experiment:
-    """One experiment as the report prints it."""
-
-    key: str
-    title: str
-    answer: str
-    corpus: str
-    substitute: str  # why our figures and the talk's are not comparable, or nothing
-    pair: list[Table]  # baseline and attention, side by side
-    others: list[Table]
-    line: dict[str, str]  # its row of the first table
-    losses: list[tuple[str, str, str]]  # model, our loss by suboptimal hyperparameters, the talk's
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """Return the number as printed; a dash for none."""
-    return DASH if value is None else f"{value:.{digits}f}"
-
-
-def points(value: float | None) -> str:
-    """Return percentage points with their sign."""
-    return DASH if value is None else f"{value:+.2f}".replace("-", "−")
-
-
-def read_published(
-    folder: Path,
-) -> tuple[dict[tuple[str, str], dict[str, str]], dict[tuple[str, str, str], dict[str, str]]]:
-    """Return the talk's summary by (experiment, variant), and its classes by (experiment, variant, class in lower case)."""
-    with (folder / "talk_results.csv").open(encoding="utf-8", newline="") as file:
-        results = {(row["experiment"], row["variant"]): row for row in csv.DictReader(file)}
-    with (folder / "talk_classes.csv").open(encoding="utf-8", newline="") as file:
-        classes = {(row["experiment"], row["variant"], row["class"].casefold()): row for row in csv.DictReader(file)}
-    return results, classes
-
-
-def experiments(params: Any, comparison: dict[str, Any], folder: Path) -> list[Experiment]:
-    """Return the experiments in the order of params.yaml."""
-    published = read_published(folder)
-    found = comparison["experiments"]
-    seeds = comparison["seeds"]
-    return [_experiment(params, name, found, seeds, published) for name in params.experiments if name in found]
-
-
-def _experiment(params: Any, name: str, found: dict[str, Any], seeds: list[int], published: Any) -> Experiment:
-    declared, data = params.experiments[name], found[name]
-    row = declared.published.experiment if declared.published else ""
-    models = {variant: _table(variant, model, data, seeds, row, published) for variant, model in data["models"].items()}
-    opponents = {name: _table(name, opponent, data, [], "", published) for name, opponent in data["opponents"].items()}
-    pair = [models[variant] for variant in ("baseline", "attention") if variant in models]
-    others = [table for variant, table in models.items() if variant not in ("baseline", "attention")]
-    return Experiment(
-        key=name,
-        title=declared.title,
-        answer=answer(declared.title, data, len(seeds)),
-        corpus=_corpus(data["corpus"], seeds),
-        substitute="" if not declared.published or declared.published.comparable else declared.published.reason,
-        pair=pair,
-        others=others + list(opponents.values()),
-        line=_line(declared, data, published),
-        losses=_losses(declared, data, found, published),
-    )
-
-
-def _corpus(corpus: dict[str, Any], seeds: list[int]) -> str:
-    parts = corpus["parts"]
-    text = (
-        f"Corpus {corpus['name']}: {corpus['documents']:,} documents, {corpus['tokens']:,} tokens; "
-        f"{parts['train']:,} to train, {parts['validation']:,} to validate, {parts['test']:,} to test"
-    )
-    text += f"; {corpus['folds']} folds, seed s tests on fold (s − 1) mod {corpus['folds']}" if corpus["folds"] else ""
-    text += f"; {len(seeds)} seeds ({', '.join(map(str, seeds))})."
-    if corpus["kind"].startswith("sample"):
-        text += " Generated text."
-    return text + (" REDUCED: a random part of its source." if corpus["reduced"] else "")
-
-
-def answer(title: str, data: dict[str, Any], seeds: int) -> str:
-    """Return one honest sentence: bad news first, and no more than the seeds can carry."""
-    models, opponents = data["models"], data["opponents"]
-    if "baseline" not in models or "attention" not in models:
-        return f"{title}: no comparison, since the study has no {'baseline' if 'baseline' not in models else 'attention'} model."
-    attention = models["attention"]["summary"]["accuracy"]["mean"]
-    gain = models["attention"]["gain"]
-    better = {f"the {name} model": opponents[name]["summary"]["accuracy"]["mean"] for name in ("linear", "majority")}
-    better |= {
-        f"the variant {name}": model["summary"]["accuracy"]["mean"]
-        for name, model in models.items()
-        if name not in ("baseline", "attention")
-    }
-    winners = [f"{name} ({value:.4f})" for name, value in better.items() if value >= attention]
-    warning = f"{' and '.join(winners)} did at least as well as attention ({attention:.4f}); " if winners else ""
-    controls = [
-        f"{points(100 * (attention - value))} p.p. over {name}"
-        for name, value in better.items()
-        if name.startswith("the variant") and value < attention
-    ]
-    mean, deviation = gain["mean_pp"], gain["std_pp"]
-    size = f"{points(mean)} p.p."
-    if deviation is None:
-        finding = f"one seed cannot tell; the difference was {size}"
-    elif abs(mean) <= deviation:
-        finding = f"{seeds} seeds cannot tell; the difference to the baseline was {size}, within one deviation ({deviation:.2f})"
-    elif mean < 0:
-        finding = f"attention did worse than the baseline: {size} (deviation {deviation:.2f} over {seeds} seeds)"
-    else:
-        finding = f"attention did better than the baseline: {size} (deviation {deviation:.2f} over {seeds} seeds)"
-    return f"{title}: {warning}{'; '.join([finding, *controls])}."
-
-
-def _line(declared: Any, data: dict[str, Any], published: Any) -> dict[str, str]:
-    """Return the experiment's row of the first table."""
-    results, _ = published
-    models, line = data["models"], {"title": declared.title}
-
-    def accuracy(entry: dict[str, Any] | None) -> str:
-        return number(entry["summary"]["accuracy"]["mean"]) if entry else DASH
-
-    line["baseline"], line["attention"] = accuracy(models.get("baseline")), accuracy(models.get("attention"))
-    gain = (models.get("attention") or {}).get("gain")
-    line["gain"] = points(gain["mean_pp"]) if gain else DASH
-    line["deviation"] = number(gain["std_pp"], 2) if gain else DASH
-    others = [f"{name} {accuracy(model)}" for name, model in models.items() if name not in ("baseline", "attention")]
-    line["controls"] = ", ".join(others) or DASH
-    line["linear"], line["majority"] = (
-        accuracy(data["opponents"].get("linear")),
-        accuracy(data["opponents"].get("majority")),
-    )
-    line["published"] = line["comparable"] = DASH
-    if declared.published:
-        pair = [results.get((declared.published.experiment, variant)) for variant in ("baseline", "attention")]
-        if pair[0] and pair[1]:
-            talk_gain = 100 * (float(pair[1]["accuracy"]) - float(pair[0]["accuracy"]))
-            line["published"] = (
-                f"{number(float(pair[0]['accuracy']))} → {number(float(pair[1]['accuracy']))} ({points(talk_gain)})"
-            )
-        line["comparable"] = (
-            "comparable" if declared.published.comparable else f"not comparable: {declared.published.reason}"
-        )
-    return line
-
-
-def _losses(declared: Any, data: dict[str, Any], found: dict[str, Any], published: Any) -> list[tuple[str, str, str]]:
-    """Return, for both models, what the suboptimal hyperparameters cost in accuracy: ours and the talk's."""
-    if not declared.suboptimal_of or declared.suboptimal_of not in found:
-        return []
-    results, _ = published
-    good = found[declared.suboptimal_of]["models"]
-    losses = []
-    for variant in ("baseline", "attention"):
-        if variant in good and variant in data["models"]:
-            spoiled, tuned = (models[variant]["summary"]["accuracy"]["mean"] for models in (data["models"], good))
-            bad, best = (results.get((key, variant)) for key in ("imdb-suboptimal", "imdb"))
-            theirs = 100 * (float(bad["accuracy"]) - float(best["accuracy"])) if bad and best else None
-            losses.append((variant, points(100 * (spoiled - tuned)), points(theirs)))
-    return losses
-
-
-def _table(
-    variant: str, entry: dict[str, Any], data: dict[str, Any], seeds: list[int], row: str, published: Any
-) -> Table:
-    results, by_class = published
-    talk = results.get((row, variant), {})
-    rows = [
-        _row(name, figures, by_class.get((row, variant, name.casefold()), {}), seeds, "class")
-        for name, figures in ((name, entry["classes"][name]) for name in data["classes"])
-    ]
-    support = sum(figures["support"]["mean"] for figures in entry["classes"].values())
-    summary = entry["summary"]
-    accuracy = {"f1": summary["accuracy"], "support": {"mean": support, "values": []}}
-    rows.append(
-        _row(
-            "accuracy",
-            accuracy,
-            {"f1": talk.get("accuracy", ""), "support": talk.get("test_items", "")},
-            seeds,
-            "average",
-        )
-    )
-    for average in ("macro", "weighted"):
-        figures = {figure: summary[f"{average}_{figure}"] for figure in FIGURES}
-        theirs = {figure: talk.get(f"{average}_{figure}", "") for figure in FIGURES} | {
-            "support": talk.get("test_items", "")
-        }
-        rows.append(
-            _row(f"{average} avg", figures | {"support": {"mean": support, "values": []}}, theirs, seeds, "average")
-        )
-    deviation = summary["accuracy"]["std_pp"]
-    gain = entry.get("gain")
-    return Table(
-        key=variant,
-        title=TITLES.get(variant, f"Variant {variant}"),
-        rows=rows,
-        accuracy=summary["accuracy"]["mean"],
-        deviation=(f"{deviation:.3f} p.p." if deviation is not None else f"{DASH} (of one value there is none)")
-        + (f"; the talk: {talk['std_percent']}%" if talk else ""),
-        gain=f"{points(gain['mean_pp'])} p.p. (deviation {number(gain['std_pp'], 2)})" if gain else "",
-        hyperparameters=_hyperparameters(entry, talk) if "hyperparameters" in entry else [],
-        has_published=bool(talk),
-    )
-
-
 TITLES = {
     "baseline": "Without attention",
     "attention": "With attention",
@@ -262,53 +22,327 @@ TITLES = {
     "linear": "Opponent: linear model on TF-IDF",
     "majority": "Opponent: majority class",
 }
+# (key of a recipe, how it is called, the talk's column or nothing)
+GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "Group 1": (
+        ("epochs", "Epochs", "epochs"),
+        ("batch_size", "Batch size", "batch_size"),
+        ("learning_rate", "Learning rate", "learning_rate"),
+        ("vocabulary_size", "Vocabulary size", "vocabulary_size"),
+    ),
+    "Group 2": (
+        ("embedding_dim", "Embedding dimension", "embedding_dim"),
+        ("hidden_size", "LSTM hidden size", "lstm_hidden"),
+        ("linear_size", "Linear layer size", "linear_size"),
+        ("dropout", "Dropout rate", "dropout"),
+        ("heads", "Attention heads", "heads"),
+    ),
+    "What the talk leaves open": (
+        ("attention", "Attention", ""),
+        ("pooling", "Pooling", ""),
+        ("embedding_dropout", "Embedding dropout", ""),
+        ("embedding_std", "Embedding deviation", ""),
+        ("max_tokens", "Length cap (tokens)", ""),
+        ("lowercase", "Lower case", ""),
+        ("select", "Epoch kept by", ""),
+    ),
+}
 
 
-def _row(name: str, figures: dict[str, Any], talk: dict[str, str], seeds: list[int], kind: str) -> Row:
-    cells, theirs, difference, by_seed = {}, {}, {}, {}
-    for figure in (*FIGURES, "support"):
-        entry = figures.get(figure)
-        digits = 4 if figure != "support" else 0
-        if figure == "support" and entry and entry["mean"] != round(entry["mean"]):
-            digits = 1
-        cells[figure] = number(entry["mean"], digits) if entry else ""
-        values = entry["values"] if entry and seeds else []
-        by_seed[figure] = ", ".join(
-            f"{seed}: {number(value, digits)}" for seed, value in zip(seeds, values, strict=False)
+def number(value: float | None, digits: int = 4) -> str:
+    """Return the number as printed; a dash for none."""
+    return DASH if value is None else f"{value:.{digits}f}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """A figure: its mean over seeds, its deviation in percentage points, each seed's value, and the talk's figure."""
+
+    mean: float
+    deviation: float | None
+    values: tuple[float, ...]
+    published: str
+    digits: int = 4
+
+    @property
+    def text(self) -> str:
+        """The mean as printed."""
+        return number(self.mean, self.digits)
+
+    @property
+    def by_seed(self) -> list[str]:
+        """Each seed's value as printed."""
+        return [number(value, self.digits) for value in self.values]
+
+    @property
+    def difference(self) -> str:
+        """Ours minus the talk's in percentage points, as printed; nothing for counts and where the talk has none."""
+        if not self.published or self.digits != 4:
+            return ""
+        return f"{100 * (self.mean - float(self.published)):+.1f}".replace("-", "−")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row of a talk table: a class or an average."""
+
+    name: str
+    kind: str  # class or average
+    cells: dict[str, Cell]
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A hyperparameter: ours, and the talk's (empty where the talk names none)."""
+
+    name: str
+    ours: str
+    talk: str
+    differs: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """The talk's table of one model or opponent, with what stands below it."""
+
+    key: str
+    title: str
+    rows: list[Row]
+    runs: list[str]  # what each of a cell's values is of: seed 1, seed 2, or fold 0, fold 1
+    deviation: float | None
+    why_none: str  # why there is no deviation
+    talk_deviation: str
+    gain: Difference | None
+    talk_gain: float | None
+    settings: dict[str, list[Setting]]
+    unmatched: list[str]  # classes that only the talk has
+
+    @property
+    def has_published(self) -> bool:
+        """Whether any cell has a figure of the talk beside it."""
+        return any(cell.published for row in self.rows for cell in row.cells.values())
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """An experiment's row of the first table; accuracies are None where there is no such model."""
+
+    baseline: float | None
+    attention: float | None
+    gain: Difference | None
+    controls: dict[str, float]
+    linear: float | None
+    majority: float | None
+    talk: tuple[str, str] | None  # baseline, attention
+    talk_gain: float | None
+    beside: str  # comparable, or why not
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """What suboptimal hyperparameters cost a model in accuracy, in percentage points: ours and the talk's."""
+
+    variant: str
+    ours: Difference
+    talk: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """One experiment as the report prints it."""
+
+    key: str
+    title: str
+    mark: str  # generated text, reduced corpus: stands wherever the numbers stand
+    corpus_name: str
+    corpus: str
+    answer: Answer
+    line: Line
+    pair: list[Table]  # baseline and attention, side by side
+    others: list[Table]
+    spoils: str  # title of the experiment whose hyperparameters this one spoils, or nothing
+    losses: list[Loss]
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables of the experiment."""
+        return [*self.pair, *self.others]
+
+
+def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> list[Experiment]:
+    """Return the experiments in the order of params.yaml; `folder` has the talk's figures.
+
+    Raises:
+        HeedError: an experiment stands beside one that the talk does not have.
+
+    """
+    published, found, seeds = read_published(folder), comparison["experiments"], comparison["seeds"]
+    made = []
+    for name in (name for name in params.experiments if name in found):
+        declared, data = params.experiments[name], found[name]
+        talk = _talk(name, declared, published)
+        spoiled = declared.suboptimal_of if declared.suboptimal_of in found else None
+        good = params.experiments[spoiled] if spoiled else None
+        losses = _losses(data, found[spoiled], talk, _talk(spoiled, good, published) if good else {}) if spoiled else []
+        tables = _tables(data, seeds, talk)
+        made.append(
+            Experiment(
+                key=name,
+                title=declared.title,
+                mark=mark(data["corpus"]),
+                corpus_name=data["corpus"]["name"],
+                corpus=_corpus(data["corpus"], seeds),
+                answer=answer(data, len(seeds)),
+                line=_line(declared, data, talk),
+                pair=[table for table in tables if table.key in PAIR],
+                others=[table for table in tables if table.key not in PAIR],
+                spoils=good.title if good else "",
+                losses=losses,
+            )
         )
-        theirs[figure] = talk.get(figure, "")
-        if theirs[figure] and figure != "support":
-            theirs[figure] = number(float(theirs[figure]))  # the talk prints four digits; the CSV drops a last 0
-        difference[figure] = ""
-        if entry and theirs[figure] and figure != "support":
-            difference[figure] = f"{100 * (entry['mean'] - float(theirs[figure])):+.1f}".replace("-", "−")
-    return Row(name, cells, theirs, difference, by_seed, kind)
+    return made
 
 
-def _hyperparameters(entry: dict[str, Any], talk: dict[str, str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    h = entry["hyperparameters"]
+def mark(corpus: dict[str, Any]) -> str:
+    """Return what must be said wherever numbers of this corpus stand; nothing for a corpus that is real and whole."""
+    generated = "generated text" if corpus["kind"].startswith("sample") else ""
+    return ", ".join(filter(None, [generated, "reduced corpus" if corpus["reduced"] else ""]))
 
-    def lines(keys: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-        return [(label, _plain(h[key])) for key, label in keys]
 
-    heads = str(h["heads"]) if h["attention"] != "none" else "0"
-    millions = f"{entry['parameters']:,}" + (f" (the talk: {talk['parameters_million']} million)" if talk else "")
-    epochs = ("Best epochs", ", ".join(map(str, entry["best_epochs"])))
-    return [
-        ("Group 1", lines(GROUP_1)),
-        ("Group 2", [*lines(GROUP_2), ("Attention heads", heads), ("Parameters", millions)]),
-        ("What the talk leaves open", [*lines(OWN), epochs]),
-    ]
+def _talk(name: str, declared: "Declared", published: dict[str, dict[str, Talk]]) -> dict[str, Talk]:
+    if not declared.published:
+        return {}
+    return of_experiment(published, declared.published.experiment, f"experiments.{name}.published.experiment")
+
+
+def _corpus(corpus: dict[str, Any], seeds: list[int]) -> str:
+    parts = corpus["parts"]
+    text = (
+        f"Corpus {corpus['name']}: {corpus['documents']:,} documents, {corpus['tokens']:,} tokens; "
+        f"{parts['train']:,} to train, {parts['validation']:,} to validate, {parts['test']:,} to test; "
+    )
+    text += f"{corpus['folds']} folds, seed s tests on fold (s − 1) mod {corpus['folds']}; " if corpus["folds"] else ""
+    text += f"{len(seeds)} seed{'s' * (len(seeds) != 1)} ({', '.join(map(str, seeds))})."
+    text += " Its text is generated: the figures say nothing about real text." if "generated" in mark(corpus) else ""
+    return text + (" REDUCED: a random part of its source." if corpus["reduced"] else "")
+
+
+def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk]) -> Line:
+    def accuracy(entries: dict[str, Any], name: str) -> float | None:
+        return entries[name]["summary"]["accuracy"]["mean"] if name in entries else None
+
+    models, opponents = data["models"], data["opponents"]
+    printed = tuple(talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR)
+    return Line(
+        baseline=accuracy(models, "baseline"),
+        attention=accuracy(models, "attention"),
+        gain=_gain(models.get("attention", {})),
+        controls={name: model["summary"]["accuracy"]["mean"] for name, model in models.items() if name not in PAIR},
+        linear=accuracy(opponents, "linear"),
+        majority=accuracy(opponents, "majority"),
+        talk=(printed[0], printed[1]) if all(printed) else None,
+        talk_gain=_talk_gain(talk),
+        beside=_beside(declared, data["corpus"]),
+    )
+
+
+def _beside(declared: "Declared", corpus: dict[str, Any]) -> str:
+    """Return whether our figures may be held against the talk's; a reduced or generated corpus never may."""
+    if not declared.published:
+        return ""
+    reasons = "; ".join(filter(None, [declared.published.reason, mark(corpus)]))
+    return "comparable" if declared.published.comparable and not mark(corpus) else f"not comparable: {reasons}"
+
+
+def _talk_gain(talk: dict[str, Talk]) -> float | None:
+    """Return the talk's gain in percentage points, from its accuracies as printed."""
+    baseline, attention = (talk.get(variant, NOTHING).summary.get("accuracy") for variant in PAIR)
+    return 100 * (float(attention) - float(baseline)) if attention and baseline else None
+
+
+def _gain(entry: dict[str, Any]) -> Difference | None:
+    gain = entry.get("gain")
+    return Difference(gain["mean_pp"], gain["std_pp"]) if gain else None
+
+
+def _losses(
+    data: dict[str, Any], good: dict[str, Any], talk: dict[str, Talk], talk_good: dict[str, Talk]
+) -> list[Loss]:
+    losses = []
+    for variant in (variant for variant in PAIR if variant in data["models"] and variant in good["models"]):
+        bad, best = (t.get(variant, NOTHING).summary.get("accuracy") for t in (talk, talk_good))
+        theirs = 100 * (float(bad) - float(best)) if bad and best else None
+        losses.append(Loss(variant, difference(data["models"][variant], good["models"][variant]), theirs))
+    return losses
+
+
+def _tables(data: dict[str, Any], seeds: list[int], talk: dict[str, Talk]) -> list[Table]:
+    """Return the tables of all models, then of the opponents: fitted once, or once a fold, so without seeds."""
+    names = [f"seed {seed}" for seed in seeds]
+    models = [_table(key, entry, data, names, talk) for key, entry in data["models"].items()]
+    folds = [f"fold {fold}" for fold in range(data["corpus"]["folds"])]
+    return models + [_table(key, entry, data, folds, {}) for key, entry in data["opponents"].items()]
+
+
+def _table(key: str, entry: dict[str, Any], data: dict[str, Any], runs: list[str], talks: dict[str, Talk]) -> Table:
+    talk, summary = talks.get(key, NOTHING), entry["summary"]
+    supports = [entry["classes"][name]["support"]["values"] for name in data["classes"]]
+    totals = [sum(values) for values in zip(*supports, strict=True)]
+    support = {"mean": sum(totals) / len(totals), "std_pp": None, "values": totals}
+    rows = [_row(name, "class", entry["classes"][name], talk) for name in data["classes"]]
+    rows.append(_row("accuracy", "average", {"f1": summary["accuracy"], "support": support}, talk))
+    for average in ("macro", "weighted"):
+        figures = {figure: summary[f"{average}_{figure}"] for figure in FIGURES[:3]}
+        rows.append(_row(f"{average} avg", "average", figures | {"support": support}, talk))
+    ours = {name.casefold() for name in data["classes"]}
+    return Table(
+        key=key,
+        title=TITLES.get(key, f"Variant {key}"),
+        rows=rows,
+        runs=runs if len(runs) > 1 else [],
+        deviation=summary["accuracy"]["std_pp"],
+        why_none="one seed has no deviation" if runs and "gain" in entry else "fitted once: it has no seed",
+        talk_deviation=talk.summary.get("std_percent", ""),
+        gain=_gain(entry),
+        talk_gain=_talk_gain(talks) if key == "attention" else None,
+        settings=_settings(entry, talk) if "hyperparameters" in entry else {},
+        unmatched=[row["class"] for name, row in talk.classes.items() if name not in ours],
+    )
+
+
+def _row(name: str, kind: str, figures: dict[str, dict[str, Any]], talk: Talk) -> Row:
+    printed, cells = talk.of_class(name) if kind == "class" else talk.of_average(name), {}
+    for figure in (figure for figure in FIGURES if figure in figures):
+        entry = figures[figure]
+        whole = 0 if all(value == round(value) for value in (entry["mean"], *entry["values"])) else 1
+        digits = whole if figure == "support" else 4
+        deviation = None if figure == "support" else entry["std_pp"]
+        cells[figure] = Cell(entry["mean"], deviation, tuple(entry["values"]), printed.get(figure, ""), digits)
+    return Row(name, kind, cells)
+
+
+def _settings(entry: dict[str, Any], talk: Talk) -> dict[str, list[Setting]]:
+    """Return the hyperparameters by group; a model without attention has no heads, whatever its recipe says."""
+    values = entry["hyperparameters"]
+    values = values | {"heads": values["heads"] if values["attention"] != "none" else 0}
+    groups = {}
+    for group, keys in GROUPS.items():
+        groups[group] = [_setting(name, values[key], talk.summary.get(column, "")) for key, name, column in keys]
+    millions = talk.summary.get("parameters_million", "")
+    theirs = f"{millions} million" if millions else ""
+    groups["Group 2"].append(Setting("Parameters", f"{entry['parameters']:,}", theirs, bool(theirs)))
+    epochs = ", ".join(map(str, entry["best_epochs"]))
+    groups["What the talk leaves open"].append(Setting("Epoch kept, by seed", epochs, "", False))
+    return groups
+
+
+def _setting(name: str, value: Any, talk: str) -> Setting:
+    return Setting(
+        name, _plain(value), _plain(int(talk) if talk.isdigit() else talk), bool(talk) and float(talk) != value
+    )
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)
-
-
-def csv_rows(table: Table) -> list[list[str]]:
-    """Return the table as rows of text, the first the heading."""
-    head = ["class", *FIGURES, "support", *(f"published_{figure}" for figure in (*FIGURES, "support"))]
-    keys = (*FIGURES, "support")
-    return [head] + [[row.name, *(row.cells[k] for k in keys), *(row.published[k] for k in keys)] for row in table.rows]

@@ -1,0 +1,83 @@
+"""The tables as rows for CSV: one observation a row, plain numbers as printed, so that files can be joined."""
+
+from heed.report.answer import Difference
+from heed.report.tables import FIGURES, Experiment, Table, number
+
+Rows = list[list[str]]
+
+
+def of_table(experiment: Experiment, table: Table) -> Rows:
+    """Return a talk table: means, deviations in percentage points, the talk's figures, ours minus the talk's."""
+    head = ["experiment", "corpus", "mark", "variant", "row", "kind", *FIGURES]
+    head += [f"{figure}_std_pp" for figure in FIGURES[:3]] + [f"published_{figure}" for figure in FIGURES]
+    rows = [[*head, *(f"{figure}_minus_published_pp" for figure in FIGURES[:3])]]
+    for row in table.rows:
+        cells = [row.cells.get(figure) for figure in FIGURES]
+        rows.append(
+            [*_of(experiment), table.key, row.name, row.kind]
+            + [cell.text if cell else "" for cell in cells]
+            + [_number(cell.deviation, 3) if cell else "" for cell in cells[:3]]
+            + [cell.published if cell else "" for cell in cells]
+            + [_ascii(cell.difference) if cell else "" for cell in cells[:3]]
+        )
+    return rows
+
+
+def of_seeds(experiment: Experiment) -> Rows:
+    """Return every run's value of every cell of the experiment."""
+    rows = [["experiment", "corpus", "mark", "variant", "run", "row", "kind", "figure", "value"]]
+    for table in experiment.tables:
+        for row in table.rows:
+            for figure, cell in row.cells.items():
+                for run, value in zip(table.runs or ["the only one"], cell.by_seed, strict=True):
+                    rows.append([*_of(experiment), table.key, run, row.name, row.kind, figure, value])
+    return rows
+
+
+def of_hyperparameters(experiment: Experiment) -> Rows:
+    """Return the hyperparameters of every model, and the talk's."""
+    rows = [["experiment", "corpus", "mark", "variant", "group", "hyperparameter", "value", "published"]]
+    for table in experiment.tables:
+        for group, settings in table.settings.items():
+            rows += [[*_of(experiment), table.key, group, each.name, each.ours, each.talk] for each in settings]
+    return rows
+
+
+def of_summary(experiments: list[Experiment]) -> Rows:
+    """Return the first table: accuracies of everything compared, the gain, the talk's, and the loss where there is one."""
+    controls = list(dict.fromkeys(name for experiment in experiments for name in experiment.line.controls))
+    head = ["experiment", "corpus", "mark", "title", "baseline", "attention", "gain_pp", "gain_std_pp", *controls, "linear", "majority",
+            "published_baseline", "published_attention", "published_gain_pp", "comparable", "baseline_loss_pp", "attention_loss_pp",
+            "verdict"]  # fmt: skip
+    rows = [head]
+    for experiment in experiments:
+        line = experiment.line
+        losses = {loss.variant: loss.ours for loss in experiment.losses}
+        rows.append(
+            [*_of(experiment), experiment.title, _number(line.baseline), _number(line.attention), *_gain(line.gain)]
+            + [_number(line.controls.get(name)) for name in controls]
+            + [_number(line.linear), _number(line.majority), *(line.talk or ("", "")), _signed(line.talk_gain)]
+            + [line.beside, *(_gain(losses.get(variant))[0] for variant in ("baseline", "attention"))]
+            + [experiment.answer.verdict]
+        )
+    return rows
+
+
+def _of(experiment: Experiment) -> list[str]:
+    return [experiment.key, experiment.corpus_name, experiment.mark]
+
+
+def _number(value: float | None, digits: int = 4) -> str:
+    return "" if value is None else number(value, digits)
+
+
+def _signed(value: float | None) -> str:
+    return "" if value is None else f"{value:+.2f}"
+
+
+def _gain(gain: Difference | None) -> list[str]:
+    return [_signed(gain.mean), _number(gain.deviation, 2)] if gain else ["", ""]
+
+
+def _ascii(text: str) -> str:
+    return text.replace("−", "-")
