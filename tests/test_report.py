@@ -172,6 +172,13 @@ def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
     assert "sample-author--linear seeds" not in page.tables
 
 
+def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
+    folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    for path in ("index.html", "report.tex"):  # each experiment has the control `mean` too
+        text = (folder / path).read_text()
+        assert text.count("Steigerung durch Attention") == 2 and text.count("Gain over the baseline") == 4
+
+
 def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(tmp_path):
     params, data = made_up.study("talk"), made_up.comparison("talk")
     one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
