@@ -117,3 +117,11 @@ def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
     assert "names the model" in complaint(
         SAMPLE + wide.replace("match: sample-author-attention", "match: sample-author-wide")
     )
+
+
+def test_a_variant_cannot_be_named_as_an_opponent():
+    text = SAMPLE.replace("sample-author-mean", "sample-author-linear").replace(
+        "variant: mean, tuned_by: none, match: sample-author-linear",
+        "variant: linear, tuned_by: none, match: sample-author-linear",
+    )
+    assert "models.sample-author-linear.variant: linear is the name of an opponent" in complaint(text)

@@ -364,6 +364,8 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
             (*key, at),
             f"heads must divide twice the hidden size: {settings.heads} heads do not divide 2 x {settings.hidden_size} = {2 * settings.hidden_size}",
         )
+    if model.variant in ("linear", "majority"):
+        yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
     if model.variant == "baseline" and settings.attention != "none":
         yield (*key, "attention"), f"variant baseline is without attention, found {settings.attention}"
     if model.variant == "attention" and settings.attention != "multi-head":
