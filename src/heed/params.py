@@ -19,9 +19,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from heed.files import HeedError
 
 PARAMS = Path("params.yaml")
-Name = Annotated[
-    str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="lower-case letters, digits and single '-'")
-]
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+Name = Annotated[str, Field(pattern=NAME, description="lower-case letters, digits and single '-'")]
 Rate = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[int, Field(gt=0)]
 
@@ -534,4 +533,4 @@ def _type(schema: dict[str, Any]) -> str:
 
 def is_name(text: str) -> bool:
     """Return whether `text` can name a source, corpus, experiment or model."""
-    return bool(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", text))
+    return bool(re.fullmatch(NAME, text))
