@@ -8,30 +8,15 @@ import pandas as pd
 import pytest
 
 from heed.files import digest_folder, write_json, write_text
+from heed.params import Hyperparameters
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
 
-HYPERPARAMETERS = {
-    "vocabulary_size": 50,
-    "lowercase": True,
-    "max_tokens": 12,
-    "embedding_dim": 8,
-    "embedding_std": 0.1,
-    "hidden_size": 6,
-    "linear_size": 5,
-    "attention": "multi-head",
-    "heads": 3,
-    "pooling": "mean",
-    "embedding_dropout": 0.1,
-    "dropout": 0.2,
-    "epochs": 3,
-    "batch_size": 8,
-    "learning_rate": 0.01,
-    "select": "accuracy",
-    "device": "cpu",
-    "threads": 1,
-}
+HYPERPARAMETERS = Hyperparameters(
+    vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5, attention="multi-head", heads=3,
+    pooling="mean", embedding_dropout=0.1, dropout=0.2, epochs=3, batch_size=8, learning_rate=0.01, device="cpu",
+).model_dump()  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +40,9 @@ def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: l
     ).to_parquet(path / "documents.parquet", index=False)  # fmt: skip
     np.save(path / "ids.npy", np.asarray(ids, np.int32))
     np.save(path / "offsets.npy", np.cumsum([0, *map(len, texts)]).astype(np.int64))
+    begins = [list(range(0, len(words), 4)) for words in texts]  # a sentence has four words
+    np.save(path / "sentences.npy", np.asarray([at for of_text in begins for at in of_text], np.int32))
+    np.save(path / "sentence_offsets.npy", np.cumsum([0, *map(len, begins)]).astype(np.int64))
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
     meta = {
         "digest": digest_folder(path), "corpus": path.name, "kind": "table", "tokenizer": "whitespace", "folds": folds,

@@ -1,6 +1,7 @@
 """The models are the field's own mathematics: each row of STYLE.md's bug table that concerns them is a test here."""
 
 import csv
+import dataclasses
 
 import numpy as np
 import pytest
@@ -10,12 +11,17 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed import params
-from heed.models.attention import MultiHeadSelfAttention, attention_weights, uniform_weights
+from heed.models.attention import MultiHeadSelfAttention
 from heed.models.classifier import Classifier, count_parameters
-from heed.models.pooling import POOLINGS, importance
+from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
+from heed.models.scores import SCORES
 from heed.recipe import widen
+from heed.text.batches import Bags, Batch
+from heed.text.ngrams import bigrams, character_ngrams
 from tests.conftest import HYPERPARAMETERS, ROOT
+
+POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 
 
 def packed(lstm: BiLSTM, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -49,52 +55,37 @@ def test_reversing_within_the_length_twice_is_nothing_and_leaves_padding():
     assert torch.equal(reverse_within_length(once, lengths), inputs)
 
 
-@pytest.mark.parametrize("heads", [1, 2, 4])
-def test_multi_head_attention_equals_torchs(heads):
-    torch.manual_seed(0)
-    ours, theirs = MultiHeadSelfAttention(8, heads), nn.MultiheadAttention(8, heads, batch_first=True)
-    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).data
-    theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]).data
-    theirs.out_proj.weight.data, theirs.out_proj.bias.data = ours.output.weight.data, ours.output.bias.data
-    states, mask = torch.randn(3, 5, 8), padding_mask(torch.tensor([5, 3, 1]), 5)
-    expected, weights = theirs(states, states, states, key_padding_mask=mask, average_attn_weights=False)
-    assert torch.allclose(ours(states, mask), expected, atol=1e-6)
-    assert torch.allclose(ours.weights(states, mask), weights, atol=1e-6)
-
-
-def test_scores_are_divided_by_the_root_of_the_dimension_not_multiplied():
-    query = torch.tensor([[[[2.0, 0.0, 0.0, 0.0]]]])
-    key = torch.tensor([[[[1.0, 0, 0, 0], [0.0, 0, 0, 0]]]])
-    expected = torch.softmax(torch.tensor([2.0 / 2, 0.0]), 0)  # d_k = 4
-    assert torch.allclose(attention_weights(query, key, torch.zeros(1, 2, dtype=torch.bool))[0, 0, 0], expected)
-
-
-@pytest.mark.parametrize("kind", [attention_weights, uniform_weights])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_weights_are_zero_at_padding_and_rows_sum_to_one(kind, dtype):
-    torch.manual_seed(1)
-    query = torch.randn(3, 2, 4, 5, dtype=dtype)
-    mask = padding_mask(torch.tensor([4, 2, 0]), 4)
-    weights = kind(query, query, mask)
-    assert weights.dtype == dtype
-    assert (weights[1, ..., 2:] == 0).all()
-    assert torch.allclose(weights[:2].sum(-1), torch.ones(2, 2, 4, dtype=dtype))
-    assert (weights[2] == 0).all()  # every key is padding: defined, no NaN
-
-
-def test_the_worked_example_of_lecture_001():
-    values = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
-    for query, scores, expected in (
-        ([3.0, -1, 0], [-1, 4, 3.5, 9], [0.000, 0.007, 0.004, 0.989]),
-        ([2.0, 0, 1], [-1, 6, 2, 7], [0.000, 0.268, 0.005, 0.727]),
-    ):
-        q = torch.tensor(query)
-        assert (values @ q).tolist() == scores
-        # the lecture's dot product is ours with the division undone
-        weights = attention_weights(
-            (q * 3**0.5).view(1, 1, 1, 3), values.view(1, 1, 4, 3), torch.zeros(1, 4, dtype=torch.bool)
+def make_batch(
+    texts: list[list[int]],
+    sentences: list[list[int]] | None = None,
+    padding: int = 0,
+    h: dict = HYPERPARAMETERS,
+) -> Batch:
+    """Vocabulary indices as a batch, with `padding` more places than the longest needs, and every feature `h` asks for."""
+    time = max(1, *map(len, texts)) + padding if len(texts) > 1 else max(1, len(texts[0])) + padding
+    ids = np.zeros((len(texts), time), np.int64)
+    for i, text in enumerate(texts):
+        ids[i, : len(text)] = text
+    there = np.arange(time)[None] < np.asarray([len(text) for text in texts])[:, None]
+    more = {}
+    if sentences is not None:
+        table = np.zeros(
+            (len(texts), max(1, *map(len, sentences)) if len(sentences) > 1 else max(1, len(sentences[0]))), np.int64
         )
-        assert [round(float(w), 3) for w in weights[0, 0, 0]] == expected
+        for i, counts in enumerate(sentences):
+            table[i, : len(counts)] = counts
+        more["sentences"] = torch.from_numpy(table)
+    if h["bigram_buckets"]:
+        more["bigrams"] = torch.from_numpy(bigrams(ids, there, h["bigram_buckets"]))
+    if h["character_buckets"]:
+        ngrams = character_ngrams([f"w{i}" for i in range(30)], h["character_buckets"])
+        occurring, bag = np.unique(ids[there], return_inverse=True)
+        place = np.zeros(ids.shape, np.int64)
+        place[there] = bag
+        more["characters"] = Bags(*map(torch.from_numpy, ngrams.of(occurring)))
+        more["character_of"] = torch.from_numpy(place)
+    lengths = torch.tensor([len(text) for text in texts])
+    return Batch(torch.from_numpy(ids), lengths, np.arange(len(texts)), **more)
 
 
 def make(dtype=torch.float32, **changes) -> Classifier:
@@ -102,83 +93,132 @@ def make(dtype=torch.float32, **changes) -> Classifier:
     return Classifier(30, 4, HYPERPARAMETERS | changes).to(dtype).eval()
 
 
-@settings(max_examples=25, deadline=None)
+def random_texts(lengths: list[int]) -> list[list[int]]:
+    return [torch.randint(2, 30, (length,)).tolist() for length in lengths]
+
+
+VARIANTS = [
+    {"attention": attention, "pooling": pooling, "skip": skip and pooling != "last"}
+    for attention in ("none", "multi-head", "single-head", "uniform")
+    for pooling in POOLINGS
+    for skip in (False, True)
+] + [
+    {"attention": "none", "pooling": "attention", "score": score} for score in SCORES
+] + [
+    {"attention": "none", "pooling": "mean", "encoder": "embeddings", "bigram_buckets": 7, "character_buckets": 11},
+    {"attention": "multi-head", "heads": 2, "pooling": "max", "bigram_buckets": 7, "character_buckets": 11},
+]  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 9), min_size=1, max_size=5),
-    padding=st.integers(0, 4),
-    attention=st.sampled_from(["none", "multi-head", "uniform"]),
-    pooling=st.sampled_from(sorted(POOLINGS)),
+    padding=st.integers(0, 3),
+    variant=st.sampled_from(VARIANTS),
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
-def test_logits_are_the_same_alone_in_a_batch_in_any_order_with_any_padding(
-    lengths, padding, attention, pooling, dtype
-):
-    model = make(dtype, attention=attention, pooling=pooling)
+def test_logits_are_the_same_alone_in_a_batch_in_any_order_with_any_padding(lengths, padding, variant, dtype):
+    variant = variant | ({"heads": 2} if variant.get("skip") else {})
+    model = make(dtype, **variant)
+    h = HYPERPARAMETERS | variant
     tolerance = 1e-5 if dtype == torch.float32 else 1e-12
-    size = torch.tensor(lengths)
-    ids = (
-        torch.randint(2, 30, (len(lengths), max(1, *lengths) + padding))
-        if len(lengths) > 1
-        else torch.randint(2, 30, (1, max(1, lengths[0]) + padding))
-    )
-    ids[padding_mask(size, ids.shape[1])] = 0
+    texts = random_texts(lengths)
     with torch.no_grad():
-        batch = model(ids, size)
+        batch = model(make_batch(texts, None, padding, h))
         assert batch.isfinite().all()
-        assert torch.allclose(model(ids.flip(0), size.flip(0)).flip(0), batch, atol=tolerance)
-        for i, length in enumerate(lengths):
-            alone = model(ids[i : i + 1, : max(1, length)], size[i : i + 1])
-            assert torch.allclose(alone[0], batch[i], atol=tolerance)
+        assert torch.allclose(model(make_batch(texts[::-1], None, padding, h)).flip(0), batch, atol=tolerance)
+        for i, text in enumerate(texts):
+            assert torch.allclose(model(make_batch([text], None, 0, h))[0], batch[i], atol=tolerance)
 
 
-@pytest.mark.parametrize("attention", ["none", "multi-head", "uniform"])
-@pytest.mark.parametrize("pooling", sorted(POOLINGS))
+@pytest.mark.parametrize("attention", ["none", "multi-head", "single-head", "uniform"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 def test_token_weights_sum_to_one_and_are_zero_at_padding(attention, pooling):
     model = make(attention=attention, pooling=pooling)
-    lengths = torch.tensor([6, 1, 3])
-    ids = torch.randint(2, 30, (3, 7))
+    batch = make_batch(random_texts([6, 1, 3]), padding=1)
     with torch.no_grad():
-        weights = model.token_weights(ids, lengths)
+        weights = model.token_weights(batch)
     assert torch.allclose(weights.sum(1), torch.ones(3), atol=1e-6)
-    assert (weights[padding_mask(lengths, 7)] == 0).all()
+    assert (weights[padding_mask(batch.lengths, 7)] == 0).all()
     assert (weights >= 0).all()
 
 
-def test_gradients_of_padding_are_zero():
-    model = make()
+@pytest.mark.parametrize("variant", VARIANTS[::3])
+def test_gradients_of_padding_are_zero(variant):
+    model = make(**(variant | ({"heads": 2} if variant.get("skip") else {})))
     inputs = torch.randn(2, 5, 8, requires_grad=True)
     lengths = torch.tensor([5, 2])
-    states = model.lstm(inputs, lengths)
-    model.attention(states, padding_mask(lengths, 5)).masked_fill(
-        padding_mask(lengths, 5)[..., None], 0
-    ).sum().backward()
+    model.network.encoder(inputs, lengths).square().sum().backward()
     assert (inputs.grad[1, 2:] == 0).all()
     assert (inputs.grad[1, :2] != 0).any()
 
 
 def test_the_embedding_of_padding_stays_zero_in_training():
-    model = make().train()
-    model(torch.tensor([[5, 6, 0, 0]]), torch.tensor([2])).sum().backward()
-    assert (model.embedding.weight.grad[0] == 0).all()
-    assert (model.embedding.weight[0] == 0).all()
+    model = make(bigram_buckets=7).train()
+    h = HYPERPARAMETERS | {"bigram_buckets": 7}
+    model(make_batch([[5, 6], [7, 8, 9, 4]], h=h)).sum().backward()
+    for table in (model.network.embedding.word, model.network.embedding.bigram):
+        assert (table.weight.grad[0] == 0).all() and (table.weight[0] == 0).all()
+        assert (table.weight.grad != 0).any()
 
 
 def test_evaluation_leaves_no_dropout():
-    model = make(dropout=0.9, embedding_dropout=0.9)
-    ids, lengths = torch.randint(2, 30, (4, 6)), torch.tensor([6, 5, 4, 3])
-    assert torch.equal(model(ids, lengths), model(ids, lengths))
-    model.train()
-    assert not torch.equal(model(ids, lengths), model(ids, lengths))
+    dropouts = {"dropout": 0.9, "embedding_dropout": 0.9, "state_dropout": 0.9, "word_dropout": 0.9}
+    batch = make_batch(random_texts([6, 5, 4, 3]))
+    model = make(**dropouts)
+    assert torch.equal(model(batch), model(batch))
+    for name in dropouts:
+        model = make(**(dict.fromkeys(dropouts, 0.0) | {name: 0.9})).train()
+        assert not torch.equal(model(batch), model(batch)), f"{name} does something in training"
+
+
+def test_a_dropped_word_is_an_unknown_one_without_its_ngrams():
+    h = HYPERPARAMETERS | {
+        "bigram_buckets": 7,
+        "character_buckets": 11,
+        "word_dropout": 0.999999,
+        "embedding_dropout": 0.0,
+    }
+    torch.manual_seed(0)
+    embedding = Classifier(30, 4, h).network.embedding.train()
+    found = embedding(make_batch([[5, 6, 7], [8]], h=h))
+    assert torch.equal(found[0], embedding.word.weight[1].expand(3, -1)) and (found[1, 1:] == 0).all()
+
+
+def test_ngrams_are_added_to_the_word():
+    h = HYPERPARAMETERS | {"bigram_buckets": 7, "character_buckets": 11, "embedding_dropout": 0.0}
+    torch.manual_seed(0)
+    embedding = Classifier(30, 4, h).network.embedding.eval()
+    batch = make_batch([[5, 6]], h=h)
+    characters = character_ngrams([f"w{i}" for i in range(30)], 11)
+    for at, word in enumerate((5, 6)):
+        rows = characters.ids[characters.offsets[word] : characters.offsets[word + 1]]
+        expected = embedding.word.weight[word] + embedding.bigram.weight[batch.bigrams[0, at]]
+        expected = expected + embedding.character.weight[rows].mean(0)
+        assert torch.allclose(embedding(batch)[0, at], expected, atol=1e-6)
+
+
+def test_the_linear_branch_is_added_and_stands_alone_with_encoder_none():
+    features = Bags(torch.tensor([0, 3, 5]), torch.tensor([0, 2]), torch.tensor([0.6, 0.8, 1.0]))
+    batch = dataclasses.replace(make_batch([[5, 6], [7]]), linear=features)
+    changes = {"linear_branch": "words", "branch_buckets": 8}
+    both, alone = make(**changes), make(**changes, encoder="none", attention="none")
+    for model in (both, alone):
+        model.branch.table.weight.data.normal_()
+    table = alone.branch.table.weight
+    expected = torch.stack([0.6 * table[0] + 0.8 * table[3], table[5]])
+    assert torch.allclose(alone(batch), expected + alone.bias, atol=1e-6)
+    of_branch = both.branch(features)
+    assert torch.allclose(both(batch), both.network(batch) + of_branch, atol=1e-6)
+    assert (alone.token_weights(batch) == 0).all()
+    assert make(linear_branch="both", branch_buckets=8).branch.table.num_embeddings == 16
 
 
 def test_last_pooling_reads_both_ends():
     states = torch.arange(12.0).view(1, 3, 4)
-    assert POOLINGS["last"](states, torch.tensor([2]), padding_mask(torch.tensor([2]), 3))[0].tolist() == [4, 5, 2, 3]
-    assert importance("last", states, torch.tensor([2]), padding_mask(torch.tensor([2]), 3))[0].tolist() == [
-        0.5,
-        0.5,
-        0,
-    ]
+    last, lengths = make_pooling("last", "dot", 4, 3), torch.tensor([2])
+    assert last(states, lengths, padding_mask(lengths, 3))[0].tolist() == [4, 5, 2, 3]
+    assert last.weights(states, lengths, padding_mask(lengths, 3))[0].tolist() == [0.5, 0.5, 0]
 
 
 CLASSES = {"letters-language": 6, "letters-author": 7, "imdb": 2, "imdb-suboptimal": 2, "news": 34, "news-big": 34}

@@ -14,7 +14,7 @@ from heed.corpora.source import download
 from heed.files import HeedError
 from heed.params import Corpus, Source, Split
 from heed.text.cleaning import clean
-from heed.text.tokenizer import tokenize, words
+from heed.text.tokenizer import _tokenize_chunk, tokenize
 from heed.text.tokens import load_tokens
 
 HOSTILE = [
@@ -33,6 +33,11 @@ HOSTILE = [
     ("🙂👩‍👩‍👧 ok", "🙂👩‍👩‍👧 ok", {}),
     ("a\r\nb", "a\nb", {}),
 ]
+
+
+def words(text: str, tokenizer: str) -> list[tuple[str, int, int]]:
+    lexicon, ids, starts, ends, *_ = _tokenize_chunk(([text], tokenizer))
+    return [(lexicon[i], start, end) for i, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True)]
 
 
 @pytest.mark.parametrize(("text", "expected", "counts"), HOSTILE)
@@ -62,6 +67,46 @@ def test_any_text_is_cleaned_once_and_for_all_and_tokens_are_slices_of_it(tokeni
         assert cleaned[start:end] == word and not word.isspace()
     if tokenizer == "whitespace":
         assert [word for word, _, _ in words(cleaned, tokenizer)] == cleaned.split()
+
+
+SENTENCES = st.lists(
+    st.text(alphabet=st.sampled_from("aB1 .!?,…。\n\"')(-:;\u00a0¿"), max_size=30), min_size=1, max_size=5
+)
+
+
+def by_spacy(texts: list[str], name: str) -> tuple[list[int], list[int]]:
+    """First tokens of sentences, white space left out, and sentences by document, from spaCy's own Sentencizer."""
+    import spacy
+
+    pipeline = spacy.blank(name)
+    pipeline.add_pipe("sentencizer")
+    starts, counts = [], []
+    for doc in pipeline.pipe(texts):
+        found = [[t.i for t in sentence if not t.is_space] for sentence in doc.sents]
+        place = {t.i: i for i, t in enumerate(t for t in doc if not t.is_space)}
+        begins = [place[sentence[0]] for sentence in found if sentence]
+        starts += begins
+        counts.append(len(begins))
+    return starts, counts
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts=SENTENCES)
+@pytest.mark.parametrize("name", ["xx", "en", "de"])
+def test_sentences_are_those_of_spacys_sentencizer(name, texts):
+    *_, starts, counts = _tokenize_chunk((texts, name))
+    assert (starts.tolist(), counts.tolist()) == by_spacy(texts, name)
+
+
+def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
+    import itertools
+
+    from heed.corpora.imdb import read
+
+    texts = [clean(d.text)[0] for d in itertools.islice(read(corpora / "imdb"), 300)]
+    *_, starts, counts = _tokenize_chunk((texts, "en"))
+    assert (starts.tolist(), counts.tolist()) == by_spacy(texts, "en")
+    assert counts.sum() > 2000
 
 
 TEXTS = ["The film is good. Very good!", "", "It\u2019s bad\x00bad.", "One <br />two three", "Again again again."] * 300

@@ -1,5 +1,6 @@
 """Training is a pure function of recipe and seed: same bytes twice, also after a kill; and refuses what does not fit."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -18,10 +19,13 @@ from heed import recipe as recipes
 from heed.evaluation.classification import evaluate
 from heed.files import HeedError, sha256
 from heed.text.batches import WINDOW, Encoded
+from heed.text.tokenizer import tokenize_text
 from heed.text.tokens import load_tokens
-from heed.text.vocabulary import Vocabulary, build_vocabulary
+from heed.text.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.training import checkpoint
+from heed.training.loop import learning_rate
 from heed.training.run import load_run, train_run
+from tests.conftest import HYPERPARAMETERS
 
 FILES = ["history.csv", "model.safetensors", "predictions.parquet", "run.json", "vocabulary.txt"]
 RUN = Path("results/train/tiny-attention/1")
@@ -139,6 +143,123 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, spoil, messa
         train_run("tiny-attention", 1, silent)
 
 
+def test_bfloat16_without_a_gpu_is_one_clear_message(workplace):
+    change(precision="bfloat16")
+    with pytest.raises(HeedError, match="bfloat16 needs a GPU"):
+        train_run("tiny-attention", 1, silent)
+
+
+FEATURES = {"bigram_buckets": 20, "character_buckets": 30, "linear_branch": "both", "branch_buckets": 64}
+PRACTICE = {"clip": 0.5, "averaging": 0.9, "weight_decay": 0.01, "warmup": 0.2, "decay": "cosine", "label_smoothing": 0.1, "word_dropout": 0.2,
+            "state_dropout": 0.1, "branch_dropout": 0.2}  # fmt: skip
+KINDS = [
+    FEATURES | {"truncation": "ends", "max_tokens": 5},
+    PRACTICE,
+    {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
+    {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 64},
+    {"encoder": "embeddings", "attention": "none", "pooling": "max-attention", "bigram_buckets": 20},
+    FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
+]
+
+
+@pytest.mark.parametrize("changes", KINDS, ids=lambda changes: "-".join(changes)[:40])
+def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplace, changes):
+    change(epochs=3, **changes)
+    train_run("tiny-attention", 1, silent)
+    whole = hashes()
+
+    def die(progress) -> None:
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_run("tiny-attention", 1, die)
+    train_run("tiny-attention", 1, silent)
+    assert hashes() == whole, "resumed after the second epoch, the same bytes"
+    run = load_run(RUN)
+    table = pd.read_parquet(RUN / "predictions.parquet").set_index("id")
+    texts = load_tokens("data/tokens/tiny").documents(["id", "text"])
+    for row in range(48, 60):
+        # four words a sentence, as the tokens on disk have it
+        text, alone = tokenize_text(texts["text"][row], "whitespace")
+        begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
+        alone = dataclasses.replace(alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)]))
+        probabilities, read, weights = run.predict(text, alone)
+        assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
+        assert len(read) == len(weights)
+    assert heed.load_run(RUN).info["parameters"] == sum(p.numel() for p in run.model.parameters())
+
+
+def test_training_stops_early_when_nothing_gets_better(workplace):
+    change(epochs=40, patience=2, learning_rate=0.5, select="loss")
+    info = train_run("tiny-attention", 1, silent)
+    history = pd.read_csv(RUN / "history.csv")
+    assert len(history) == info["best_epoch"] + 2 < 40
+    train_run("tiny-attention", 1, silent)
+    assert pd.read_csv(RUN / "history.csv").equals(history)
+
+
+def test_the_learning_rate_rises_then_falls():
+    h = {"learning_rate": 1.0, "warmup": 0.1, "decay": "linear"}
+    rates = [learning_rate(step, 100, h) for step in range(100)]
+    assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0 == max(rates)
+    assert rates[55] == pytest.approx(0.5) and 0 < rates[99] < 0.02
+    assert learning_rate(55, 100, h | {"decay": "cosine"}) == pytest.approx(0.5)
+    assert {learning_rate(step, 100, h | {"warmup": 0.0, "decay": "none"}) for step in range(100)} == {1.0}
+
+
+def test_practice_does_what_it_says(workplace):
+    """Clipping bounds the step's gradients, decay shrinks weights but no biases, averaging lags behind."""
+    import torch
+
+    from heed.training.loop import _average, _optimizer
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 2)
+    optimizer = _optimizer(model, {"learning_rate": 0.1, "weight_decay": 0.5})
+    weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
+    (model(torch.zeros(1, 3)).sum() * 0).backward()
+    optimizer.step()
+    assert torch.allclose(model.weight, weight * (1 - 0.1 * 0.5)) and torch.equal(model.bias, bias)
+    average, target = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    expected = 0.9 * average.weight.detach() + 0.1 * target.weight.detach()
+    _average(average, target, 0.9)
+    assert torch.allclose(average.weight, expected)
+    seen = {}
+    for clip in (0.0, 1e-3):
+        change(clip=clip, epochs=1)
+        norms = []
+        original = torch.optim.AdamW.step
+
+        def step(self, *args, norms=norms, original=original, **kwargs):
+            norms.append(sum(p.grad.square().sum() for g in self.param_groups for p in g["params"] if p.grad is not None).sqrt().item())  # fmt: skip
+            return original(self, *args, **kwargs)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(torch.optim.AdamW, "step", step)
+            train_run("tiny-attention", 1, silent)
+        seen[clip] = max(norms)
+    assert seen[0.0] > 1e-2 and seen[1e-3] <= 1e-3 * 1.001
+
+
+def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
+    tokens = load_tokens("data/tokens/tiny")
+    vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
+    row = np.array([int(np.argmax(np.diff(tokens.offsets)))])
+    whole = tokens.ids[tokens.offsets[row[0]] : tokens.offsets[row[0] + 1]]
+    assert len(whole) > 7
+    for truncation, expected in (("head", whole[:7]), ("ends", np.concatenate([whole[:4], whole[-3:]]))):
+        encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS | {"max_tokens": 7, "truncation": truncation, "hierarchical": True})  # fmt: skip
+        batch = encoded.batch(row)
+        assert (batch.ids[0] - 2).tolist() == expected.tolist()
+        positions, there = encoded.positions(row)
+        assert whole[positions[there]].tolist() == expected.tolist()
+        sentences = np.bincount(positions[there] // 4)
+        assert batch.sentences[0].tolist() == sentences[sentences > 0].tolist()
+    short = np.array([int(np.argmin(np.diff(tokens.offsets)))])
+    assert encoded.lengths(short)[0] == np.diff(tokens.offsets).min()
+
+
 def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
     path = Path("data/tokens/tiny")
     table = pd.read_parquet(path / "documents.parquet")
@@ -163,9 +284,10 @@ def test_a_run_is_loaded_whole_and_predicts_as_it_did_in_training(workplace):
     table = pd.read_parquet(RUN / "predictions.parquet").set_index("id")
     texts = tokens.documents(["id", "text"])
     for row in tokens.rows("test", 0):
-        probabilities, weights = run.predict(texts["text"][row].split())
+        text, alone = tokenize_text(texts["text"][row], "whitespace")
+        probabilities, read, weights = run.predict(text, alone)
         assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
-        assert len(weights) == tokens.lengths(np.array([row]), 12)[0]
+        assert len(weights) == len(read) == min(12, len(alone.ids))
         assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
     (RUN.with_name("9")).mkdir()
     with pytest.raises(HeedError, match="heed train tiny-attention --seed 9"):
@@ -174,14 +296,15 @@ def test_a_run_is_loaded_whole_and_predicts_as_it_did_in_training(workplace):
 
 def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(workplace):
     tokens = load_tokens("data/tokens/tiny")
-    encoded = Encoded(tokens, np.arange(2, tokens.meta["types"] + 2, dtype=np.int32), 12)
+    vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
+    encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS)
     rows = np.arange(60)
     once = [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
     assert sorted(row for batch in once for row in batch) == rows.tolist()
     assert once == [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
     assert once != [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 2)]
     assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
-    spread = [np.ptp(tokens.lengths(np.array(b), 12)) for b in once]
+    spread = [np.ptp(encoded.lengths(np.array(b))) for b in once]
     assert max(spread) <= 3
     batch = encoded.batch(np.array([5, 0]))
     for i, row in enumerate((5, 0)):

@@ -16,13 +16,10 @@ from sklearn.svm import LinearSVC
 
 from heed.files import HeedError, write_json, writing_folder
 from heed.predictions import prediction_table
+from heed.text.tfidf import ANALYZERS, MIN_DOCUMENTS, kinds
 from heed.text.tokens import Tokens
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # LinearSVC's C, chosen by validation accuracy; ties: the smallest
-SETTINGS: dict[str, dict[str, Any]] = {
-    "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True, "min_df": 2},
-    "characters": {"analyzer": "char_wb", "ngram_range": (1, 4), "sublinear_tf": True, "min_df": 2},
-}
 
 
 def write_opponents(tokens: Tokens, label: str, features: str, into: Path) -> None:
@@ -45,8 +42,8 @@ def _linear(
     parts: dict[str, pd.DataFrame], column: str, features: str, classes: list[str]
 ) -> tuple[dict[str, np.ndarray], float]:
     """Return scores turned into shares by softmax (not calibrated), for validation and test, and the C chosen."""
-    names = ("words", "characters") if features == "both" else (features,)
-    vectorizer = FeatureUnion([(name, TfidfVectorizer(**SETTINGS[name])) for name in names])
+    settings = {"sublinear_tf": True, "min_df": MIN_DOCUMENTS}
+    vectorizer = FeatureUnion([(kind, TfidfVectorizer(**ANALYZERS[kind], **settings)) for kind in kinds(features)])
     try:
         train = vectorizer.fit_transform(parts["train"]["text"])
     except ValueError as error:

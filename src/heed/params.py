@@ -188,24 +188,77 @@ class Hyperparameters(Section):
         30000, description="types kept of the run's own training part, with padding and unknown"
     )
     lowercase: bool = Field(True, description="types that differ in case alone are one entry of the vocabulary")
-    max_tokens: Positive = Field(400, description="length cap: later tokens of a document are not read")
+    max_tokens: Positive = Field(400, description="length cap: the tokens of a document that are read")
+    truncation: Literal["head", "ends"] = Field(
+        "head",
+        description="of a longer document the first tokens are read, or half from its start and half up to its end",
+    )
     embedding_dim: Positive = Field(100, description="E, size of a token embedding")
     embedding_std: Annotated[float, Field(gt=0)] = Field(
         0.1, description="deviation of the normal distribution embeddings start from (torch's own is 1)"
     )
-    hidden_size: Positive = Field(64, description="H, LSTM hidden size of each direction; states have 2H")
-    linear_size: Positive = Field(64, description="L, size of the linear layer before the output")
-    attention: Literal["none", "multi-head", "uniform"] = Field(
-        "none",
-        description="self-attention over the states; uniform: the same layer with equal weights in place of learned ones (a control)",
+    bigram_buckets: Annotated[int, Field(ge=0)] = Field(
+        0, description="rows of hashed word bigrams, added to the embedding; 0: none"
     )
-    heads: Positive = Field(1, description="number of attention heads; divides 2H. Not read when attention is none")
-    pooling: Literal["last", "mean", "max"] = Field("last", description="how the states become one vector")
+    character_buckets: Annotated[int, Field(ge=0)] = Field(
+        0, description="rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none"
+    )
+    encoder: Literal["bilstm", "embeddings", "none"] = Field(
+        "bilstm",
+        description="what makes states: a BiLSTM; the embeddings themselves (features only: a control); none: the linear branch alone (a control)",
+    )
+    hierarchical: bool = Field(
+        False, description="words make sentence vectors, those the document's: the whole encoder at both levels"
+    )
+    hidden_size: Positive = Field(64, description="H, LSTM hidden size of each direction; states have 2H")
+    skip: bool = Field(False, description="the embeddings stand beside the BiLSTM's states: states have 2H + E")
+    linear_size: Positive = Field(64, description="L, size of the linear layer before the output")
+    attention: Literal["none", "multi-head", "single-head", "uniform"] = Field(
+        "none",
+        description="self-attention over the states: multi-head scaled dot-product; single-head with any `score`, without projections; uniform: multi-head with equal weights in place of learned ones (a control)",
+    )
+    heads: Positive = Field(1, description="heads of multi-head and uniform attention; divides the states' size")
+    pooling: Literal["last", "mean", "max", "attention", "max-attention"] = Field(
+        "last",
+        description="how the states become one vector; attention: by a learned query and `score`; max-attention: the query is the maximum of the states",
+    )
+    score: Literal["additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot"] = Field(
+        "additive", description="the score of single-head attention and of the pooling attention (docs/attention.md)"
+    )
+    linear_branch: Literal["none", "words", "characters", "both"] = Field(
+        "none", description="a linear model on TF-IDF features, trained together with the rest: its logits are added"
+    )
+    branch_buckets: Positive = Field(
+        262144, description="columns that each kind of the branch's features is hashed into"
+    )
+    branch_dropout: Rate = Field(0.0, description="dropout on the branch's features")
+    word_dropout: Rate = Field(0.0, description="share of tokens that are an unknown word, anew in every step")
     embedding_dropout: Rate = Field(0.0, description="dropout on the embeddings")
+    state_dropout: Rate = Field(0.0, description="dropout on the states")
     dropout: Rate = Field(0.5, description="dropout on the pooled vector and on the linear layer's output")
-    epochs: Positive = Field(10, description="passes over the training part")
+    epochs: Positive = Field(10, description="passes over the training part, at most")
     batch_size: Positive = Field(64, description="documents a step")
     learning_rate: Annotated[float, Field(gt=0)] = Field(0.001, description="Adam's step size")
+    warmup: Rate = Field(0.0, description="share of all steps over which the learning rate rises from 0")
+    decay: Literal["none", "linear", "cosine"] = Field(
+        "none", description="how the learning rate falls to 0 at the end of all epochs"
+    )
+    weight_decay: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="decoupled weight decay (AdamW) on all but biases"
+    )
+    clip: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="largest norm of all gradients together; larger ones are scaled down. 0: none"
+    )
+    label_smoothing: Rate = Field(0.0, description="share of each target that is spread evenly over the classes")
+    averaging: Rate = Field(
+        0.0, description="decay of the exponential moving average of the weights that is validated and kept; 0: none"
+    )
+    patience: Annotated[int, Field(ge=0)] = Field(
+        0, description="stop after this many epochs without a better one by `select`; 0: never"
+    )
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32", description="bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
+    )
     select: Literal["accuracy", "macro_f1", "loss", "last"] = Field(
         "accuracy",
         description="the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
@@ -214,6 +267,9 @@ class Hyperparameters(Section):
     threads: Positive = Field(
         1, description="torch threads of a training on CPU; changes the last bits of the result, so it is a parameter"
     )
+
+
+ATTENTION_POOLINGS = ("attention", "max-attention")
 
 
 def _optional(field: FieldInfo) -> Any:
@@ -357,33 +413,62 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
         yield (*key, "match"), _unknown(model.match, "model", params.models)
         return
     settings, matched = params.hyperparameters(name), params.models[model.match]
-    if settings.attention != "none" and 2 * settings.hidden_size % settings.heads:
-        at = "heads" if model.heads else "hidden_size" if model.hidden_size else "attention"
-        yield (
-            (*key, at),
-            f"heads must divide twice the hidden size: {settings.heads} heads do not divide 2 x {settings.hidden_size} = {2 * settings.hidden_size}",
-        )
+    for keys, complaint in _hyperparameter_contradictions(settings):
+        at = next((name for name in keys if getattr(model, name) is not None), keys[0])
+        yield (*key, at), complaint
     if model.variant in ("linear", "majority"):
         yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
-    if model.variant == "baseline" and settings.attention != "none":
-        yield (*key, "attention"), f"variant baseline is without attention, found {settings.attention}"
-    if model.variant == "attention" and settings.attention != "multi-head":
-        yield (*key, "variant"), f"variant attention needs attention: multi-head, found {settings.attention}"
+    attends = settings.attention not in ("none", "uniform") or settings.pooling in ATTENTION_POOLINGS
+    given = "attention" if model.attention else "pooling"
+    if model.variant == "baseline" and (attends or settings.attention != "none"):
+        yield (*key, given), f"variant baseline is without attention, found {getattr(settings, given)}"
+    if model.variant == "attention" and not attends:
+        yield (
+            (*key, "variant"),
+            f"variant attention needs attention (multi-head, single-head) or a pooling with attention, found attention: {settings.attention}, pooling: {settings.pooling}",
+        )
     if model.variant == "wide":
         if model.match == name or matched.experiment != model.experiment:
             yield (
                 (*key, "match"),
                 f"variant wide names the model of the same experiment that it is as large as, found {model.match}",
             )
-        if given := sorted(set(model.given()) - {"pooling"}):
+        if more := sorted(set(model.given()) - {"pooling"}):
             yield (
-                (*key, given[0]),
-                f"variant wide takes every hyperparameter but pooling from {model.match}; take {', '.join(given)} away",
+                (*key, more[0]),
+                f"variant wide takes every hyperparameter but pooling from {model.match}; take {', '.join(more)} away",
             )
+        if params.hyperparameters(model.match).encoder != "bilstm":
+            yield (*key, "match"), f"variant wide widens a BiLSTM, and {model.match} has none"
+        if settings.pooling in ATTENTION_POOLINGS:
+            yield (*key, "pooling"), f"variant wide is without attention, found {settings.pooling}"
         if model.tuned_by != matched.tuned_by:
             yield (*key, "tuned_by"), f"must be that of {model.match}: {matched.tuned_by}"
     elif model.match != name:
         yield (*key, "match"), f"only variant wide matches another model; expected {name}, found {model.match}"
+
+
+def _hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield (the keys that contradict each other, complaint)."""
+    size = 2 * h.hidden_size + h.skip * h.embedding_dim if h.encoder == "bilstm" else h.embedding_dim
+    if h.attention in ("multi-head", "uniform") and size % h.heads:
+        yield (
+            ("heads", "hidden_size", "skip", "encoder", "attention"),
+            f"heads must divide the size of the states: {h.heads} heads do not divide {size} (twice the hidden size; with skip the embeddings too)",
+        )
+    if h.encoder == "none" and h.linear_branch == "none":
+        yield ("encoder", "linear_branch"), "encoder none leaves the linear branch alone, and linear_branch is none"
+    if h.encoder == "none" and (h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical):
+        yield (
+            ("encoder",),
+            "encoder none has no states to attend to: attention none, a pooling without it, not hierarchical",
+        )
+    if h.pooling == "last" and h.encoder == "embeddings":
+        yield ("pooling", "encoder"), "pooling last takes the BiLSTM's last states, and encoder embeddings has none"
+    if h.pooling == "last" and h.skip:
+        yield ("skip", "pooling"), "pooling last takes the BiLSTM's last states: it does not go with skip"
+    if h.patience and h.select == "last":
+        yield ("patience", "select"), "patience waits for a better epoch, and select: last knows none"
 
 
 def _near(word: str, known: Any) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from heed.files import HeedError
-from heed.text.tokenizer import words
+from heed.text.tokenizer import tokenize_text
 from heed.training.run import TRAIN, load_run
 
 
@@ -36,14 +36,14 @@ def predict(model: str, text: str) -> str:
         trained = ", ".join(sorted(path.name for path in TRAIN.glob("*"))) or "none yet"
         raise HeedError(f"{TRAIN / model}: no trained run. Run: heed train {model} --seed 1. Trained models: {trained}")
     runs = [load_run(folder) for folder in folders]
-    found = words(read_text(text), runs[0].info["recipe"]["tokenizer"])
-    outputs = [run.predict([word for word, _, _ in found]) for run in runs]
-    probability = np.mean([p for p, _ in outputs], 0)
-    weights = np.mean([w for _, w in outputs], 0)
+    cleaned, tokens = tokenize_text(read_text(text), runs[0].info["recipe"]["tokenizer"])
+    outputs = [run.predict(cleaned, tokens) for run in runs]
+    probability = np.mean([p for p, _, _ in outputs], 0)
+    read, weights = outputs[0][1], np.mean([w for _, _, w in outputs], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(path.name for path in folders)})"]
     lines += [f"  {runs[0].classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)]
     lines.append(
-        f"weights over {len(weights)} words read of {len(found)} (weights are not explanations by themselves):"
+        f"weights over {len(read)} words read of {len(tokens.ids)} (weights are not explanations by themselves):"
     )
-    lines += [f"  {word:24} {weight:.4f}" for (word, _, _), weight in zip(found, weights, strict=False)]
+    lines += [f"  {tokens.lexicon[tokens.ids[i]]:24} {weight:.4f}" for i, weight in zip(read, weights, strict=True)]
     return "\n".join(lines)

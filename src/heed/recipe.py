@@ -63,14 +63,18 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict
 
 
 def widen(hyperparameters: dict[str, Any], parameters: int, vocabulary: int, classes: int) -> dict[str, Any]:
-    """Return `hyperparameters` without attention and with the hidden size whose count comes nearest to `parameters`."""
+    """Return `hyperparameters` without attention and with the hidden size whose count comes nearest to `parameters`.
 
+    A pooling by attention becomes the mean: the same with uniform weights.
+    """
     from heed.models.classifier import count_parameters
 
+    plain = hyperparameters | {"attention": "none"}
+    if plain["pooling"] in ("attention", "max-attention"):
+        plain["pooling"] = "mean"
+
     def count(hidden_size: int) -> int:
-        return count_parameters(
-            vocabulary, classes, hyperparameters | {"attention": "none", "hidden_size": hidden_size}
-        )
+        return count_parameters(vocabulary, classes, plain | {"hidden_size": hidden_size})
 
     low, high = 1, 2
     while count(high) < parameters:
@@ -78,8 +82,7 @@ def widen(hyperparameters: dict[str, Any], parameters: int, vocabulary: int, cla
     while low < high - 1:  # the count grows with the hidden size
         middle = (low + high) // 2
         low, high = (middle, high) if count(middle) < parameters else (low, middle)
-    nearest = min((low, high), key=lambda size: abs(count(size) - parameters))
-    return hyperparameters | {"attention": "none", "hidden_size": nearest}
+    return plain | {"hidden_size": min((low, high), key=lambda size: abs(count(size) - parameters))}
 
 
 def write_recipe(path: str | Path, recipe: dict[str, Any]) -> None:

@@ -90,10 +90,14 @@ def _documents(params: Params, name: str) -> tuple[int, int] | None:
 
 def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
     """Return the multiply-adds of one token, forward: both LSTM directions, attention over `tokens` others."""
-    states = 2 * h.hidden_size
+    if h.encoder != "bilstm":
+        return float(h.embedding_dim)
+    states = 2 * h.hidden_size + h.skip * h.embedding_dim
     lstm = 2 * 4 * h.hidden_size * (h.embedding_dim + h.hidden_size)
-    attention = 4 * states**2 + 2 * tokens * states if h.attention != "none" else 0
-    return lstm + attention + states * h.linear_size / tokens
+    projections = 4 * states**2 if h.attention in ("multi-head", "uniform") else 0
+    weights = 2 * tokens * states if h.attention != "none" else 0
+    pooling = states**2 if h.pooling == "attention" else 0
+    return lstm + projections + weights + pooling + states * h.linear_size / tokens
 
 
 def cost(params: Params) -> Cost:
@@ -106,7 +110,8 @@ def cost(params: Params) -> Cost:
             documents, tokens = size[0], min(size[1], h.max_tokens)
             flops = 6 * _multiply_adds(h, tokens) * documents * tokens * h.epochs * len(params.seeds)
             seconds += flops / CORE_FLOPS
-            parameters = h.vocabulary_size * h.embedding_dim + _multiply_adds(h, 1)
+            rows = h.vocabulary_size + h.bigram_buckets + h.character_buckets
+            parameters = rows * h.embedding_dim + _multiply_adds(h, 1)
             disk += len(params.seeds) * (parameters * BYTES_A_PARAMETER + documents * 0.3 * 40)
     for size in filter(None, sizes.values()):
         seconds += size[0] * size[1] / TOKENIZED

@@ -1,4 +1,4 @@
-"""Multi-head scaled dot-product self-attention, and its control with uniform weights."""
+"""Attention over any score, multi-head scaled dot-product self-attention, and the control with uniform weights."""
 
 import math
 
@@ -6,9 +6,72 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from heed.models.scores import SCORES, ScaledDot
 
-def attention_weights(query: torch.Tensor, key: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
-    """Return softmax(Q K^T / sqrt(d_k)) over the keys, exactly 0 at padding (Vaswani et al. 2017, equation 1).
+
+def masked_softmax(scores: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
+    """Return the softmax over the keys that are no padding.
+
+    Args:
+        scores: (batch, ..., keys)
+        key_padding_mask: (batch, keys), True at padding
+
+    Returns:
+        weights: as `scores`; exactly 0 at padding; rows sum to 1, or are all 0 where every key is padding
+
+    """
+    mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
+    weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
+    return weights.nan_to_num(0.0)  # a row of -inf alone has no softmax: defined as 0
+
+
+class Attention(nn.Module):
+    """o_i = sum_j a_ij v_j with a_i = softmax_j(score(q_i, k_j)) (lecture 001), for any score of `scores.SCORES`."""
+
+    def __init__(self, score: str, query_size: int, key_size: int, positions: int) -> None:
+        """Build the score; `positions` is the largest number of keys (the score `location` has a row for each)."""
+        super().__init__()
+        self.score = SCORES[score](query_size, key_size, positions)
+
+    def forward(
+        self, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, key_padding_mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what each query attends to, and how much to each key.
+
+        Args:
+            query: (batch, queries, query_size)
+            keys: (batch, keys, key_size)
+            values: (batch, keys, value_size)
+            key_padding_mask: (batch, keys), True at padding
+
+        Returns:
+            output: (batch, queries, value_size); 0 where every key is padding
+            weights: (batch, queries, keys); 0 at padding, rows sum to 1
+
+        """
+        weights = masked_softmax(self.score(query, keys), key_padding_mask)
+        return weights @ values, weights
+
+
+class SelfAttention(nn.Module):
+    """Every state attends to every state: query = keys = values, no projections (lecture 001 with Q = V)."""
+
+    def __init__(self, score: str, size: int, positions: int) -> None:
+        """Build the score for states of `size`, for texts of up to `positions` tokens."""
+        super().__init__()
+        self.attention = Attention(score, size, size, positions)
+
+    def forward(self, states: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
+        """Return the attended states (batch, time, size); `key_padding_mask` (batch, time) is True at padding."""
+        return self.attention(states, states, states, key_padding_mask)[0]
+
+    def weights(self, states: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
+        """Return the weights (batch, heads = 1, time, time) behind `forward`."""
+        return self.attention(states, states, states, key_padding_mask)[1][:, None]
+
+
+def uniform_weights(query: torch.Tensor, key: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
+    """Return equal weights over the keys that are no padding.
 
     Args:
         query: (batch, heads, queries, d_k)
@@ -19,13 +82,6 @@ def attention_weights(query: torch.Tensor, key: torch.Tensor, key_padding_mask: 
         weights: (batch, heads, queries, keys); rows sum to 1, or are all 0 where every key is padding
 
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    scores = scores.masked_fill(key_padding_mask[:, None, None], -math.inf)
-    return torch.softmax(scores, -1).nan_to_num(0.0)  # a row of -inf alone has no softmax: defined as 0
-
-
-def uniform_weights(query: torch.Tensor, key: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
-    """Return equal weights over the keys that are no padding; shapes as in `attention_weights`."""
     keep = (~key_padding_mask).to(query.dtype)
     weights = keep / keep.sum(-1, keepdim=True).clamp(min=1)
     return weights[:, None, None].expand(*query.shape[:3], key.shape[2])
@@ -39,6 +95,7 @@ class MultiHeadSelfAttention(nn.Module):
     """
 
     def __init__(self, size: int, heads: int, uniform: bool = False) -> None:
+        """Build the projections. Raises ValueError where `heads` do not divide `size`."""
         super().__init__()
         if size % heads:
             raise ValueError(f"{heads} heads do not divide the size {size}")
@@ -47,6 +104,7 @@ class MultiHeadSelfAttention(nn.Module):
         self.key = nn.Linear(size, size)
         self.value = nn.Linear(size, size)
         self.output = nn.Linear(size, size)
+        self.score = ScaledDot(size // heads, size // heads, 0)
 
     def forward(self, states: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
         """Return the attended states (batch, time, size); `key_padding_mask` (batch, time) is True at padding."""
@@ -64,7 +122,9 @@ class MultiHeadSelfAttention(nn.Module):
     def weights(self, states: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
         """Return the weights (batch, heads, time, time) behind `forward`: computed only when somebody asks."""
         query, key, _ = self._split(states)
-        return (uniform_weights if self.uniform else attention_weights)(query, key, key_padding_mask)
+        if self.uniform:
+            return uniform_weights(query, key, key_padding_mask)
+        return masked_softmax(self.score(query, key), key_padding_mask)
 
     def _split(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         batch, time, size = states.shape

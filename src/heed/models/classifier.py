@@ -1,68 +1,112 @@
-"""The talk's two models: a BiLSTM classifier with and without multi-head self-attention."""
+"""The classifier: the talk's two models, and every variant of them."""
 
 from typing import Any
 
 import torch
 from torch import nn
 
-from heed.models.attention import MultiHeadSelfAttention
-from heed.models.pooling import POOLINGS, importance
-from heed.models.recurrent import BiLSTM, padding_mask
+from heed.models.embedding import TokenEmbedding
+from heed.models.encoder import Encoder, HierarchicalEncoder
+from heed.text.batches import Bags, Batch
+from heed.text.tfidf import kinds
+
+
+class LinearBranch(nn.Module):
+    """Logits from hashed TF-IDF features, trained together with the rest: what a linear model sees (Cheng et al. 2016,
+    arxiv.org/abs/1606.07792: "wide" beside "deep"). `idf` (columns,) is fitted on the training part and kept with the weights.
+    """
+
+    def __init__(self, columns: int, classes: int, dropout: float) -> None:
+        """Start at 0: the branch says nothing before it has learned. `dropout` is on the features."""
+        super().__init__()
+        self.table = nn.EmbeddingBag(columns, classes, mode="sum")
+        self.dropout = nn.Dropout(dropout)
+        self.idf: torch.Tensor
+        self.register_buffer("idf", torch.zeros(columns))
+        nn.init.zeros_(self.table.weight)
+
+    def forward(self, features: Bags) -> torch.Tensor:
+        """Return logits (batch, classes)."""
+        assert features.weights is not None
+        weights = self.dropout(features.weights.to(self.table.weight.dtype))
+        return self.table(features.ids, features.begin, per_sample_weights=weights)
 
 
 class Classifier(nn.Module):
-    """Embedding, BiLSTM, self-attention or none, pooling, linear layer with GELU, output layer.
+    """Embedding, encoder (BiLSTM, self-attention or none, pooling), linear layer with GELU, output layer.
 
     The sizes are those that fit the parameter counts of all twelve models of the talk (DESIGN.md 5); what the talk leaves
-    open (pooling, places of dropout, initialisation) are hyperparameters.
+    open (pooling, places of dropout, initialisation) are hyperparameters. A linear branch may stand beside the network,
+    or with `encoder: none` alone.
     """
 
     def __init__(self, vocabulary: int, classes: int, hyperparameters: dict[str, Any]) -> None:
         """Build the layers; `vocabulary` and `classes` are counts, `hyperparameters` are a recipe's."""
         super().__init__()
         h = hyperparameters
-        states = 2 * h["hidden_size"]
-        self.embedding = nn.Embedding(vocabulary, h["embedding_dim"], padding_idx=0)
-        self.lstm = BiLSTM(h["embedding_dim"], h["hidden_size"])
-        self.attention = (
-            None
-            if h["attention"] == "none"
-            else MultiHeadSelfAttention(states, h["heads"], h["attention"] == "uniform")
-        )
-        self.pooling = h["pooling"]
-        self.linear = nn.Linear(states, h["linear_size"])
-        self.output = nn.Linear(h["linear_size"], classes)
-        self.embedding_dropout = nn.Dropout(h["embedding_dropout"])
-        self.dropout = nn.Dropout(h["dropout"])
-        nn.init.normal_(self.embedding.weight, std=h["embedding_std"])
-        with torch.no_grad():
-            self.embedding.weight[0] = 0.0
+        self.branch = None
+        if h["linear_branch"] != "none":
+            columns = len(kinds(h["linear_branch"])) * h["branch_buckets"]
+            self.branch = LinearBranch(columns, classes, h["branch_dropout"])
+        self.autocast = h["precision"] == "bfloat16"
+        self.network = None if h["encoder"] == "none" else Network(vocabulary, classes, h)
+        if self.network is None:
+            self.bias = nn.Parameter(torch.zeros(classes))
 
-    def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the logits (batch, classes) of texts `ids` (batch, time) with `lengths` (batch,)."""
-        states, padding = self._states(ids, lengths)
-        if self.attention is not None:
-            states = self.attention(states, padding)
-        pooled = POOLINGS[self.pooling](states, lengths, padding)
-        hidden = nn.functional.gelu(self.linear(self.dropout(pooled)))
-        return self.output(self.dropout(hidden))
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Return the logits (batch, classes)."""
+        # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, and a trained model must predict there.
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast and batch.ids.is_cuda):
+            logits = self.bias if self.network is None else self.network(batch)
+        if self.branch is not None:
+            assert batch.linear is not None
+            logits = logits + self.branch(batch.linear)
+        return logits
 
-    def token_weights(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def token_weights(self, batch: Batch) -> torch.Tensor:
         """Return one weight a token (batch, time), rows sum to 1: how much each position counts in the pooled vector.
 
-        Without attention that is the pooling's own weight; with it, the pooling's weight of each query handed on through
-        the attention weights, averaged over heads. Weights are not explanations by themselves (lecture 002).
+        0 everywhere for a linear branch alone, which reads no token by itself. Weights are not explanations by themselves
+        (lecture 002).
         """
-        states, padding = self._states(ids, lengths)
-        if self.attention is None:
-            return importance(self.pooling, states, lengths, padding)
-        queries = importance(self.pooling, self.attention(states, padding), lengths, padding)
-        weights = self.attention.weights(states, padding).mean(1)  # batch x queries x keys
-        return (queries[:, None] @ weights).squeeze(1)
+        if self.network is None:
+            return torch.zeros(batch.ids.shape, device=batch.ids.device)
+        embedded = self.network.embedding(batch)
+        return self.network.encoder.weights(embedded, self.network.extents(batch))
 
-    def _states(self, ids: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        states = self.lstm(self.embedding_dropout(self.embedding(ids)), lengths)
-        return states, padding_mask(lengths, ids.shape[1])
+    def sentence_weights(self, batch: Batch) -> torch.Tensor | None:
+        """Return one weight a sentence (batch, sentences), rows sum to 1; None for a model that knows no sentences."""
+        if self.network is None or not isinstance(self.network.encoder, HierarchicalEncoder):
+            return None
+        return self.network.encoder.sentence_weights(self.network.embedding(batch), self.network.extents(batch))
+
+
+class Network(nn.Module):
+    """The neural part: tokens to logits."""
+
+    def __init__(self, vocabulary: int, classes: int, hyperparameters: dict[str, Any]) -> None:
+        """Build the layers; arguments as in `Classifier`."""
+        super().__init__()
+        h = hyperparameters
+        self.embedding = TokenEmbedding(vocabulary, h)
+        self.encoder: Encoder | HierarchicalEncoder
+        self.encoder = (HierarchicalEncoder if h["hierarchical"] else Encoder)(h["embedding_dim"], h)
+        self.linear = nn.Linear(self.encoder.size, h["linear_size"])
+        self.output = nn.Linear(h["linear_size"], classes)
+        self.dropout = nn.Dropout(h["dropout"])
+
+    def extents(self, batch: Batch) -> torch.Tensor:
+        """Return what tells the encoder where texts end: sentence lengths (batch, sentences), or lengths (batch,)."""
+        if isinstance(self.encoder, HierarchicalEncoder):
+            assert batch.sentences is not None
+            return batch.sentences
+        return batch.lengths
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Return the logits (batch, classes)."""
+        pooled = self.encoder(self.embedding(batch), self.extents(batch))
+        hidden = nn.functional.gelu(self.linear(self.dropout(pooled)))
+        return self.output(self.dropout(hidden))
 
 
 def count_parameters(vocabulary: int, classes: int, hyperparameters: dict[str, Any]) -> int:

@@ -1,57 +1,126 @@
-"""From states to one vector a text. Each also says how much each position counted."""
+"""From states to one vector a text. Each pooling also says how much each position counted.
 
-from collections.abc import Callable
+All take states (batch, time, size), lengths (batch,) and padding (batch, time), True at padding, and return
+(batch, size), which is 0 for an empty text; `weights` returns (batch, time), rows sum to 1, 0 at padding.
+"""
+
+import abc
 
 import torch
+import torch.nn.functional as F
+from torch import nn
 
-Pooling = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+from heed.models.attention import Attention, masked_softmax
 
 
-def last(states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-    """Return the last state of each direction: the forward half at the last token, the backward half at the first.
+class Pooling(nn.Module, abc.ABC):
+    """What every pooling can do; shapes as in the module's docstring."""
 
-    Args:
-        states: (batch, time, 2 * hidden_size)
-        lengths: (batch,)
-        padding: (batch, time), True at padding
+    @abc.abstractmethod
+    def forward(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the pooled vectors (batch, size)."""
 
-    Returns:
-        (batch, 2 * hidden_size); 0 for an empty text
+    @abc.abstractmethod
+    def weights(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return how much each position counts (batch, time)."""
 
+
+class Last(Pooling):
+    """The last state of each direction: the forward half at the last token, the backward half at the first.
+
+    Weights: half on the last token and half on the first.
     """
-    half = states.shape[-1] // 2
-    at = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, half)
-    pooled = torch.cat([states[..., :half].gather(1, at).squeeze(1), states[:, 0, half:]], -1)
-    return pooled.masked_fill((lengths == 0)[:, None], 0.0)
+
+    def forward(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the pooled vectors; shapes as in the module's docstring."""
+        half = states.shape[-1] // 2
+        at = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, half)
+        pooled = torch.cat([states[..., :half].gather(1, at).squeeze(1), states[:, 0, half:]], -1)
+        return pooled.masked_fill((lengths == 0)[:, None], 0.0)
+
+    def weights(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the weights; shapes as in the module's docstring."""
+        ends = torch.stack([(lengths - 1).clamp(min=0), torch.zeros_like(lengths)], 1)
+        return F.one_hot(ends, states.shape[1]).to(states.dtype).mean(1).masked_fill(padding, 0.0)
 
 
-def mean(states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-    """Return the mean over the tokens; 0 for an empty text. Shapes as in `last`."""
-    return states.masked_fill(padding[..., None], 0.0).sum(1) / lengths.clamp(min=1)[:, None].to(states.dtype)
+class Mean(Pooling):
+    """The mean over the tokens: attention with uniform weights. Weights: equal."""
+
+    def forward(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the pooled vectors; shapes as in the module's docstring."""
+        return states.masked_fill(padding[..., None], 0.0).sum(1) / lengths.clamp(min=1)[:, None].to(states.dtype)
+
+    def weights(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the weights; shapes as in the module's docstring."""
+        return (~padding).to(states.dtype) / lengths.clamp(min=1)[:, None]
 
 
-def maximum(states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-    """Return the maximum over the tokens, feature by feature; 0 for an empty text. Shapes as in `last`."""
+class Max(Pooling):
+    """The maximum over the tokens, feature by feature. Weights: the share of features whose maximum stands there."""
+
+    def forward(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the pooled vectors; shapes as in the module's docstring."""
+        return _maximum(states, lengths, padding)
+
+    def weights(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the weights; shapes as in the module's docstring."""
+        winner = states.masked_fill(padding[..., None], -torch.inf).argmax(1)  # batch x features
+        weights = F.one_hot(winner, states.shape[1]).to(states.dtype).mean(1)
+        return weights.masked_fill(padding, 0.0)
+
+
+class LearnedQuery(Pooling):
+    """Attention with a query that is a parameter of the model (lectures 001 and 003; Yang et al. 2016, equations 5-7).
+
+    With the score `additive` this is lecture 003's u_t = tanh(W2 h_t + b), a = softmax(u . u_t): the query reaches the
+    score as b = W1 q, and the lecture's weight vector w is the score's u.
+    """
+
+    def __init__(self, score: str, size: int, positions: int) -> None:
+        """Build the query (size,) and its score, for texts of up to `positions` tokens."""
+        super().__init__()
+        self.query = nn.Parameter(torch.empty(size).normal_(std=size**-0.5))
+        self.attention = Attention(score, size, size, positions)
+
+    def forward(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the pooled vectors; shapes as in the module's docstring."""
+        return self._attend(states, padding)[0]
+
+    def weights(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the weights; shapes as in the module's docstring."""
+        return self._attend(states, padding)[1]
+
+    def _attend(self, states: torch.Tensor, padding: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        query = self.query.expand(len(states), 1, -1)
+        output, weights = self.attention(query, states, states, padding)
+        return output.squeeze(1), weights.squeeze(1)
+
+
+class MaxAttention(Pooling):
+    """Attention whose query is the max-pooled text itself (Maini et al. 2020, arxiv.org/abs/2005.00159, section 3).
+
+    a = softmax_t(q . h_t / |h_t|) with q = max_t h_t, feature by feature; the output is sum_t a_t h_t. No parameters.
+    """
+
+    def forward(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the pooled vectors; shapes as in the module's docstring."""
+        return (self.weights(states, lengths, padding)[:, None] @ states).squeeze(1)
+
+    def weights(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the weights; shapes as in the module's docstring."""
+        query = _maximum(states, lengths, padding)[..., None]  # batch x size x 1
+        return masked_softmax((F.normalize(states, dim=-1) @ query).squeeze(-1), padding)
+
+
+def _maximum(states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
     pooled = states.masked_fill(padding[..., None], -torch.inf).amax(1)
     return pooled.masked_fill((lengths == 0)[:, None], 0.0)
 
 
-POOLINGS: dict[str, Pooling] = {"last": last, "mean": mean, "max": maximum}
-
-
-def importance(name: str, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-    """Return how much each position counts in the pooled vector: (batch, time), rows sum to 1, 0 at padding.
-
-    mean: equal; max: the share of features whose maximum stands there; last: half on the last token (forward direction)
-    and half on the first (backward direction).
-    """
-    time = states.shape[1]
-    if name == "mean":
-        weights = (~padding).to(states.dtype) / lengths.clamp(min=1)[:, None]
-    elif name == "max":
-        winner = states.masked_fill(padding[..., None], -torch.inf).argmax(1)  # batch x features
-        weights = torch.nn.functional.one_hot(winner, time).to(states.dtype).mean(1)
-    else:
-        ends = torch.stack([(lengths - 1).clamp(min=0), torch.zeros_like(lengths)], 1)
-        weights = torch.nn.functional.one_hot(ends, time).to(states.dtype).mean(1)
-    return weights.masked_fill(padding, 0.0)
+def make_pooling(name: str, score: str, size: int, positions: int) -> Pooling:
+    """Return the pooling `name` for states of `size`; `score` and `positions` are for `attention` alone."""
+    if name == "attention":
+        return LearnedQuery(score, size, positions)
+    plain: dict[str, type[Pooling]] = {"last": Last, "mean": Mean, "max": Max, "max-attention": MaxAttention}
+    return plain[name]()

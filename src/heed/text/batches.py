@@ -2,40 +2,138 @@
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 import torch
 
+from heed.text.ngrams import bigrams, character_ngrams
 from heed.text.tokens import Tokens
+from heed.text.vocabulary import Vocabulary
 
 WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none (DESIGN.md 4)
 
 
 @dataclasses.dataclass(frozen=True)
+class Bags:
+    """Several bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`, with `weights` beside them or None."""
+
+    ids: torch.Tensor
+    begin: torch.Tensor
+    weights: torch.Tensor | None = None
+
+    def to(self, device: str) -> "Bags":
+        """Return the bags on `device`."""
+        weights = None if self.weights is None else self.weights.to(device)
+        return Bags(self.ids.to(device), self.begin.to(device), weights)
+
+
+@dataclasses.dataclass(frozen=True)
 class Batch:
-    """Documents padded to the longest: `ids` (batch, time), `lengths` (batch,), `rows` (batch,) of the corpus."""
+    """Documents padded to the longest; what a model does not use is None.
+
+    ids: vocabulary indices (batch, time). lengths: tokens (batch,). rows: documents of the corpus (batch,).
+    sentences: tokens of each sentence (batch, sentences), 0 where a document has no more. bigrams: rows (batch, time).
+    characters: a bag of character n-grams for each type that occurs, and each token's bag in `character_of`
+    (batch, time). linear: each document's TF-IDF features.
+    """
 
     ids: torch.Tensor
     lengths: torch.Tensor
     rows: np.ndarray
+    sentences: torch.Tensor | None = None
+    bigrams: torch.Tensor | None = None
+    characters: Bags | None = None
+    character_of: torch.Tensor | None = None
+    linear: Bags | None = None
+
+    def to(self, device: str) -> "Batch":
+        """Return the batch on `device`; `rows` stay where they are."""
+        if device == "cpu":
+            return self
+        moved = {
+            field.name: value.to(device)
+            for field in dataclasses.fields(self)
+            if field.name != "rows" and (value := getattr(self, field.name)) is not None
+        }
+        return dataclasses.replace(self, **moved)
 
 
 class Encoded:
-    """A corpus as a run reads it: vocabulary indices, and the length cap applied."""
+    """A corpus as a run reads it: vocabulary indices, the length cap, and the features that its recipe asks for."""
 
-    def __init__(self, tokens: Tokens, index: np.ndarray, max_tokens: int) -> None:
-        """`index` (types,) gives each type's place in the vocabulary (`Vocabulary.encode`)."""
-        self._tokens, self._index, self._max_tokens = tokens, index, max_tokens
+    def __init__(
+        self,
+        tokens: Tokens,
+        vocabulary: Vocabulary,
+        hyperparameters: dict[str, Any],
+        linear: scipy.sparse.csr_matrix | None = None,
+    ) -> None:
+        """Take the TF-IDF features of the documents (documents, columns) where the model has a linear branch."""
+        h = hyperparameters
+        self._tokens, self._linear = tokens, linear
+        self._index = vocabulary.encode(tokens.lexicon)
+        self._max_tokens, self._ends = h["max_tokens"], h["truncation"] == "ends"
+        self._sentences, self._bigrams = h["hierarchical"], h["bigram_buckets"]
+        self._characters = None
+        if h["character_buckets"]:
+            fold = str.lower if h["lowercase"] else str
+            self._characters = character_ngrams([fold(word) for word in tokens.lexicon], h["character_buckets"])
+
+    def lengths(self, rows: np.ndarray) -> np.ndarray:
+        """Return how many tokens are read of each document in `rows`: (rows,)."""
+        return np.minimum(self._tokens.offsets[rows + 1] - self._tokens.offsets[rows], self._max_tokens)
+
+    def positions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which token of its document stands at each place, (rows, time), and where there is one.
+
+        A document longer than the cap is read from its start, or with truncation `ends` half from its start and half
+        up to its end.
+        """
+        lengths = self.lengths(rows)
+        time = np.arange(max(1, int(lengths.max(initial=1))))[None]
+        there = time < lengths[:, None]
+        if not self._ends:
+            return np.broadcast_to(time, there.shape), there
+        skipped = self._tokens.offsets[rows + 1] - self._tokens.offsets[rows] - lengths
+        late = time >= (self._max_tokens + 1) // 2
+        return np.where(late, time + skipped[:, None], time), there
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the documents `rows` as one batch, in that order; an empty document has length 0."""
-        lengths = self._tokens.lengths(rows, self._max_tokens)
-        time = np.arange(max(1, int(lengths.max(initial=1))))[None]
-        there = time < lengths[:, None]  # batch x time
-        at = self._tokens.offsets[rows][:, None] + time
-        ids = np.zeros(at.shape, np.int64)
-        ids[there] = self._index[self._tokens.ids[at[there]]]
-        return Batch(torch.from_numpy(ids), torch.from_numpy(lengths), rows)
+        positions, there = self.positions(rows)
+        types = self._tokens.ids[(self._tokens.offsets[rows][:, None] + positions)[there]]
+        ids = np.zeros(there.shape, np.int64)
+        ids[there] = self._index[types]
+        more: dict[str, Any] = {}
+        if self._sentences:
+            more["sentences"] = torch.from_numpy(self._sentence_lengths(rows, positions, there))
+        if self._bigrams:
+            more["bigrams"] = torch.from_numpy(bigrams(ids, there, self._bigrams))
+        if self._characters is not None:
+            occurring, bag = np.unique(types, return_inverse=True)
+            place = np.zeros(there.shape, np.int64)
+            place[there] = bag
+            more["characters"] = Bags(*map(torch.from_numpy, self._characters.of(occurring)))
+            more["character_of"] = torch.from_numpy(place)
+        if self._linear is not None:
+            part = self._linear[rows]
+            arrays = part.indices.astype(np.int64), part.indptr[:-1].astype(np.int64), part.data
+            more["linear"] = Bags(*map(torch.from_numpy, arrays))
+        return Batch(torch.from_numpy(ids), torch.from_numpy(self.lengths(rows)), rows, **more)
+
+    def _sentence_lengths(self, rows: np.ndarray, positions: np.ndarray, there: np.ndarray) -> np.ndarray:
+        """Return how many read tokens each sentence has: (rows, sentences); sentences that are not read are left out."""
+        found = []
+        for row, place, real in zip(rows, positions, there, strict=True):
+            sentence = np.searchsorted(self._tokens.sentences(row), place[real], side="right")
+            counts = np.bincount(sentence)
+            found.append(counts[counts > 0])
+        table = np.zeros((len(rows), max(1, *map(len, found))), np.int64)
+        for i, counts in enumerate(found):
+            table[i, : len(counts)] = counts
+        return table
 
     def training(self, rows: np.ndarray, batch_size: int, seed: int, epoch: int) -> Iterator[Batch]:
         """Yield every document once, shuffled; the order depends on `seed` and `epoch` alone."""
@@ -45,13 +143,18 @@ class Encoded:
         batches = []
         for start in range(0, len(order), window):
             part = order[start : start + window]
-            part = part[np.argsort(self._tokens.lengths(part, self._max_tokens), kind="stable")]
+            part = part[np.argsort(self.lengths(part), kind="stable")]
             batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
         for i in generator.permutation(len(batches)):
             yield self.batch(batches[i])
 
     def evaluation(self, rows: np.ndarray, batch_size: int) -> Iterator[Batch]:
         """Yield every document once, the longest first; `Batch.rows` says which is where."""
-        order = rows[np.argsort(-self._tokens.lengths(rows, self._max_tokens), kind="stable")]
+        order = rows[np.argsort(-self.lengths(rows), kind="stable")]
         for start in range(0, len(order), batch_size):
             yield self.batch(order[start : start + batch_size])
+
+
+def batches_an_epoch(documents: int, batch_size: int) -> int:
+    """Return how many batches `Encoded.training` yields: every window but the last is full."""
+    return -(-documents // batch_size)

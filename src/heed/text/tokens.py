@@ -19,10 +19,12 @@ class Tokens:
     ids: np.ndarray  # tokens
     offsets: np.ndarray  # documents + 1
     lexicon: list[str]
+    sentence_starts: np.ndarray  # first token of each sentence, counted within its document
+    sentence_offsets: np.ndarray  # documents + 1
 
-    def lengths(self, rows: np.ndarray, max_tokens: int) -> np.ndarray:
-        """Return how many tokens are read of each document in `rows`, at most `max_tokens`: (rows,)."""
-        return np.minimum(self.offsets[rows + 1] - self.offsets[rows], max_tokens)
+    def sentences(self, row: int) -> np.ndarray:
+        """Return the first token of each sentence of document `row`: (sentences,)."""
+        return self.sentence_starts[self.sentence_offsets[row] : self.sentence_offsets[row + 1]]
 
     def documents(self, columns: list[str]) -> pd.DataFrame:
         """Return these columns of documents.parquet, one row a document."""
@@ -47,12 +49,15 @@ def load_tokens(path: str | Path) -> Tokens:
     try:
         ids = _open(path / "ids.npy")
         offsets = np.load(path / "offsets.npy")
+        sentences = _open(path / "sentences.npy"), np.load(path / "sentence_offsets.npy")
         lexicon = (path / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
     except (OSError, EOFError, ValueError) as error:
         raise HeedError(f"{path}: the token arrays cannot be read ({error}). Run again: {command}") from None
-    if len(offsets) != meta["documents"] + 1 or int(offsets[-1]) != len(ids) or len(lexicon) != meta["types"]:
+    fits = len(offsets) == len(sentences[1]) == meta["documents"] + 1
+    fits = fits and int(offsets[-1]) == len(ids) and int(sentences[1][-1]) == len(sentences[0])
+    if not fits or len(lexicon) != meta["types"]:
         raise HeedError(f"{path}: the token arrays do not fit each other; they were changed. Run again: {command}")
-    return Tokens(path, meta, ids, offsets, lexicon)
+    return Tokens(path, meta, ids, offsets, lexicon, *sentences)
 
 
 def _open(path: Path) -> np.ndarray:

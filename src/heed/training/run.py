@@ -11,18 +11,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from heed.files import HeedError, read_json, write_json, write_text, writing_folder
-from heed.models.classifier import Classifier
+from heed.models.classifier import Classifier, LinearBranch
 from heed.predictions import prediction_table
 from heed.recipe import read_recipe
 from heed.text.batches import Encoded
+from heed.text.tfidf import HashedTfIdf
 from heed.text.tokens import Tokens, load_tokens
 from heed.text.vocabulary import Vocabulary, build_vocabulary
 from heed.training import checkpoint
+from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.device import device as choose_device
 from heed.training.loop import EVALUATION_BATCH, Progress, Task, probabilities, train
@@ -48,28 +51,39 @@ class Run:
         """The classes, in the order of the probabilities."""
         return list(self.info["recipe"]["classes"])
 
-    def predict(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the class probabilities (classes,) of a text given as words, and one weight a word read (words,).
+    def predict(self, text: str, tokens: Tokens) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the class probabilities of a text, which of its tokens were read, and one weight each.
 
-        Words beyond `max_tokens` are not read. A text without words has defined probabilities and no weights.
+        Args:
+            text: cleaned as a corpus is.
+            tokens: the text as a corpus of one document.
+
+        Returns:
+            (classes,), and (words read,) twice: tokens are counted from 0, those beyond the length cap are not read. A
+            text without words has defined probabilities and no weights.
+
         """
-        words = words[: self.info["recipe"]["hyperparameters"]["max_tokens"]]
-        ids = torch.from_numpy(self.vocabulary.encode(words).astype(np.int64))[None]
-        length = torch.tensor([len(words)])
-        if not words:
-            ids = torch.zeros((1, 1), dtype=torch.int64)
+        h = self.info["recipe"]["hyperparameters"]
+        linear = None
+        if self.model.branch is not None:
+            idf = self.model.branch.idf.numpy()
+            linear = HashedTfIdf(h["linear_branch"], h["branch_buckets"], idf).transform([text])
+        encoded = Encoded(tokens, self.vocabulary, h, linear)
+        row = np.zeros(1, np.int64)
+        positions, there = encoded.positions(row)
+        batch = encoded.batch(row)
         self.model.eval()
         with torch.inference_mode():
-            probability = torch.softmax(self.model(ids, length), -1)[0].numpy()
-            weights = self.model.token_weights(ids, length)[0, : len(words)].numpy()
-        return probability, weights
+            probability = torch.softmax(self.model(batch).float(), -1)[0].numpy()
+            weights = self.model.token_weights(batch)[0].float().numpy()
+        return probability, positions[there], weights[there[0]]
 
 
 def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[str, Any]:
     """Train model `name` with `seed`: results/train/NAME/SEED/, and its times in results/timing/. Returns run.json.
 
     Raises:
-        HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part.
+        HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
 
     """
     recipe = read_recipe(RECIPES / f"{name}.yaml")
@@ -81,7 +95,12 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
             f"results/recipe/{name}.yaml says {recipe['tokens'][:12]}). Run: heed recipe {name}"
         )
     device = choose_device(h["device"])
+    if device == "cpu" and h["precision"] == "bfloat16":
+        raise HeedError(
+            f"results/recipe/{name}.yaml: precision: bfloat16 needs a GPU, and this training is on the CPU. Set precision: float32"
+        )
     make_deterministic(h["threads"])
+    keep_memory()
     fold = (seed - 1) % recipe["folds"] if recipe["folds"] else 0
     rows = {part: tokens.rows(part, fold) for part in ("train", "validation", "test")}
     for part, documents in rows.items():
@@ -90,10 +109,12 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
                 f"{tokens.path}: no document is in the {part} part (fold {fold}). Mend `split` in params.yaml"
             )
     vocabulary = build_vocabulary(tokens, rows["train"], h["vocabulary_size"], h["lowercase"])
-    encoded = Encoded(tokens, vocabulary.encode(tokens.lexicon), h["max_tokens"])
     labels = _class_indices(tokens, recipe)
     seed_everything(seed)
-    model = Classifier(len(vocabulary), len(recipe["classes"]), h).to(device)
+    model = Classifier(len(vocabulary), len(recipe["classes"]), h)
+    linear = _linear_features(model.branch, tokens, rows["train"], h) if model.branch else None
+    model = model.to(device)
+    encoded = Encoded(tokens, vocabulary, h, linear)
     work = checkpoint.folder(recipe, seed)
     started = time.perf_counter()
     task = Task(encoded, labels, recipe["classes"], rows["train"], rows["validation"])
@@ -118,6 +139,17 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
     shutil.rmtree(work, ignore_errors=True)
     _write_timing(name, seed, device, time.perf_counter() - started)
     return info
+
+
+def _linear_features(
+    branch: LinearBranch, tokens: Tokens, train: np.ndarray, h: dict[str, Any]
+) -> scipy.sparse.csr_matrix:
+    """Return the TF-IDF features of all documents, fitted on the rows `train`; the branch keeps their idf."""
+    texts = tokens.documents(["text"])["text"].to_numpy()
+    features = HashedTfIdf(h["linear_branch"], h["branch_buckets"])
+    features.fit(list(texts[train]))
+    branch.idf.copy_(torch.from_numpy(features.idf))
+    return features.transform(list(texts))
 
 
 def _class_indices(tokens: Tokens, recipe: dict[str, Any]) -> np.ndarray:

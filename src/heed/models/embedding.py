@@ -1,0 +1,59 @@
+"""Token embeddings: of the word, and where asked for of its hashed word bigram and its hashed character n-grams."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from heed.text.batches import Batch
+from heed.text.vocabulary import UNKNOWN
+
+
+class TokenEmbedding(nn.Module):
+    """e_t = word_t + bigram(t-1, t) + mean of character n-grams_t, then dropout.
+
+    In training each token is with probability `word_dropout` an unknown word, without its n-grams.
+    """
+
+    def __init__(self, vocabulary: int, hyperparameters: dict[str, Any]) -> None:
+        """Build the tables; `vocabulary` counts padding and unknown too."""
+        super().__init__()
+        h = hyperparameters
+        size, std = h["embedding_dim"], h["embedding_std"]
+        self.word = nn.Embedding(vocabulary, size, padding_idx=0)
+        self.bigram = nn.Embedding(h["bigram_buckets"] + 1, size, padding_idx=0) if h["bigram_buckets"] else None
+        self.character = nn.EmbeddingBag(h["character_buckets"], size) if h["character_buckets"] else None
+        self.dropout = nn.Dropout(h["embedding_dropout"])
+        self.word_dropout = h["word_dropout"]
+        for table in (self.word, self.bigram, self.character):
+            if table is not None:
+                nn.init.normal_(table.weight, std=std)
+        with torch.no_grad():
+            self.word.weight[0] = 0.0
+            if self.bigram is not None:
+                self.bigram.weight[0] = 0.0
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Return the embeddings (batch, time, embedding_dim); 0 at padding."""
+        ids, dropped = batch.ids, None
+        if self.training and self.word_dropout:
+            dropped = (torch.rand(ids.shape, device=ids.device) < self.word_dropout) & (ids != 0)
+            ids = ids.masked_fill(dropped, UNKNOWN)
+        embedded = self.word(ids)
+        if (ngrams := self._ngrams(batch)) is not None:
+            gone = batch.ids == 0 if dropped is None else dropped | (batch.ids == 0)
+            embedded = embedded + ngrams.masked_fill(gone[..., None], 0.0)
+        return self.dropout(embedded)
+
+    def _ngrams(self, batch: Batch) -> torch.Tensor | None:
+        found = None
+        if self.bigram is not None:
+            found = self.bigram(batch.bigrams)
+        if self.character is not None:
+            assert batch.characters is not None and batch.character_of is not None
+            of_type = self.character(batch.characters.ids, batch.characters.begin)
+            of_type = F.pad(of_type, (0, 0, 0, 1))  # one row more: a batch of empty texts has no types
+            of_token = F.embedding(batch.character_of, of_type)  # padding takes row 0: masked by the caller
+            found = of_token if found is None else found + of_token
+        return found

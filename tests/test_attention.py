@@ -1,0 +1,326 @@
+"""Scores, attention and poolings are the lectures' equations; padding never counts; hierarchical attention is exact."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from heed.models import scores
+from heed.models.attention import Attention, MultiHeadSelfAttention, SelfAttention, masked_softmax, uniform_weights
+from heed.models.classifier import Classifier
+from heed.models.pooling import LearnedQuery, make_pooling
+from heed.models.recurrent import padding_mask
+from heed.models.scores import SCORES
+from tests.conftest import HYPERPARAMETERS
+from tests.test_models import make_batch
+
+POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
+QUERIES, KEYS, SIZE = 3, 5, 4
+
+
+def inputs(dtype=torch.float64, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(torch.randn(2, n, SIZE, generator=generator, dtype=dtype) for n in (QUERIES, KEYS))
+
+
+def make(name: str, dtype=torch.float64) -> nn.Module:
+    torch.manual_seed(1)
+    return SCORES[name](SIZE, SIZE, 8).to(dtype)
+
+
+def of_one_pair(name: str, score: nn.Module, q: torch.Tensor, k: torch.Tensor, position: int) -> torch.Tensor:
+    """The lectures' equations, pair by pair, as they are written there."""
+    match name:
+        case "additive":
+            return score.output.weight[0] @ torch.tanh(score.query.weight @ q + score.key.weight @ k)
+        case "concat":
+            return score.output.weight[0] @ torch.tanh(score.weight.weight @ torch.cat([q, k]))
+        case "concat-tanh":
+            return torch.tanh(score.weight.weight @ torch.cat([q, k]))[0]
+        case "location":
+            return (score.weight.weight @ q)[position]
+        case "general":
+            return (score.weight.weight @ q) @ k
+        case "dot":
+            return q @ k
+        case "scaled-dot":
+            return q @ k / math.sqrt(SIZE)
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_each_score_is_its_equation_for_every_pair(name):
+    query, keys = inputs()
+    score = make(name)
+    found = score(query, keys)
+    assert found.shape == (2, QUERIES, KEYS)
+    for b in range(2):
+        for i in range(QUERIES):
+            for j in range(KEYS):
+                expected = of_one_pair(name, score, query[b, i], keys[b, j], j)
+                assert torch.allclose(found[b, i, j], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_gradcheck_of_every_score_and_its_attention(name):
+    query, keys = (t.requires_grad_() for t in inputs())
+    mask = padding_mask(torch.tensor([KEYS, 2]), KEYS)
+    attention = Attention(name, SIZE, SIZE, 8).double()
+    assert torch.autograd.gradcheck(lambda q, k: attention(q, k, k, mask), (query, keys))
+    parameters = list(attention.parameters())
+    if parameters:
+        total = attention(query, keys, keys, mask)[0].square().sum()
+        assert all(gradient.abs().sum() > 0 for gradient in torch.autograd.grad(total, parameters))
+
+
+@pytest.mark.parametrize("name", ["additive", "concat", "concat-tanh"])
+def test_a_large_score_is_made_in_parts_with_the_same_result_and_gradients(name, monkeypatch):
+    found = []
+    for elements in (scores.ELEMENTS, 2 * KEYS * SIZE):
+        monkeypatch.setattr(scores, "ELEMENTS", elements)
+        query, keys = (t.requires_grad_() for t in inputs())
+        result = make(name)(query, keys)
+        found.append([result, *torch.autograd.grad(result.square().sum(), (query, keys))])
+    for whole, parts in zip(*found, strict=True):
+        assert torch.allclose(whole, parts, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(sorted(SCORES)),
+    lengths=st.tuples(st.integers(0, KEYS), st.integers(0, KEYS)),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+)
+def test_weights_are_zero_at_padding_and_rows_sum_to_one(name, lengths, dtype, scale):
+    query, keys = (t * scale for t in inputs(dtype))
+    mask = padding_mask(torch.tensor(lengths), KEYS)
+    torch.manual_seed(0)
+    attention = Attention(name, SIZE, SIZE, 8).to(dtype)
+    output, weights = attention(query, keys, keys, mask)
+    assert output.dtype == weights.dtype == dtype
+    for i, length in enumerate(lengths):
+        assert (weights[i, :, length:] == 0).all()
+        assert torch.allclose(weights[i].sum(-1), torch.full((QUERIES,), float(length > 0), dtype=dtype))
+        # what stands at padding does not matter, whatever it is
+        assert torch.allclose(output[i], weights[i, :, :length] @ keys[i, :length], atol=1e-4 * scale)
+    garbage = keys.masked_fill(mask[..., None], 7e3)
+    assert torch.equal(attention(query, garbage, keys, mask)[1], weights)
+
+
+def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
+    numbers = torch.randn(2, 3, 4, requires_grad=True)
+    mask = padding_mask(torch.tensor([4, 0]), 4)
+    weights = masked_softmax(numbers, mask)
+    assert (weights[1] == 0).all()
+    weights.square().sum().backward()
+    assert numbers.grad.isfinite().all() and (numbers.grad[1] == 0).all() and (numbers.grad[0] != 0).any()
+
+
+def test_softmax_is_over_the_keys_not_over_the_queries_or_the_batch():
+    weights = masked_softmax(torch.randn(3, 2, 5), torch.zeros(3, 5, dtype=torch.bool))
+    assert torch.allclose(weights.sum(-1), torch.ones(3, 2))
+    assert not torch.allclose(weights.sum(1), torch.ones(3, 5))
+
+
+VALUES = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "weights"),
+    [
+        ([3.0, -1, 0], [-1, 4, 3.5, 9], [0.000, 0.007, 0.004, 0.989]),
+        ([2.0, 0, 1], [-1, 6, 2, 7], [0.000, 0.268, 0.005, 0.727]),
+    ],
+)
+def test_the_worked_example_of_lecture_001(query, expected, weights):
+    query, keys, mask = torch.tensor([[query]]), VALUES[None], torch.zeros(1, 4, dtype=torch.bool)
+    assert SCORES["dot"](3, 3, 4)(query, keys)[0, 0].tolist() == expected
+    output, found = Attention("dot", 3, 3, 4)(query, keys, keys, mask)
+    assert [round(float(w), 3) for w in found[0, 0]] == weights
+    assert torch.allclose(output[0, 0], torch.tensor(weights) @ VALUES, atol=4e-3)
+    scaled = SCORES["scaled-dot"](3, 3, 4)(query, keys)[0, 0]
+    assert torch.allclose(scaled, torch.tensor(expected) / 3**0.5), "divided, not multiplied"
+
+
+def test_a_score_for_one_size_alone_says_so():
+    for name in ("dot", "scaled-dot"):
+        with pytest.raises(ValueError, match="one size, found 3 and 4"):
+            SCORES[name](3, 4, 1)
+    with pytest.raises(ValueError, match="over 2 positions was given 5"):
+        SCORES["location"](SIZE, SIZE, 2)(*inputs(torch.float32))
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_multi_head_attention_equals_torchs(heads, dtype):
+    torch.manual_seed(0)
+    ours = MultiHeadSelfAttention(8, heads).to(dtype)
+    theirs = nn.MultiheadAttention(8, heads, batch_first=True, dtype=dtype)
+    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).data
+    theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]).data
+    theirs.out_proj.weight.data, theirs.out_proj.bias.data = ours.output.weight.data, ours.output.bias.data
+    states, mask = torch.randn(3, 5, 8, dtype=dtype), padding_mask(torch.tensor([5, 3, 1]), 5)
+    expected, weights = theirs(states, states, states, key_padding_mask=mask, average_attn_weights=False)
+    assert torch.allclose(ours(states, mask), expected, atol=1e-6)
+    assert torch.allclose(ours.weights(states, mask), weights, atol=1e-6)
+
+
+def test_heads_are_really_split_and_the_output_projection_is_on_the_values():
+    torch.manual_seed(0)
+    two = MultiHeadSelfAttention(8, 2)
+    states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
+    assert two.weights(states, mask).shape == (1, 2, 5, 5)
+    assert not torch.allclose(*two.weights(states, mask)[0]), "each head has its own weights"
+    weights = two.weights(states, mask)
+    two.output.weight.data *= 3
+    assert torch.equal(two.weights(states, mask), weights)
+
+
+def test_the_mask_of_fast_attention_is_not_inverted():
+    torch.manual_seed(0)
+    attention = MultiHeadSelfAttention(8, 2)
+    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
+    values = attention._split(states)[2]
+    slow = attention.output(attention._join(attention.weights(states, mask) @ values))
+    assert torch.allclose(attention(states, mask), slow, atol=1e-6)
+
+
+def test_uniform_attention_is_the_mean_of_the_values():
+    torch.manual_seed(0)
+    attention = MultiHeadSelfAttention(8, 2, uniform=True)
+    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
+    expected = attention.output(attention.value(states[1, :3]).mean(0))
+    assert torch.allclose(attention(states, mask)[1], expected.expand(5, -1), atol=1e-6)
+    assert (uniform_weights(states[:, None], states[:, None], mask)[1, 0, :, :3] == 1 / 3).all()
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_single_head_self_attention_attends_to_the_states_themselves(score):
+    torch.manual_seed(0)
+    attention = SelfAttention(score, 8, 6)
+    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
+    assert torch.allclose(attention(states, mask), attention.weights(states, mask)[:, 0] @ states, atol=1e-6)
+
+
+def test_the_learned_query_with_the_additive_score_is_lecture_003():
+    torch.manual_seed(0)
+    pooling = LearnedQuery("additive", 6, 9).double()
+    states, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
+    score = pooling.attention.score
+    for i, length in enumerate(lengths):
+        h = states[i, :length]
+        u = torch.tanh(F.linear(h, score.key.weight, score.query.weight @ pooling.query))  # u_t = phi(h_t)
+        a = torch.exp(u @ score.output.weight[0])
+        a = a / a.sum()
+        assert torch.allclose(pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12)
+        assert torch.allclose(pooling.weights(states, lengths, padding_mask(lengths, 5))[i, :length], a, atol=1e-12)
+
+
+def test_max_attention_is_its_equation():
+    states, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
+    pooling = make_pooling("max-attention", "dot", 6, 5)
+    for i, length in enumerate(lengths):
+        h = states[i, :length]
+        a = torch.softmax(h / h.norm(dim=-1, keepdim=True) @ h.max(0).values, 0)
+        assert torch.allclose(pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", POOLINGS)
+def test_a_pooling_ignores_padding_and_an_empty_text_is_zero(name):
+    torch.manual_seed(0)
+    pooling = make_pooling(name, "additive", 6, 9).double()
+    states = torch.randn(3, 5, 6, dtype=torch.float64, requires_grad=True)
+    lengths = torch.tensor([5, 2, 0])
+    padding = padding_mask(lengths, 5)
+    pooled = pooling(states.masked_fill(padding[..., None], 0.0), lengths, padding)
+    alone = pooling(states[1:2, :2], lengths[1:2], padding[1:2, :2])
+    assert torch.allclose(pooled[1], alone[0], atol=1e-12)
+    assert (pooled[2] == 0).all()
+    weights = pooling.weights(states, lengths, padding)
+    assert torch.allclose(weights.sum(1), torch.tensor([1.0, 1, 0], dtype=torch.float64))
+    assert (weights[padding] == 0).all()
+    pooled.square().sum().backward()
+    assert states.grad.isfinite().all() and (states.grad[padding] == 0).all()
+
+
+# Hierarchical attention
+
+
+def hierarchical(dtype=torch.float32, **changes) -> Classifier:
+    torch.manual_seed(5)
+    h = (
+        HYPERPARAMETERS
+        | {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 700}
+        | changes
+    )
+    return Classifier(30, 4, h).to(dtype).eval()
+
+
+SENTENCES = st.lists(st.lists(st.integers(1, 5), max_size=4), min_size=1, max_size=4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    documents=SENTENCES,
+    pooling=st.sampled_from(POOLINGS),
+    attention=st.sampled_from(["none", "multi-head", "single-head"]),
+)
+def test_a_document_of_sentences_has_the_same_logits_alone_and_in_a_batch(documents, pooling, attention):
+    model = hierarchical(torch.float64, pooling=pooling, attention=attention)
+    torch.manual_seed(0)
+    texts = [torch.randint(2, 30, (sum(sentences),)).tolist() for sentences in documents]
+    with torch.no_grad():
+        batch = model(make_batch(texts, documents, padding=2))
+        assert batch.isfinite().all()
+        for i, (text, sentences) in enumerate(zip(texts, documents, strict=True)):
+            assert torch.allclose(model(make_batch([text], [sentences]))[0], batch[i], atol=1e-12)
+
+
+def test_hierarchical_attention_is_yang_et_al_s_two_levels_written_out():
+    model = hierarchical(torch.float64)
+    encoder, embedding = model.network.encoder, model.network.embedding.word.weight
+    text, sentences = [2, 3, 4, 5, 6, 7], [4, 2]
+    vectors = []
+    for words in (text[:4], text[4:]):
+        e = embedding[words][None]
+        vectors.append(encoder.words(e, torch.tensor([len(words)]))[0])
+    expected = encoder.sentences(torch.stack(vectors)[None], torch.tensor([2]))
+    found = encoder(embedding[text][None], torch.tensor([sentences]))
+    assert torch.allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_both_levels_of_weights_are_given_and_sum_to_one(pooling):
+    model = hierarchical(torch.float64, pooling=pooling)
+    documents = [[3, 1, 2], [4], [], [1] * 300]
+    torch.manual_seed(0)
+    texts = [torch.randint(2, 30, (sum(sentences),)).tolist() for sentences in documents]
+    batch = make_batch(texts, documents)
+    with torch.no_grad():
+        tokens, of_sentences = model.token_weights(batch), model.sentence_weights(batch)
+        words = model.network.encoder.word_weights(model.network.embedding(batch), batch.sentences)
+    expected = torch.tensor([1.0, 1, 0, 1], dtype=torch.float64)
+    assert torch.allclose(of_sentences.sum(1), expected) and torch.allclose(tokens.sum(1), expected)
+    assert torch.allclose(words[0, :3].sum(), expected[0]) and torch.allclose(words[0, 3], expected[0])
+    assert torch.allclose(tokens[0, 4:6].sum(), of_sentences[0, 2])
+    assert (of_sentences[batch.sentences == 0] == 0).all()
+    assert (tokens[batch.ids == 0] == 0).all()
+
+
+def test_sentences_read_in_groups_are_sentences_read_together(monkeypatch):
+    model = hierarchical(torch.float64)
+    texts, documents = [list(range(2, 14)), [4, 5]], [[1, 4, 2, 5], [2]]
+    whole = model(make_batch(texts, documents))
+    monkeypatch.setattr(type(model.network.encoder), "SENTENCES", 2)
+    assert torch.allclose(model(make_batch(texts, documents)), whole, atol=1e-12)
+
+
+def test_a_flat_model_has_no_sentence_weights():
+    torch.manual_seed(0)
+    flat = Classifier(30, 4, HYPERPARAMETERS).eval()
+    assert flat.sentence_weights(make_batch([[3, 4]])) is None

@@ -1,0 +1,70 @@
+"""Hashed n-grams and TF-IDF: stateless, the same for a word wherever it stands, near what scikit-learn makes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from heed.text.ngrams import CHARACTERS, bigrams, character_ngrams
+from heed.text.tfidf import ANALYZERS, HashedTfIdf, kinds
+
+
+def test_a_bigram_is_a_word_and_the_one_before_it():
+    ids = np.array([[5, 6, 5, 6], [6, 5, 6, 0]])
+    there = np.array([[True] * 4, [True, True, True, False]])
+    rows = bigrams(ids, there, 10**9)
+    assert rows[0, 1] == rows[0, 3] == rows[1, 2] and rows[0, 2] == rows[1, 1], "5 6 is 5 6 wherever it stands"
+    assert len({rows[0, 0], rows[0, 1], rows[0, 2], rows[1, 0]}) == 4, "the first word's pair is with the start"
+    assert rows[1, 3] == 0 and (rows[there] > 0).all()
+    small = bigrams(np.arange(10_000)[None], np.ones((1, 10_000), bool), 10)
+    assert set(np.unique(small)) == set(range(1, 11))
+    assert np.bincount(small[0])[1:].min() > 850, "rows are used evenly"
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=st.lists(st.text(min_size=1, max_size=9), min_size=0, max_size=6))
+def test_a_words_character_ngrams_do_not_depend_on_its_neighbours(words):
+    together = character_ngrams(words, 1000)
+    assert len(together.offsets) == len(words) + 1 and together.offsets[-1] == len(together.ids)
+    for i, word in enumerate(words):
+        rows = together.ids[together.offsets[i] : together.offsets[i + 1]]
+        assert rows.tolist() == character_ngrams([word], 1000).ids.tolist()
+        assert len(rows) == sum(max(0, len(word) + 2 - n + 1) for n in CHARACTERS)
+    if words:
+        types = np.array([len(words) - 1, 0])
+        rows, begin = together.of(types)
+        assert rows[: begin[1]].tolist() == together.ids[together.offsets[types[0]] :].tolist()
+        assert rows[begin[1] :].tolist() == together.ids[: together.offsets[1]].tolist()
+
+
+def test_words_that_share_letters_share_ngrams():
+    ngrams = character_ngrams(["running", "runner", "zebra"], 10**6)
+    running, runner, zebra = (set(ngrams.ids[ngrams.offsets[i] : ngrams.offsets[i + 1]]) for i in range(3))
+    assert len(running & runner) >= 10 and not running & zebra
+
+
+TEXTS = ["the cat sat", "the dog sat down", "a cat and a dog", "the end", "cat cat dog"] * 3 + ["once only words"]
+
+
+@pytest.mark.parametrize("kind", ANALYZERS)
+def test_hashed_tfidf_has_the_numbers_of_scikit_learns_own(kind):
+    ours = HashedTfIdf(kind, 2**20)
+    ours.fit(TEXTS)
+    theirs = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
+    expected = theirs.fit_transform(TEXTS)
+    found = ours.transform(TEXTS)
+    assert found.dtype == np.float32
+    for row in range(len(TEXTS)):
+        values = np.sort(found[row].data), np.sort(expected[row].data)
+        assert values[0] == pytest.approx(values[1], abs=1e-6)
+    again = HashedTfIdf(kind, 2**20, ours.idf)
+    assert (again.transform(["the cat", ""]) != ours.transform(["the cat", ""])).nnz == 0
+
+
+def test_both_kinds_stand_side_by_side_and_an_unfitted_one_says_so():
+    features = HashedTfIdf("both", 64)
+    with pytest.raises(ValueError, match="fit first"):
+        features.transform(TEXTS)
+    features.fit(TEXTS)
+    assert features.transform(TEXTS).shape == (len(TEXTS), 128) and kinds("both") == ("words", "characters")
