@@ -14,6 +14,7 @@ Two designs, and they must not be confused:
 
 import dataclasses
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from heed.files import HeedError
 ALPHA, POWER = 0.05, 0.8
 RESAMPLES, GENERATOR_SEED = 10_000, 1
 MOST_SEEDS = 1000  # more than this are not counted: nobody trains them
+TINY = sys.float_info.min  # a p is never 0: the smallest number that a computer holds stands for less
 SAME = 1e-12  # differences of accuracies closer than this are equal but for rounding
 ENUMERATED = 15  # up to 2^15 sign flips are tried one by one; of more seeds, RESAMPLES are drawn
 
@@ -192,13 +194,13 @@ def documents_test(blocks: Blocks) -> float:
         wide[::size] = stats.binom.pmf(np.arange(count + 1), count, 0.5)
         distribution = np.convolve(distribution, wide)
     totals = 2 * np.arange(len(distribution)) - int(sums.sum())
-    return min(float(distribution[np.abs(totals) >= observed].sum()), 1.0)
+    return min(max(float(distribution[np.abs(totals) >= observed].sum()), TINY), 1.0)
 
 
 def mcnemar(block: np.ndarray) -> list[float]:
     """Return the exact p of McNemar (1947) for each seed of a table of differences, (seeds, documents)."""
     counts = [(int((row > 0).sum()), int((row < 0).sum())) for row in block]
-    return [float(stats.binomtest(won, won + lost).pvalue) if won + lost else 1.0 for won, lost in counts]
+    return [max(float(stats.binomtest(won, won + lost).pvalue), TINY) if won + lost else 1.0 for won, lost in counts]
 
 
 def seeds_t_test(values: Sequence[float]) -> float | None:
@@ -290,6 +292,27 @@ def effect(blocks: Blocks, values: Sequence[float]) -> dict[str, float | None]:
     }
 
 
+def t_test(blocks: Blocks, alpha: float = ALPHA) -> dict[str, Any] | None:
+    """Return the interval and the p that decide, with standard error and degrees of freedom; None of one seed.
+
+    The mean difference over its standard error (see `Parts`) is held against Student's t. In percentage points but for p;
+    `freedom` is None where it is infinite.
+    """
+    found = parts(blocks)
+    if found is None:
+        return None
+    seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
+    error, freedom = found.error(seeds), found.freedom(seeds)
+    half = float(stats.t.isf(alpha / 2, freedom)) * error
+    return {
+        "interval_pp": [100 * (mean - half), 100 * (mean + half)],
+        # Nothing varied, as when one model is always right and the other never: the documents' test alone can tell.
+        "p": max(float(2 * stats.t.sf(abs(mean) / error, freedom)), TINY) if error else documents_test(blocks),
+        "error_pp": 100 * error,
+        "freedom": None if math.isinf(freedom) else float(freedom),
+    }
+
+
 def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA) -> dict[str, Any]:
     """Return all that is said of one difference, as it stands in comparison.json (docs/contracts.md), but for `p_holm`.
 
@@ -307,16 +330,9 @@ def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA) -> dict[str, An
     )
     if found is not None:
         error, freedom = found.error(len(values)), found.freedom(len(values))
-        half = float(stats.t.isf(alpha / 2, freedom)) * error
-        answer |= {
-            "interval_pp": [100 * (mean - half), 100 * (mean + half)],
-            # Nothing varied, as when one model is always right and the other never: the documents' test alone can tell.
-            "p": float(2 * stats.t.sf(abs(mean) / error, freedom)) if error else documents_test(blocks),
-            "error_pp": 100 * error,
-            "freedom": None if math.isinf(freedom) else freedom,
-            "seeds_needed": seeds_needed(mean, found, alpha / tests),
-            "detectable_pp": 100 * detectable(error, freedom, alpha / tests),
-        }
+        answer |= t_test(blocks, alpha) or {}
+        answer["seeds_needed"] = seeds_needed(mean, found, alpha / tests)
+        answer["detectable_pp"] = 100 * detectable(error, freedom, alpha / tests)
     resampled = bootstrap(blocks, alpha)
     return {
         "mean_pp": 100 * mean,
