@@ -304,8 +304,9 @@ def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [2, 3, 5, 10])
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.04])
-def test_coverage_of_the_interval_beside_the_others(seeds, noise):
+def test_coverage_of_the_interval_beside_the_others(seeds, noise, monkeypatch):
     """The table in docs/statistics.md: 95% intervals on 5,000 documents, 1,000 studies a line."""
+    monkeypatch.setattr(significance, "RESAMPLES", 500)
     generator, hits = np.random.default_rng(seeds), []
     for _ in range(1000):
         blocks = crossed(generator, seeds, 5000, 0.03, noise)

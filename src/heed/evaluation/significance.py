@@ -128,7 +128,9 @@ def _nested(blocks: Blocks) -> Parts | None:
     each = seeds.pop()
     of_folds = float(np.var([block.mean() for block in blocks], ddof=1))
     of_documents = float(np.mean([block.mean(axis=0).var(ddof=1) / block.shape[1] for block in blocks]))
-    of_folds = of_folds if of_folds > SAME**2 else of_documents  # folds that agree to the last bit are not without error
+    of_folds = (
+        of_folds if of_folds > SAME**2 else of_documents
+    )  # folds that agree to the last bit are not without error
     if each > 1:
         of_seeds = min(float(np.mean([block.mean(axis=1).var(ddof=1) for block in blocks])), each * of_folds)
     else:  # one seed a fold: what is not the documents' may be the seed's or the fold's. Taken as the seed's.
