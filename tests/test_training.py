@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from safetensors.torch import load_file
 
 import heed
 from heed import recipe as recipes
@@ -242,6 +243,19 @@ def test_practice_does_what_it_says(workplace):
     assert seen[0.0] > 1e-2 and seen[1e-3] <= 1e-3 * 1.001
 
 
+def test_a_step_in_parts_is_the_step(workplace, monkeypatch):
+    from heed.training import loop
+
+    found = []
+    for places in (10**6, 24):
+        monkeypatch.setattr(loop, "PLACES", places)
+        change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
+        train_run("tiny-attention", 1, silent)
+        found.append(load_file(RUN / "model.safetensors"))
+    for name, tensor in found[0].items():
+        assert np.allclose(tensor, found[1][name], atol=1e-4), name
+
+
 def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
     tokens = load_tokens("data/tokens/tiny")
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
@@ -299,13 +313,16 @@ def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
     encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS)
     rows = np.arange(60)
-    once = [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
+    once = [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
     assert sorted(row for batch in once for row in batch) == rows.tolist()
-    assert once == [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
-    assert once != [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 2)]
+    assert once == [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
+    assert once != [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 2)]
     assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
     spread = [np.ptp(encoded.lengths(np.array(b))) for b in once]
     assert max(spread) <= 3
+    for whole, parts in zip(once, encoded.training(rows, 4, 1, 1, places=20), strict=True):
+        assert [row for part in parts for row in part.rows] == whole
+        assert all(part.ids.numel() <= 20 or len(part.rows) == 1 for part in parts)
     batch = encoded.batch(np.array([5, 0]))
     for i, row in enumerate((5, 0)):
         ids = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]][:12] + 2

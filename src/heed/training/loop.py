@@ -17,7 +17,10 @@ from heed.text.batches import Batch, Encoded, batches_an_epoch
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 
-EVALUATION_BATCH = 256
+
+# Places (tokens and padding) of one forward and backward pass on the CPU. A larger step is done in parts: as fast, and with
+# less memory (docs/performance.md). A GPU does a step at once.
+PLACES = 8192
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +64,7 @@ def probabilities(model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, 
 def validate(model: nn.Module, task: Task, device: str) -> dict[str, float]:
     """Return loss, accuracy and macro F1 on the validation part."""
     rows = task.validation
-    predicted = probabilities(model, task.encoded.evaluation(rows, EVALUATION_BATCH), rows, device)
+    predicted = probabilities(model, task.encoded.evaluation(rows), rows, device)
     labels = task.labels[rows]
     likelihood = np.maximum(predicted[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
     names = np.asarray(task.classes)
@@ -169,21 +172,26 @@ def _epoch(
     step, steps = (epoch - 1) * an_epoch, h["epochs"] * an_epoch
     total = torch.zeros((), dtype=torch.float64, device=device)
     documents, started = 0, time.perf_counter()
-    for batch in task.encoded.training(task.train, h["batch_size"], seed, epoch):
+    places = PLACES if device == "cpu" else None
+    for parts in task.encoded.training(task.train, h["batch_size"], seed, epoch, places):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step, steps, h)
-        logits = model(batch.to(device)).float()
-        loss = nn.functional.cross_entropy(logits, labels[batch.rows].to(device), label_smoothing=h["label_smoothing"])
         optimizer.zero_grad()
-        loss.backward()
+        size = sum(len(part.rows) for part in parts)
+        for part in parts:  # the gradients add up to those of the whole
+            logits = model(part.to(device)).float()
+            loss = nn.functional.cross_entropy(
+                logits, labels[part.rows].to(device), reduction="sum", label_smoothing=h["label_smoothing"]
+            )
+            (loss / size).backward()
+            total += loss.detach()
         if h["clip"]:
             nn.utils.clip_grad_norm_(model.parameters(), h["clip"])
         optimizer.step()
         step += 1
         if average is not model:
             _average(average, model, min(h["averaging"], step / (step + 9)))
-        total += loss.detach() * len(batch.rows)
-        documents += len(batch.rows)
+        documents += size
         seconds = time.perf_counter() - started
         tell(Progress(epoch, h["epochs"], documents, len(task.train), total.item() / documents, seconds))
     return total.item() / max(1, documents)

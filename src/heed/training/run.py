@@ -28,7 +28,7 @@ from heed.training import checkpoint
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.device import device as choose_device
-from heed.training.loop import EVALUATION_BATCH, Progress, Task, probabilities, train
+from heed.training.loop import Progress, Task, probabilities, train
 
 TRAIN, TOKENS, RECIPES, TIMING = (
     Path("results/train"),
@@ -171,7 +171,7 @@ def _predictions(
     frames = []
     for part in ("validation", "test"):
         at = rows[part]
-        found = probabilities(model, encoded.evaluation(at, EVALUATION_BATCH), at, device)
+        found = probabilities(model, encoded.evaluation(at), at, device)
         frames.append(prediction_table(ids[at], part, classes[labels[at]], found, recipe["classes"]))
     return pd.concat(frames, ignore_index=True)
 
