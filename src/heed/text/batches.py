@@ -153,9 +153,9 @@ class Encoded:
             part = part[np.argsort(self.lengths(part), kind="stable")]
             batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
         for i in generator.permutation(len(batches)):
-            longest = max(1, int(self.lengths(batches[i]).max(initial=1)))
-            parts = 1 if places is None else -(-len(batches[i]) * longest // places)
-            yield [self.batch(part) for part in np.array_split(batches[i], min(parts, len(batches[i])))]
+            longest = int(self.lengths(batches[i]).max(initial=1))
+            size = len(batches[i]) if places is None else max(1, places // max(1, longest))
+            yield [self.batch(part) for part in np.array_split(batches[i], -(-len(batches[i]) // size))]
 
     def evaluation(self, rows: np.ndarray) -> Iterator[Batch]:
         """Yield every document once, the longest first; `Batch.rows` says which is where."""

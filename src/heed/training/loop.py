@@ -17,7 +17,6 @@ from heed.text.batches import Batch, Encoded, batches_an_epoch
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 
-
 # Places (tokens and padding) of one forward and backward pass on the CPU. A larger step is done in parts: as fast, and with
 # less memory (docs/performance.md). A GPU does a step at once.
 PLACES = 8192
