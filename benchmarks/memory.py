@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.workload import SIZES, Row, imdb_like, show
+from benchmarks.workload import SETTINGS, Row, imdb_like, show
 from heed.files import write_json, write_text
 from heed.models.classifier import count_parameters
-from heed.params import Hyperparameters
 from heed.recipe import write_recipe
 
 DOCUMENTS = 50_000
@@ -44,7 +43,7 @@ def prepare(folder: Path, attention: str) -> None:
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in tokens.lexicon))
     meta = {"digest": "d", "corpus": "big", "documents": DOCUMENTS, "types": len(tokens.lexicon), "folds": 0}
     write_json(path / "meta.json", meta)
-    h = Hyperparameters(**SIZES, attention=attention, heads=4, pooling="mean", epochs=1, device="cpu").model_dump()
+    h = SETTINGS | {"attention": attention, "epochs": 1, "device": "cpu"}
     recipe = {
         "model": "big", "corpus": "big", "label": "kind", "classes": ["a", "b"], "folds": 0, "tokens": "d",
         "parameters": count_parameters(30_000, 2, h), "hyperparameters": h,

@@ -14,27 +14,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.workload import CLASSES, SIZES, VOCABULARY, Row, gemm_flops, imdb_like, show
+from benchmarks.workload import BATCH, CLASSES, SETTINGS, VOCABULARY, Row, encoded, gemm_flops, show, useful_flops
 from heed.models.classifier import Classifier
-from heed.params import Hyperparameters
-from heed.text.batches import Batch, Encoded
-from heed.text.vocabulary import SPECIAL, Vocabulary
+from heed.text.batches import Batch
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.loop import Task, train
 
-BATCH, DOCUMENTS, VALIDATION = 64, 1280, 64
-
-
-def settings(**changes: object) -> dict:
-    """Return a model's hyperparameters; texts are read up to 400 tokens, as most tutorials do, or whole."""
-    h = Hyperparameters(**SIZES, pooling="mean", batch_size=BATCH, epochs=1, dropout=0.3, heads=4)
-    return h.model_dump() | changes
-
-
-def encoded(h: dict) -> Encoded:
-    tokens = imdb_like(DOCUMENTS + VALIDATION)
-    return Encoded(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
+DOCUMENTS, VALIDATION = 1280, 64
 
 
 class Tutorial(nn.Module):
@@ -43,10 +30,10 @@ class Tutorial(nn.Module):
     def __init__(self, packed: bool) -> None:
         super().__init__()
         self.packed = packed
-        self.embedding = nn.Embedding(VOCABULARY, SIZES["embedding_dim"], padding_idx=0)
-        self.lstm = nn.LSTM(SIZES["embedding_dim"], SIZES["hidden_size"], batch_first=True, bidirectional=True)
-        self.linear = nn.Linear(2 * SIZES["hidden_size"], SIZES["linear_size"])
-        self.output = nn.Linear(SIZES["linear_size"], CLASSES)
+        self.embedding = nn.Embedding(VOCABULARY, SETTINGS["embedding_dim"], padding_idx=0)
+        self.lstm = nn.LSTM(SETTINGS["embedding_dim"], SETTINGS["hidden_size"], batch_first=True, bidirectional=True)
+        self.linear = nn.Linear(2 * SETTINGS["hidden_size"], SETTINGS["linear_size"])
+        self.output = nn.Linear(SETTINGS["linear_size"], CLASSES)
         self.dropout = nn.Dropout(0.3)
 
     def forward(self, batch: Batch) -> torch.Tensor:
@@ -64,7 +51,7 @@ def tutorial(packed: bool, steps: int, **changes: object) -> float:
     """Return documents a second over `steps` random batches."""
     seed_everything(1)
     torch.set_num_threads(1)
-    model, texts = Tutorial(packed), encoded(settings(**changes))
+    model, texts = Tutorial(packed), encoded(DOCUMENTS, SETTINGS | changes)
     optimizer = torch.optim.Adam(model.parameters())
     order = np.random.default_rng(0).permutation(DOCUMENTS)
     labels = torch.from_numpy(order % CLASSES)
@@ -87,24 +74,15 @@ def ours(attention: str = "none", memory: bool = True, **changes: object) -> tup
     if memory:
         keep_memory()
     seed_everything(1)
-    h = settings(attention=attention, epochs=2, **changes)
-    model, texts = Classifier(VOCABULARY, CLASSES, h), encoded(h)
+    h = SETTINGS | {"attention": attention} | changes
+    model, texts = Classifier(VOCABULARY, CLASSES, h), encoded(DOCUMENTS + VALIDATION, h)
     rows = np.arange(DOCUMENTS + VALIDATION)
     task = Task(texts, rows % CLASSES, ["a", "b"], rows[:DOCUMENTS], rows[DOCUMENTS:])
     seen: list[float] = []
     with tempfile.TemporaryDirectory() as work:
         train(model, task, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
     seconds = seen[-2]  # of the last epoch: in the first, memory is touched for the first time
-    return DOCUMENTS / seconds, useful_flops(texts.lengths(rows[:DOCUMENTS]), attention) / seconds
-
-
-def useful_flops(lengths: np.ndarray, attention: str) -> float:
-    """Return the FLOPs of forward and backward (3 x forward) over texts of these lengths, padding not counted."""
-    e, h, tokens = SIZES["embedding_dim"], SIZES["hidden_size"], float(lengths.sum())
-    multiplications = 2 * 4 * h * (e + h) * tokens + len(lengths) * 2 * h * SIZES["linear_size"]
-    if attention != "none":
-        multiplications += 4 * (2 * h) ** 2 * tokens + 2 * 2 * h * float((lengths**2).sum())
-    return 3 * 2 * multiplications
+    return DOCUMENTS / seconds, useful_flops(texts.lengths(rows[:DOCUMENTS]), h) / seconds
 
 
 def alone(what: str) -> list[float]:

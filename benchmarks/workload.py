@@ -12,10 +12,52 @@ from typing import Any
 import numpy as np
 import torch
 
+from heed.text.batches import Encoded
 from heed.text.tokens import Tokens
+from heed.text.vocabulary import SPECIAL, Vocabulary
 
-VOCABULARY, CLASSES = 30_000, 2
-SIZES: dict[str, Any] = {"embedding_dim": 128, "hidden_size": 256, "linear_size": 64, "max_tokens": 400}
+VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
+# Every hyperparameter, written out: a GPU machine that has no pydantic cannot ask the schema. A test compares the two.
+SETTINGS: dict[str, Any] = {
+    "vocabulary_size": 30000,
+    "lowercase": True,
+    "max_tokens": 400,
+    "truncation": "head",
+    "embedding_dim": 128,
+    "embedding_std": 0.1,
+    "bigram_buckets": 0,
+    "character_buckets": 0,
+    "encoder": "bilstm",
+    "hierarchical": False,
+    "hidden_size": 256,
+    "skip": False,
+    "linear_size": 64,
+    "attention": "none",
+    "heads": 4,
+    "pooling": "mean",
+    "score": "additive",
+    "linear_branch": "none",
+    "branch_buckets": 262144,
+    "branch_dropout": 0.0,
+    "word_dropout": 0.0,
+    "embedding_dropout": 0.0,
+    "state_dropout": 0.0,
+    "dropout": 0.3,
+    "epochs": 2,
+    "batch_size": 64,
+    "learning_rate": 0.001,
+    "warmup": 0.0,
+    "decay": "none",
+    "weight_decay": 0.0,
+    "clip": 0.0,
+    "label_smoothing": 0.0,
+    "averaging": 0.0,
+    "patience": 0,
+    "precision": "float32",
+    "select": "accuracy",
+    "device": "auto",
+    "threads": 1,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +96,21 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     ids = np.minimum(generator.zipf(1.2, int(offsets[-1])), VOCABULARY - 3).astype(np.int32)
     lexicon = [f"w{i}" for i in range(VOCABULARY - 2)]
     return Tokens(Path(), {}, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
+
+
+def encoded(documents: int, h: dict[str, Any]) -> Encoded:
+    """Return generated texts as a run with hyperparameters `h` reads them."""
+    tokens = imdb_like(documents)
+    return Encoded(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
+
+
+def useful_flops(lengths: np.ndarray, h: dict[str, Any]) -> float:
+    """Return the FLOPs of forward and backward (3 x forward) over texts of these lengths, padding not counted."""
+    e, hidden, tokens = h["embedding_dim"], h["hidden_size"], float(lengths.sum())
+    multiplications = 2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h["linear_size"]
+    if h["attention"] != "none":
+        multiplications += 4 * (2 * hidden) ** 2 * tokens + 2 * 2 * hidden * float((lengths**2).sum())
+    return 3 * 2 * multiplications
 
 
 def gemm_flops(seconds: float = 0.5) -> float:
