@@ -38,6 +38,7 @@ SETTINGS: dict[str, Any] = {
     "score": "additive",
     "linear_branch": "none",
     "branch_buckets": 262144,
+    "branch_loss": "joint",
     "branch_dropout": 0.0,
     "word_dropout": 0.0,
     "embedding_dropout": 0.0,

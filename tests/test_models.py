@@ -211,7 +211,7 @@ def test_the_linear_branch_is_added_and_stands_alone_with_encoder_none():
         model.branch.table.weight.data.normal_()
     table = alone.branch.table.weight
     expected = torch.stack([0.6 * table[0] + 0.8 * table[3], table[5]])
-    assert torch.allclose(alone(batch), expected + alone.bias, atol=1e-6)
+    assert torch.allclose(alone(batch), expected + alone.branch.bias, atol=1e-6)
     of_branch = both.branch(features)
     assert torch.allclose(both(batch), both.network(batch) + of_branch, atol=1e-6)
     assert (alone.token_weights(batch) == 0).all()

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from heed.metrics import summary
+from heed.models.classifier import Classifier
 from heed.text.batches import Batch, Encoded, batches_an_epoch
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
@@ -76,7 +77,7 @@ def validate(model: nn.Module, task: Task, device: str) -> dict[str, float]:
 
 
 def train(
-    model: nn.Module,
+    model: Classifier,
     task: Task,
     hyperparameters: dict[str, Any],
     seed: int,
@@ -154,8 +155,8 @@ def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
 
 
 def _epoch(
-    model: nn.Module,
-    average: nn.Module,
+    model: Classifier,
+    average: Classifier,
     optimizer: torch.optim.Optimizer,
     task: Task,
     h: dict[str, Any],
@@ -171,6 +172,7 @@ def _epoch(
     step, steps = (epoch - 1) * an_epoch, h["epochs"] * an_epoch
     total = torch.zeros((), dtype=torch.float64, device=device)
     documents, started = 0, time.perf_counter()
+    cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=h["label_smoothing"])
     places = PLACES if device == "cpu" else None
     for parts in task.encoded.training(task.train, h["batch_size"], seed, epoch, places):
         for group in optimizer.param_groups:
@@ -178,10 +180,11 @@ def _epoch(
         optimizer.zero_grad()
         size = sum(len(part.rows) for part in parts)
         for part in parts:  # the gradients add up to those of the whole
-            logits = model(part.to(device)).float()
-            loss = nn.functional.cross_entropy(
-                logits, labels[part.rows].to(device), reduction="sum", label_smoothing=h["label_smoothing"]
-            )
+            logits = model.parts(part.to(device))
+            targets = labels[part.rows].to(device)
+            if h["branch_loss"] == "joint":
+                logits = [torch.stack(logits).sum(0)]
+            loss = torch.stack([cross_entropy(found, targets) for found in logits]).sum()
             (loss / size).backward()
             total += loss.detach()
         if h["clip"]:
