@@ -39,6 +39,7 @@ SETTINGS: dict[str, Any] = {
     "linear_branch": "none",
     "branch_buckets": 262144,
     "branch_loss": "joint",
+    "branch_rate": 1.0,
     "branch_dropout": 0.0,
     "word_dropout": 0.0,
     "embedding_dropout": 0.0,

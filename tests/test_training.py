@@ -159,6 +159,7 @@ KINDS = [
     {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
     {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 64},
     {"encoder": "embeddings", "attention": "none", "pooling": "max-attention", "bigram_buckets": 20},
+    FEATURES | {"branch_loss": "separate", "branch_rate": 3.0},
     FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
 ]
 
@@ -185,7 +186,7 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         text, alone = tokenize_text(texts["text"][row], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
         alone = dataclasses.replace(alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)]))
-        probabilities, read, weights = run.predict(text, alone)
+        probabilities, read, weights, _ = run.predict(text, alone)
         assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
         assert len(read) == len(weights)
     assert heed.load_run(RUN).info["parameters"] == sum(p.numel() for p in run.model.parameters())
@@ -217,7 +218,7 @@ def test_practice_does_what_it_says(workplace):
 
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
-    optimizer = _optimizer(model, {"learning_rate": 0.1, "weight_decay": 0.5})
+    optimizer = _optimizer(model, {"learning_rate": 0.1, "weight_decay": 0.5, "branch_rate": 1.0})
     weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
     (model(torch.zeros(1, 3)).sum() * 0).backward()
     optimizer.step()
@@ -299,7 +300,7 @@ def test_a_run_is_loaded_whole_and_predicts_as_it_did_in_training(workplace):
     texts = tokens.documents(["id", "text"])
     for row in tokens.rows("test", 0):
         text, alone = tokenize_text(texts["text"][row], "whitespace")
-        probabilities, read, weights = run.predict(text, alone)
+        probabilities, read, weights, _ = run.predict(text, alone)
         assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
         assert len(weights) == len(read) == min(12, len(alone.ids))
         assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
