@@ -261,3 +261,28 @@ def test_wide_has_the_parameter_count_of_the_model_it_matches(attention_hidden):
     step = count_parameters(1000, 5, wide | {"hidden_size": wide["hidden_size"] + 1}) - count_parameters(1000, 5, wide)
     assert abs(count_parameters(1000, 5, wide) - target) <= step / 2 + 1
     assert np.isclose(count_parameters(1000, 5, wide) / target, 1, atol=0.05)
+
+
+@pytest.mark.parametrize("changes", [{"pooling": "attention"}, {"attention": "single-head", "score": "general"},
+                                     {"attention": "none", "pooling": "max-attention"}, {"attention": "none", "pooling": "attention", "hierarchical": True}])  # fmt: skip
+def test_wide_is_without_any_attention_and_as_large_as_what_it_matches(changes):
+    h = HYPERPARAMETERS | {"hidden_size": 40, "heads": 2} | changes
+    target = count_parameters(1000, 5, h)
+    wide = widen(h, target, 1000, 5)
+    assert wide["attention"] == "none" and wide["pooling"] == "mean" and wide["hierarchical"] == h["hierarchical"]
+    assert np.isclose(count_parameters(1000, 5, wide) / target, 1, atol=0.03)
+
+
+def test_uniform_differs_from_attention_in_its_weights_alone():
+    learned, uniform = make(attention="multi-head"), make(attention="uniform")
+    uniform.load_state_dict(learned.state_dict())
+    batch = make_batch([[5, 6, 7, 8]])
+    assert count_parameters(30, 4, HYPERPARAMETERS) == count_parameters(
+        30, 4, HYPERPARAMETERS | {"attention": "uniform"}
+    )
+    with torch.no_grad():
+        assert not torch.allclose(learned(batch), uniform(batch))
+        for projection in (learned.network.encoder.attention.query, uniform.network.encoder.attention.query):
+            projection.weight.zero_()
+            projection.bias.zero_()
+        assert torch.allclose(learned(batch), uniform(batch), atol=1e-6), "equal scores are equal weights"

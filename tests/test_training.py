@@ -20,11 +20,12 @@ from heed import recipe as recipes
 from heed.evaluation.classification import evaluate
 from heed.files import HeedError, sha256
 from heed.text.batches import WINDOW, Encoded
+from heed.text.tfidf import HashedTfIdf
 from heed.text.tokenizer import tokenize_text
 from heed.text.tokens import load_tokens
 from heed.text.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.training import checkpoint
-from heed.training.loop import learning_rate
+from heed.training.loop import learning_rate, probabilities
 from heed.training.run import load_run, train_run
 from tests.conftest import HYPERPARAMETERS
 
@@ -190,6 +191,24 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
         assert len(read) == len(weights)
     assert heed.load_run(RUN).info["parameters"] == sum(p.numel() for p in run.model.parameters())
+
+
+@pytest.mark.parametrize("changes", [{}, FEATURES, KINDS[2]], ids=["plain", "features", "hierarchical"])
+def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, changes):
+    change(**changes)
+    train_run("tiny-attention", 1, silent)
+    run, tokens = load_run(RUN), load_tokens("data/tokens/tiny")
+    h, linear = run.info["recipe"]["hyperparameters"], None
+    if run.model.branch is not None:
+        texts = list(tokens.documents(["text"])["text"])
+        linear = HashedTfIdf(h["linear_branch"], h["branch_buckets"], run.model.branch.idf.numpy()).transform(texts)
+    encoded = Encoded(tokens, run.vocabulary, h, linear)
+    table = pd.read_parquet(RUN / "predictions.parquet")
+    for part in ("validation", "test"):
+        rows = tokens.rows(part, 0)
+        found = probabilities(run.model, encoded.evaluation(rows), rows, "cpu")
+        saved = table[table["split"] == part][["p:bad", "p:good"]].to_numpy()
+        assert found.dtype == saved.dtype == np.float32 and found.tobytes() == np.ascontiguousarray(saved).tobytes()
 
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
