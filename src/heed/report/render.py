@@ -12,6 +12,7 @@ from markupsafe import Markup
 from heed.files import write_text, writing_folder
 from heed.report import latex, spreadsheet
 from heed.report.answer import points
+from heed.report.documents import attends, browser, how
 from heed.report.tables import Experiment, Table, experiments, number
 
 if TYPE_CHECKING:
@@ -84,13 +85,14 @@ def support_column(tables: list[Table]) -> latex.Latex:
     return latex.Latex(f"S[table-format={digits}.{places},group-digits=none]")
 
 
-def render(params: "Params", comparison: dict[str, Any], published: Path, into: Path) -> None:
-    """Write index.html, report.tex and tables/ into `into`: the same bytes for the same comparison.
+def render(params: "Params", comparison: dict[str, Any], published: Path, evaluated: Path, into: Path) -> None:
+    """Write index.html, report.tex, tables/ and documents/ into `into`: the same bytes for the same results.
 
     Args:
         params: the study: its title, note and experiments.
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
+        evaluated: results/evaluate, with the weights of chosen documents.
         into: reports/.
 
     Raises:
@@ -98,13 +100,21 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, into: 
 
     """
     found = experiments(params, comparison, published)
-    context = {
+    context: dict[str, Any] = {
         "study": params.study,
         "experiments": found,
         "seeds": comparison["seeds"],
         "file_name": file_name,
         "generated": generated(found),
         "beside": any(experiment.line.beside for experiment in found),
+        "documents": {
+            name: {
+                variant: model["model"]
+                for variant, model in data["models"].items()
+                if attends(model["hyperparameters"])
+            }
+            for name, data in comparison["experiments"].items()
+        },
     }
     html, tex = _html(), _latex()
     page = html.get_template("index.html.jinja").render(context)
@@ -114,6 +124,14 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, into: 
         write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
         for experiment in found:
             _write_tables(out, experiment, tex)
+    with writing_folder(into / "documents") as out:
+        template = html.get_template("documents.html.jinja")
+        for experiment in found:
+            for variant, model in context["documents"][experiment.key].items():
+                settings = comparison["experiments"][experiment.key]["models"][variant]["hyperparameters"]
+                page_of_model = browser(evaluated / model)
+                text = template.render(experiment=experiment, variant=variant, page=page_of_model, how=how(settings))
+                write_text(out / f"{model}.html", text)
     write_text(into / "report.tex", document)
     write_text(into / "index.html", page)
 
