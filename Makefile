@@ -6,7 +6,7 @@ GPUS ?= 1
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup report test test-slow lint format pdf lock schema clean
+.PHONY: help setup report test test-slow benchmark lint format pdf lock schema clean
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -39,6 +39,9 @@ test: .venv/.development ## set up, lint, check the format and the types, run th
 
 test-slow: .venv/.development ## the tests that take long or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000
+
+benchmark: .venv/.runtime ## the table of docs/performance.md, some minutes on an idle machine; a GPU has its own: python -m benchmarks.gpu
+	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## repair what ruff can repair, then say what is left
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/mypy

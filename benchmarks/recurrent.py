@@ -1,28 +1,14 @@
-"""The exact two-pass BiLSTM against torch's packed and padded ones, forward and backward, one thread: ratios in one run.
+"""The exact two-pass BiLSTM against torch's packed and padded ones: forward and backward, one thread, in one run."""
 
-Run: python benchmarks/recurrent.py   (about a minute; docs/decisions.md and DESIGN say what it decides)
-"""
-
-import statistics
-import time
 from collections.abc import Callable
 
 import torch
 
+from benchmarks.workload import Row, median_seconds, show
 from heed.models.recurrent import BiLSTM
+from heed.training.allocator import keep_memory
 
 BATCH, TIME, INPUT, HIDDEN, REPEATS = 64, 200, 128, 256, 3
-
-
-def seconds(step: Callable[[torch.Tensor], torch.Tensor], inputs: torch.Tensor) -> float:
-    """Median seconds of a forward and backward pass, the first not counted."""
-    times = []
-    for _ in range(REPEATS + 1):
-        fresh = inputs.clone().requires_grad_()
-        start = time.perf_counter()
-        step(fresh).sum().backward()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
 
 
 def main() -> None:
@@ -38,11 +24,14 @@ def main() -> None:
         sequence = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         return torch.nn.utils.rnn.pad_packed_sequence(both(sequence)[0], batch_first=True)[0]
 
-    ours = seconds(lambda x: exact(x, lengths), inputs)
-    print(f"{'exact, two passes':32} {ours:8.3f} s  1.0x")
-    for name, step in (("padded (wrong at the edges)", lambda x: both(x)[0]), ("packed", packed)):
-        other = seconds(step, inputs)
-        print(f"{name:32} {other:8.3f} s  {other / ours:.1f}x")
+    def seconds(layer: Callable[[torch.Tensor], torch.Tensor]) -> float:
+        return median_seconds(lambda: layer(inputs.clone().requires_grad_()).sum().backward(), REPEATS)
+
+    slow, wrong = seconds(packed), seconds(lambda x: both(x)[0])
+    keep_memory()
+    ours = seconds(lambda x: exact(x, lengths))
+    note = f"{slow:.2f} s packed, {ours:.2f} s exact, {wrong:.2f} s padded (wrong at the edges)"
+    show([Row("exact BiLSTM, forward and backward, against packed", f"{slow / ours:.1f}x", ">= 12x", note)])
 
 
 if __name__ == "__main__":

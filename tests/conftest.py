@@ -40,6 +40,14 @@ def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: l
     ).to_parquet(path / "documents.parquet", index=False)  # fmt: skip
     np.save(path / "ids.npy", np.asarray(ids, np.int32))
     np.save(path / "offsets.npy", np.cumsum([0, *map(len, texts)]).astype(np.int64))
+    positions = [np.cumsum([0, *(len(word) + 1 for word in words)])[:-1] for words in texts]
+    starts = np.concatenate(positions)
+    np.save(path / "starts.npy", starts.astype(np.int32))
+    np.save(path / "ends.npy", (starts + [len(word) for words in texts for word in words]).astype(np.int32))
+    planted = [(row, int(at[words.index("fine")]), int(at[words.index("fine")]) + 4)
+               for row, (words, at) in enumerate(zip(texts, positions, strict=True)) if "fine" in words]  # fmt: skip
+    evidence = pd.DataFrame(planted, columns=["document", "start", "end"], dtype=np.int64)
+    evidence.to_parquet(path / "evidence.parquet", index=False)
     begins = [list(range(0, len(words), 4)) for words in texts]  # a sentence has four words
     np.save(path / "sentences.npy", np.asarray([at for of_text in begins for at in of_text], np.int32))
     np.save(path / "sentence_offsets.npy", np.cumsum([0, *map(len, begins)]).astype(np.int64))

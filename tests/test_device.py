@@ -41,6 +41,23 @@ def test_four_jobs_on_two_cards_never_stand_two_on_one(tmp_path: Path) -> None:
         assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(times))
 
 
+def test_cards_are_shared_when_the_machine_says_so(tmp_path: Path) -> None:
+    jobs = [hold(tmp_path, 1.5, HEED_GPU_COUNT="2", HEED_RUNS_PER_GPU="2") for _ in range(5)]
+    said = [job.communicate(timeout=60)[0].split() for job in jobs]
+    assert sorted(card for card, *_ in said).count("0") >= 2
+    for card in "01":
+        times = [(float(start), float(end)) for name, start, end in said if name == card]
+        at_once = [sum(start <= moment < end for start, end in times) for moment, _ in times]
+        assert max(at_once) == 2, "two at once on a card, never three"
+
+
+@pytest.mark.parametrize("text", ["0", "two", "-1", ""])
+def test_a_wrong_number_of_runs_per_gpu_is_named(alone: pytest.MonkeyPatch, text: str) -> None:
+    alone.setenv("HEED_RUNS_PER_GPU", text)
+    with pytest.raises(HeedError, match="HEED_RUNS_PER_GPU: expected a whole number from 1"):
+        device.runs_per_gpu()
+
+
 def test_a_killed_holder_frees_its_card(tmp_path: Path) -> None:
     first = hold(tmp_path, 600, HEED_GPU_COUNT="1")
     assert first.stdout
@@ -59,7 +76,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
     monkeypatch.setattr(device, "_held", None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HEED_GPU_COUNT"):
+    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HEED_GPU_COUNT", "HEED_RUNS_PER_GPU"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     return monkeypatch

@@ -43,7 +43,11 @@ def test_the_bilstm_equals_the_packed_one(lengths, seed):
     lstm = BiLSTM(4, 3).double()
     inputs = torch.randn(len(lengths), max(lengths) + 2, 4, dtype=torch.float64)
     size = torch.tensor(lengths)
-    assert torch.allclose(lstm(inputs, size), packed(lstm, inputs, size), atol=1e-12)
+    there = ~padding_mask(size, inputs.shape[1])
+    assert torch.allclose(lstm(inputs, size)[there], packed(lstm, inputs, size)[there], atol=1e-12)
+    if len(lengths) < 3 and max(lengths) < 4:
+        inputs = inputs[:, : max(lengths)].requires_grad_()
+        assert torch.autograd.gradcheck(lambda x: lstm(x, size)[~padding_mask(size, x.shape[1])], inputs)
 
 
 def test_reversing_within_the_length_twice_is_nothing_and_leaves_padding():
@@ -207,7 +211,7 @@ def test_the_linear_branch_is_added_and_stands_alone_with_encoder_none():
         model.branch.table.weight.data.normal_()
     table = alone.branch.table.weight
     expected = torch.stack([0.6 * table[0] + 0.8 * table[3], table[5]])
-    assert torch.allclose(alone(batch), expected + alone.bias, atol=1e-6)
+    assert torch.allclose(alone(batch), expected + alone.branch.bias, atol=1e-6)
     of_branch = both.branch(features)
     assert torch.allclose(both(batch), both.network(batch) + of_branch, atol=1e-6)
     assert (alone.token_weights(batch) == 0).all()
@@ -257,3 +261,28 @@ def test_wide_has_the_parameter_count_of_the_model_it_matches(attention_hidden):
     step = count_parameters(1000, 5, wide | {"hidden_size": wide["hidden_size"] + 1}) - count_parameters(1000, 5, wide)
     assert abs(count_parameters(1000, 5, wide) - target) <= step / 2 + 1
     assert np.isclose(count_parameters(1000, 5, wide) / target, 1, atol=0.05)
+
+
+@pytest.mark.parametrize("changes", [{"pooling": "attention"}, {"attention": "single-head", "score": "general"},
+                                     {"attention": "none", "pooling": "max-attention"}, {"attention": "none", "pooling": "attention", "hierarchical": True}])  # fmt: skip
+def test_wide_is_without_any_attention_and_as_large_as_what_it_matches(changes):
+    h = HYPERPARAMETERS | {"hidden_size": 40, "heads": 2} | changes
+    target = count_parameters(1000, 5, h)
+    wide = widen(h, target, 1000, 5)
+    assert wide["attention"] == "none" and wide["pooling"] == "mean" and wide["hierarchical"] == h["hierarchical"]
+    assert np.isclose(count_parameters(1000, 5, wide) / target, 1, atol=0.03)
+
+
+def test_uniform_differs_from_attention_in_its_weights_alone():
+    learned, uniform = make(attention="multi-head"), make(attention="uniform")
+    uniform.load_state_dict(learned.state_dict())
+    batch = make_batch([[5, 6, 7, 8]])
+    assert count_parameters(30, 4, HYPERPARAMETERS) == count_parameters(
+        30, 4, HYPERPARAMETERS | {"attention": "uniform"}
+    )
+    with torch.no_grad():
+        assert not torch.allclose(learned(batch), uniform(batch))
+        for projection in (learned.network.encoder.attention.query, uniform.network.encoder.attention.query):
+            projection.weight.zero_()
+            projection.bias.zero_()
+        assert torch.allclose(learned(batch), uniform(batch), atol=1e-6), "equal scores are equal weights"

@@ -70,7 +70,8 @@ def numbers(baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7
 
 
 def written(params: Params, data: dict, into: Path) -> Path:
-    render(params, data, ROOT / "data/published", into)
+    evaluated = made_up.evaluated(data, into.with_name(f"{into.name}-evaluated"))
+    render(params, data, ROOT / "data/published", evaluated, into)
     return into
 
 

@@ -13,17 +13,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from safetensors.torch import load_file
 
 import heed
 from heed import recipe as recipes
 from heed.evaluation.classification import evaluate
 from heed.files import HeedError, sha256
 from heed.text.batches import WINDOW, Encoded
+from heed.text.tfidf import HashedTfIdf
 from heed.text.tokenizer import tokenize_text
 from heed.text.tokens import load_tokens
 from heed.text.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.training import checkpoint
-from heed.training.loop import learning_rate
+from heed.training.loop import learning_rate, probabilities
 from heed.training.run import load_run, train_run
 from tests.conftest import HYPERPARAMETERS
 
@@ -158,6 +160,7 @@ KINDS = [
     {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
     {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 64},
     {"encoder": "embeddings", "attention": "none", "pooling": "max-attention", "bigram_buckets": 20},
+    FEATURES | {"branch_loss": "separate", "branch_rate": 3.0},
     FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
 ]
 
@@ -184,10 +187,28 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         text, alone = tokenize_text(texts["text"][row], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
         alone = dataclasses.replace(alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)]))
-        probabilities, read, weights = run.predict(text, alone)
+        probabilities, read, weights, _ = run.predict(text, alone)
         assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
         assert len(read) == len(weights)
     assert heed.load_run(RUN).info["parameters"] == sum(p.numel() for p in run.model.parameters())
+
+
+@pytest.mark.parametrize("changes", [{}, FEATURES, KINDS[2]], ids=["plain", "features", "hierarchical"])
+def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, changes):
+    change(**changes)
+    train_run("tiny-attention", 1, silent)
+    run, tokens = load_run(RUN), load_tokens("data/tokens/tiny")
+    h, linear = run.info["recipe"]["hyperparameters"], None
+    if run.model.branch is not None:
+        texts = list(tokens.documents(["text"])["text"])
+        linear = HashedTfIdf(h["linear_branch"], h["branch_buckets"], run.model.branch.idf.numpy()).transform(texts)
+    encoded = Encoded(tokens, run.vocabulary, h, linear)
+    table = pd.read_parquet(RUN / "predictions.parquet")
+    for part in ("validation", "test"):
+        rows = tokens.rows(part, 0)
+        found = probabilities(run.model, encoded.evaluation(rows), rows, "cpu")
+        saved = table[table["split"] == part][["p:bad", "p:good"]].to_numpy()
+        assert found.dtype == saved.dtype == np.float32 and found.tobytes() == np.ascontiguousarray(saved).tobytes()
 
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
@@ -216,7 +237,7 @@ def test_practice_does_what_it_says(workplace):
 
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
-    optimizer = _optimizer(model, {"learning_rate": 0.1, "weight_decay": 0.5})
+    optimizer = _optimizer(model, {"learning_rate": 0.1, "weight_decay": 0.5, "branch_rate": 1.0})
     weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
     (model(torch.zeros(1, 3)).sum() * 0).backward()
     optimizer.step()
@@ -240,6 +261,19 @@ def test_practice_does_what_it_says(workplace):
             train_run("tiny-attention", 1, silent)
         seen[clip] = max(norms)
     assert seen[0.0] > 1e-2 and seen[1e-3] <= 1e-3 * 1.001
+
+
+def test_a_step_in_parts_is_the_step(workplace, monkeypatch):
+    from heed.training import loop
+
+    found = []
+    for places in (10**6, 24):
+        monkeypatch.setattr(loop, "PLACES", places)
+        change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
+        train_run("tiny-attention", 1, silent)
+        found.append(load_file(RUN / "model.safetensors"))
+    for name, tensor in found[0].items():
+        assert np.allclose(tensor, found[1][name], atol=1e-4), name
 
 
 def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
@@ -285,7 +319,7 @@ def test_a_run_is_loaded_whole_and_predicts_as_it_did_in_training(workplace):
     texts = tokens.documents(["id", "text"])
     for row in tokens.rows("test", 0):
         text, alone = tokenize_text(texts["text"][row], "whitespace")
-        probabilities, read, weights = run.predict(text, alone)
+        probabilities, read, weights, _ = run.predict(text, alone)
         assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
         assert len(weights) == len(read) == min(12, len(alone.ids))
         assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
@@ -299,13 +333,16 @@ def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
     encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS)
     rows = np.arange(60)
-    once = [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
+    once = [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
     assert sorted(row for batch in once for row in batch) == rows.tolist()
-    assert once == [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 1)]
-    assert once != [batch.rows.tolist() for batch in encoded.training(rows, 4, 1, 2)]
+    assert once == [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
+    assert once != [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 2)]
     assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
     spread = [np.ptp(encoded.lengths(np.array(b))) for b in once]
     assert max(spread) <= 3
+    for whole, parts in zip(once, encoded.training(rows, 4, 1, 1, places=20), strict=True):
+        assert [row for part in parts for row in part.rows] == whole
+        assert all(part.ids.numel() <= 20 or len(part.rows) == 1 for part in parts)
     batch = encoded.batch(np.array([5, 0]))
     for i, row in enumerate((5, 0)):
         ids = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]][:12] + 2

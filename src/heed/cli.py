@@ -104,13 +104,13 @@ def compare() -> None:
 
 
 def report() -> None:
-    """Write reports/index.html, report.tex and the tables."""
+    """Write reports/index.html, report.tex, the tables and the document browser."""
     from heed.files import read_json
     from heed.params import load
     from heed.report.render import render
 
     comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
-    render(load(), comparison, Path("data/published"), Path("reports"))
+    render(load(), comparison, Path("data/published"), RESULTS / "evaluate", Path("reports"))
 
 
 def study(name: str, force: bool) -> None:

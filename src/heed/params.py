@@ -231,6 +231,13 @@ class Hyperparameters(Section):
     branch_buckets: Positive = Field(
         262144, description="columns that each kind of the branch's features is hashed into"
     )
+    branch_loss: Literal["joint", "separate"] = Field(
+        "joint",
+        description="joint: one loss on the sum of both logits; separate: a loss for each part, the sum only predicts",
+    )
+    branch_rate: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="the branch's learning rate, as a multiple of `learning_rate`"
+    )
     branch_dropout: Rate = Field(0.0, description="dropout on the branch's features")
     word_dropout: Rate = Field(0.0, description="share of tokens that are an unknown word, anew in every step")
     embedding_dropout: Rate = Field(0.0, description="dropout on the embeddings")

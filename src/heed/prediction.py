@@ -38,12 +38,19 @@ def predict(model: str, text: str) -> str:
     runs = [load_run(folder) for folder in folders]
     cleaned, tokens = tokenize_text(read_text(text), runs[0].info["recipe"]["tokenizer"])
     outputs = [run.predict(cleaned, tokens) for run in runs]
-    probability = np.mean([p for p, _, _ in outputs], 0)
-    read, weights = outputs[0][1], np.mean([w for _, _, w in outputs], 0)
+    probability = np.mean([output[0] for output in outputs], 0)
+    read, weights = outputs[0][1], np.mean([output[2] for output in outputs], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(path.name for path in folders)})"]
     lines += [f"  {runs[0].classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)]
     lines.append(
         f"weights over {len(read)} words read of {len(tokens.ids)} (weights are not explanations by themselves):"
     )
     lines += [f"  {tokens.lexicon[tokens.ids[i]]:24} {weight:.4f}" for i, weight in zip(read, weights, strict=True)]
+    of_sentences = [output[3] for output in outputs if output[3] is not None]
+    if of_sentences and len(read):
+        lines.append("weights of the sentences read:")
+        numbers = np.searchsorted(tokens.sentences(0), read, side="right")
+        for i, weight in enumerate(np.mean(of_sentences, 0)[: len(np.unique(numbers))]):
+            words = [tokens.lexicon[tokens.ids[at]] for at in read[numbers == np.unique(numbers)[i]]]
+            lines.append(f"  {' '.join(words)[:60]:60} {weight:.4f}")
     return "\n".join(lines)

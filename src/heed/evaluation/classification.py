@@ -1,15 +1,16 @@
-"""The tables of one model: per-class and averaged figures on test, one set for each seed; and its answers on test."""
+"""The tables of one model: per-class and averaged figures on test, a set for each seed; its answers; what it attended to."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from heed import metrics
+from heed.evaluation.explanation import explain
 from heed.files import HeedError, read_json, writing_folder
 from heed.predictions import read_predictions
 from heed.recipe import write_recipe
-
-TRAIN = Path("results/train")
+from heed.text.tokens import load_tokens
+from heed.training.run import TOKENS, TRAIN, load_run
 
 
 def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
@@ -44,9 +45,15 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
             }
         )
     summary = pd.DataFrame(summary_rows)
+    first = TRAIN / name / str(seeds[0])
+    tokens = load_tokens(TOKENS / recipes[0]["corpus"])
+    predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
+    documents, weights = explain(load_run(first), tokens, predictions)
     with writing_folder(into) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
         pd.concat(answers, ignore_index=True).to_parquet(out / "predictions.parquet", index=False)
+        documents.to_parquet(out / "documents.parquet", index=False)
+        weights.to_parquet(out / "weights.parquet", index=False)
         write_recipe(out / "recipe.yaml", recipes[0])
     return summary

@@ -20,6 +20,7 @@ class LinearBranch(nn.Module):
         """Start at 0: the branch says nothing before it has learned. `dropout` is on the features."""
         super().__init__()
         self.table = nn.EmbeddingBag(columns, classes, mode="sum")
+        self.bias = nn.Parameter(torch.zeros(classes))
         self.dropout = nn.Dropout(dropout)
         self.idf: torch.Tensor
         self.register_buffer("idf", torch.zeros(columns))
@@ -29,7 +30,7 @@ class LinearBranch(nn.Module):
         """Return logits (batch, classes)."""
         assert features.weights is not None
         weights = self.dropout(features.weights.to(self.table.weight.dtype))
-        return self.table(features.ids, features.begin, per_sample_weights=weights)
+        return self.table(features.ids, features.begin, per_sample_weights=weights) + self.bias
 
 
 class Classifier(nn.Module):
@@ -50,18 +51,22 @@ class Classifier(nn.Module):
             self.branch = LinearBranch(columns, classes, h["branch_dropout"])
         self.autocast = h["precision"] == "bfloat16"
         self.network = None if h["encoder"] == "none" else Network(vocabulary, classes, h)
-        if self.network is None:
-            self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        """Return the logits (batch, classes)."""
-        # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, and a trained model must predict there.
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast and batch.ids.is_cuda):
-            logits = self.bias if self.network is None else self.network(batch)
+        """Return the logits (batch, classes): the sum of the parts'."""
+        return torch.stack(self.parts(batch)).sum(0)
+
+    def parts(self, batch: Batch) -> list[torch.Tensor]:
+        """Return the logits (batch, classes) of the network and of the linear branch, as far as there are."""
+        found = []
+        if self.network is not None:
+            # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, and a trained model must predict there.
+            with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast and batch.ids.is_cuda):
+                found.append(self.network(batch).to(self.network.output.weight.dtype))
         if self.branch is not None:
             assert batch.linear is not None
-            logits = logits + self.branch(batch.linear)
-        return logits
+            found.append(self.branch(batch.linear))
+        return found
 
     def token_weights(self, batch: Batch) -> torch.Tensor:
         """Return one weight a token (batch, time), rows sum to 1: how much each position counts in the pooled vector.

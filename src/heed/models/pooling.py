@@ -49,7 +49,7 @@ class Mean(Pooling):
 
     def forward(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
         """Return the pooled vectors; shapes as in the module's docstring."""
-        return states.masked_fill(padding[..., None], 0.0).sum(1) / lengths.clamp(min=1)[:, None].to(states.dtype)
+        return (self.weights(states, lengths, padding)[:, None] @ states).squeeze(1)
 
     def weights(self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
         """Return the weights; shapes as in the module's docstring."""

@@ -1,7 +1,25 @@
 """A bidirectional LSTM that padding cannot reach."""
 
+from typing import Any
+
 import torch
 from torch import nn
+
+
+class _Permuted(torch.autograd.Function):
+    """Rows in another order, by an order that is its own inverse: the gradient goes back by the same copy of whole rows."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+        """Return `rows` (rows, features) in `order` (rows,)."""
+        ctx.save_for_backward(order)
+        return rows.index_select(0, order)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Return the gradient of `rows`."""
+        (order,) = ctx.saved_tensors
+        return _Permuted.apply(gradients[0].contiguous(), order), None
 
 
 def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -12,10 +30,12 @@ def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.
         lengths: (batch,), 0 to time
 
     """
-    time = torch.arange(inputs.shape[1], device=inputs.device)[None]
+    batch, time, features = inputs.shape
+    at = torch.arange(time, device=inputs.device)[None]
     length = lengths[:, None]
-    index = torch.where(time < length, length - 1 - time, time)  # batch x time
-    return inputs.gather(1, index[..., None].expand_as(inputs))
+    index = torch.where(at < length, length - 1 - at, at)  # batch x time
+    order = index + time * torch.arange(batch, device=inputs.device)[:, None]
+    return _Permuted.apply(inputs.reshape(-1, features), order.view(-1)).view(batch, time, features)
 
 
 class BiLSTM(nn.Module):
@@ -33,7 +53,7 @@ class BiLSTM(nn.Module):
         self.backward_lstm = nn.LSTM(input_size, hidden_size, batch_first=True)
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the states: forward half, then backward half; 0 at padding.
+        """Return the states: forward half, then backward half. What stands at padding is finite and means nothing.
 
         Args:
             inputs: (batch, time, input_size)
@@ -45,8 +65,7 @@ class BiLSTM(nn.Module):
         """
         forwards, _ = self.forward_lstm(inputs)
         backwards, _ = self.backward_lstm(reverse_within_length(inputs, lengths))
-        states = torch.cat([forwards, reverse_within_length(backwards, lengths)], -1)
-        return states.masked_fill(padding_mask(lengths, inputs.shape[1])[..., None], 0.0)
+        return torch.cat([forwards, reverse_within_length(backwards, lengths)], -1)
 
 
 def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from heed.files import write_text, writing_folder
 from heed.report import latex, spreadsheet
 from heed.report.answer import coverage, points, probability
+from heed.report.documents import attends, browser, how
 from heed.report.figures import gain_chart
 from heed.report.tables import Experiment, Table, experiments, number
 
@@ -91,13 +92,14 @@ def support_column(tables: list[Table]) -> latex.Latex:
     return latex.Latex(f"S[table-format={digits}.{places},group-digits=none]")
 
 
-def render(params: "Params", comparison: dict[str, Any], published: Path, into: Path) -> None:
-    """Write index.html, report.tex, figures/ and tables/ into `into`: the same bytes for the same comparison.
+def render(params: "Params", comparison: dict[str, Any], published: Path, evaluated: Path, into: Path) -> None:
+    """Write index.html, report.tex, figures/, tables/ and documents/ into `into`: the same bytes for the same results.
 
     Args:
         params: the study: its title, note and experiments.
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
+        evaluated: results/evaluate, with the weights of chosen documents.
         into: reports/.
 
     Raises:
@@ -105,7 +107,7 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, into: 
 
     """
     found = experiments(params, comparison, published)
-    context = {
+    context: dict[str, Any] = {
         "study": params.study,
         "experiments": found,
         "seeds": comparison["seeds"],
@@ -116,6 +118,14 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, into: 
         "covers": coverage(comparison["significance"]["alpha"]),
         "folded": any(experiment["corpus"]["folds"] for experiment in comparison["experiments"].values()),
         "chart": gain_chart(found),
+        "documents": {
+            name: {
+                variant: model["model"]
+                for variant, model in data["models"].items()
+                if attends(model["hyperparameters"])
+            }
+            for name, data in comparison["experiments"].items()
+        },
     }
     html, tex = _html(), _latex()
     page = html.get_template("index.html.jinja").render(context)
@@ -129,6 +139,14 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, into: 
         write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
         for experiment in found:
             _write_tables(out, experiment, tex, context["covers"])
+    with writing_folder(into / "documents") as out:
+        template = html.get_template("documents.html.jinja")
+        for experiment in found:
+            for variant, model in context["documents"][experiment.key].items():
+                settings = comparison["experiments"][experiment.key]["models"][variant]["hyperparameters"]
+                page_of_model = browser(evaluated / model)
+                text = template.render(experiment=experiment, variant=variant, page=page_of_model, how=how(settings))
+                write_text(out / f"{model}.html", text)
     write_text(into / "report.tex", document)
     write_text(into / "index.html", page)
 

@@ -13,6 +13,7 @@ from heed.text.tokens import Tokens
 from heed.text.vocabulary import Vocabulary
 
 WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none (DESIGN.md 4)
+EVALUATED = 16_384  # places in a batch without gradients: enough to be fast, and the peak of memory stays in training
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,8 +136,14 @@ class Encoded:
             table[i, : len(counts)] = counts
         return table
 
-    def training(self, rows: np.ndarray, batch_size: int, seed: int, epoch: int) -> Iterator[Batch]:
-        """Yield every document once, shuffled; the order depends on `seed` and `epoch` alone."""
+    def training(
+        self, rows: np.ndarray, batch_size: int, seed: int, epoch: int, places: int | None = None
+    ) -> Iterator[list[Batch]]:
+        """Yield every document once, shuffled, a step at a time; the order depends on `seed` and `epoch` alone.
+
+        A step's documents come in as many parts as are needed for none to have more than `places` places, padding
+        included, or one document; None: in one part.
+        """
         generator = np.random.default_rng((seed, epoch))
         order = generator.permutation(rows)
         window = WINDOW * batch_size
@@ -146,13 +153,19 @@ class Encoded:
             part = part[np.argsort(self.lengths(part), kind="stable")]
             batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
         for i in generator.permutation(len(batches)):
-            yield self.batch(batches[i])
+            longest = int(self.lengths(batches[i]).max(initial=1))
+            size = len(batches[i]) if places is None else max(1, places // max(1, longest))
+            yield [self.batch(part) for part in np.array_split(batches[i], -(-len(batches[i]) // size))]
 
-    def evaluation(self, rows: np.ndarray, batch_size: int) -> Iterator[Batch]:
+    def evaluation(self, rows: np.ndarray) -> Iterator[Batch]:
         """Yield every document once, the longest first; `Batch.rows` says which is where."""
         order = rows[np.argsort(-self.lengths(rows), kind="stable")]
-        for start in range(0, len(order), batch_size):
-            yield self.batch(order[start : start + batch_size])
+        lengths = self.lengths(order)
+        start = 0
+        while start < len(order):
+            size = max(1, EVALUATED // max(1, int(lengths[start])))
+            yield self.batch(order[start : start + size])
+            start += size
 
 
 def batches_an_epoch(documents: int, batch_size: int) -> int:

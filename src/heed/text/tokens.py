@@ -26,6 +26,13 @@ class Tokens:
         """Return the first token of each sentence of document `row`: (sentences,)."""
         return self.sentence_starts[self.sentence_offsets[row] : self.sentence_offsets[row + 1]]
 
+    def document(self, row: int) -> "Tokens":
+        """Return document `row` as a corpus of its own, with the same lexicon."""
+        ids = self.ids[self.offsets[row] : self.offsets[row + 1]]
+        starts = self.sentences(row)
+        ends = [np.asarray([0, len(part)], np.int64) for part in (ids, starts)]
+        return dataclasses.replace(self, ids=ids, offsets=ends[0], sentence_starts=starts, sentence_offsets=ends[1])
+
     def documents(self, columns: list[str]) -> pd.DataFrame:
         """Return these columns of documents.parquet, one row a document."""
         return pd.read_parquet(self.path / "documents.parquet", columns=columns)

@@ -11,6 +11,9 @@ def make_deterministic(threads: int) -> None:
     """Let torch use deterministic algorithms alone, and `threads` threads."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS is not deterministic without
     torch.use_deterministic_algorithms(True)
+    # With it, torch fills every tensor it makes with NaN before use: 15% of a CPU training (docs/performance.md). That finds
+    # reads of memory nobody wrote; it makes nothing deterministic that was not.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.benchmark = False  # the talk's True lets cuDNN choose other kernels in every run
     torch.set_num_threads(threads)

@@ -2,6 +2,9 @@
 
 Snakemake counts GPUs (`--resources gpu=2`) but gives none out. So a training takes a free card itself: an flock on one
 file a card. The kernel drops the lock when the process ends, kill -9 included.
+
+A small LSTM leaves most of a GPU idle. With HEED_RUNS_PER_GPU=4 each card has four places, and Snakemake counts places:
+`HEED_RUNS_PER_GPU=4 snakemake --resources gpu=8` on two cards. It belongs to the machine, so it is no parameter of a study.
 """
 
 import fcntl
@@ -49,10 +52,20 @@ def _physical() -> dict[str, str]:
     return found
 
 
-def claim(poll: float = 0.5) -> str | None:
-    """Hold one free card until this process ends, and make it the only one CUDA sees; None where there is no card.
+def runs_per_gpu() -> int:
+    """Return how many trainings share a card: HEED_RUNS_PER_GPU, 1 by default. Raises HeedError when it is no number."""
+    text = os.environ.get("HEED_RUNS_PER_GPU", "1")
+    if not text.isdecimal() or int(text) < 1:
+        from heed.files import HeedError
 
-    Waits while all cards are taken, looking every `poll` seconds. Call it before torch initialises CUDA. A second call
+        raise HeedError(f"HEED_RUNS_PER_GPU: expected a whole number from 1, found {text!r}")
+    return int(text)
+
+
+def claim(poll: float = 0.5) -> str | None:
+    """Hold a place on a card until this process ends, and make it the only one CUDA sees; None where there is no card.
+
+    Every card's first place is taken before any card's second. Waits while all cards are taken, looking every `poll` seconds. Call it before torch initialises CUDA. A second call
     returns the same card.
     """
     global _held
@@ -65,9 +78,10 @@ def claim(poll: float = 0.5) -> str | None:
     room = Path(tempfile.gettempdir(), f"heed-gpus-{os.getuid()}")
     room.mkdir(exist_ok=True)
     told = False
+    places = [(card, place) for place in range(runs_per_gpu()) for card in usable]
     while True:
-        for card in usable:
-            file = (room / re.sub(r"\W", "_", names.get(card, card))).open("a")
+        for card, place in places:
+            file = (room / (re.sub(r"\W", "_", names.get(card, card)) + (f"-{place}" if place else ""))).open("a")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -78,7 +92,7 @@ def claim(poll: float = 0.5) -> str | None:
             os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order in which nvidia-smi counts
             return card
         if not told:
-            print(f"heed: waiting for a free GPU of {len(usable)}", file=sys.stderr, flush=True)
+            print(f"heed: waiting for a free GPU of {len(usable)} ({len(places)} places)", file=sys.stderr, flush=True)
             told = True
         time.sleep(poll)
 

@@ -13,11 +13,14 @@ import torch
 from torch import nn
 
 from heed.metrics import summary
+from heed.models.classifier import Classifier
 from heed.text.batches import Batch, Encoded, batches_an_epoch
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 
-EVALUATION_BATCH = 256
+# Places (tokens and padding) of one forward and backward pass on the CPU. A larger step is done in parts: as fast, and with
+# less memory (docs/performance.md). A GPU does a step at once.
+PLACES = 8192
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +64,7 @@ def probabilities(model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, 
 def validate(model: nn.Module, task: Task, device: str) -> dict[str, float]:
     """Return loss, accuracy and macro F1 on the validation part."""
     rows = task.validation
-    predicted = probabilities(model, task.encoded.evaluation(rows, EVALUATION_BATCH), rows, device)
+    predicted = probabilities(model, task.encoded.evaluation(rows), rows, device)
     labels = task.labels[rows]
     likelihood = np.maximum(predicted[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
     names = np.asarray(task.classes)
@@ -74,7 +77,7 @@ def validate(model: nn.Module, task: Task, device: str) -> dict[str, float]:
 
 
 def train(
-    model: nn.Module,
+    model: Classifier,
     task: Task,
     hyperparameters: dict[str, Any],
     seed: int,
@@ -128,10 +131,23 @@ def _weights(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _optimizer(model: nn.Module, h: dict[str, Any]) -> torch.optim.Optimizer:
-    """Return Adam with decoupled weight decay on everything but biases; without decay it is plain Adam."""
-    decayed = [p for p in model.parameters() if p.dim() > 1]
-    others = [p for p in model.parameters() if p.dim() <= 1]
-    groups = [{"params": decayed, "weight_decay": h["weight_decay"]}, {"params": others, "weight_decay": 0.0}]
+    """Return Adam with decoupled weight decay on everything but biases; without decay it is plain Adam.
+
+    Each group has a `factor`, by which the learning rate is multiplied: `branch_rate` for the linear branch.
+    """
+    groups = [
+        {
+            "params": [
+                p
+                for name, p in model.named_parameters()
+                if (p.dim() > 1) == decays and name.startswith("branch.") == branch
+            ],
+            "weight_decay": h["weight_decay"] if decays else 0.0,
+            "factor": h["branch_rate"] if branch else 1.0,
+        }
+        for decays in (True, False)
+        for branch in (False, True)
+    ]
     # fused: the step on a 30000 x 128 embedding 34.7 -> 5.0 ms on one core (DESIGN.md 4)
     return torch.optim.AdamW([group for group in groups if group["params"]], lr=h["learning_rate"], fused=True)
 
@@ -152,8 +168,8 @@ def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
 
 
 def _epoch(
-    model: nn.Module,
-    average: nn.Module,
+    model: Classifier,
+    average: Classifier,
     optimizer: torch.optim.Optimizer,
     task: Task,
     h: dict[str, Any],
@@ -169,21 +185,28 @@ def _epoch(
     step, steps = (epoch - 1) * an_epoch, h["epochs"] * an_epoch
     total = torch.zeros((), dtype=torch.float64, device=device)
     documents, started = 0, time.perf_counter()
-    for batch in task.encoded.training(task.train, h["batch_size"], seed, epoch):
+    cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=h["label_smoothing"])
+    places = PLACES if device == "cpu" else None
+    for parts in task.encoded.training(task.train, h["batch_size"], seed, epoch, places):
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, steps, h)
-        logits = model(batch.to(device)).float()
-        loss = nn.functional.cross_entropy(logits, labels[batch.rows].to(device), label_smoothing=h["label_smoothing"])
+            group["lr"] = group["factor"] * learning_rate(step, steps, h)
         optimizer.zero_grad()
-        loss.backward()
+        size = sum(len(part.rows) for part in parts)
+        for part in parts:  # the gradients add up to those of the whole
+            logits = model.parts(part.to(device))
+            targets = labels[part.rows].to(device)
+            if h["branch_loss"] == "joint":
+                logits = [torch.stack(logits).sum(0)]
+            loss = torch.stack([cross_entropy(found, targets) for found in logits]).sum()
+            (loss / size).backward()
+            total += loss.detach()
         if h["clip"]:
             nn.utils.clip_grad_norm_(model.parameters(), h["clip"])
         optimizer.step()
         step += 1
         if average is not model:
             _average(average, model, min(h["averaging"], step / (step + 9)))
-        total += loss.detach() * len(batch.rows)
-        documents += len(batch.rows)
+        documents += size
         seconds = time.perf_counter() - started
         tell(Progress(epoch, h["epochs"], documents, len(task.train), total.item() / documents, seconds))
     return total.item() / max(1, documents)

@@ -28,7 +28,7 @@ from heed.training import checkpoint
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.device import device as choose_device
-from heed.training.loop import EVALUATION_BATCH, Progress, Task, probabilities, train
+from heed.training.loop import Progress, Task, probabilities, train
 
 TRAIN, TOKENS, RECIPES, TIMING = (
     Path("results/train"),
@@ -51,16 +51,17 @@ class Run:
         """The classes, in the order of the probabilities."""
         return list(self.info["recipe"]["classes"])
 
-    def predict(self, text: str, tokens: Tokens) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the class probabilities of a text, which of its tokens were read, and one weight each.
+    def predict(self, text: str, tokens: Tokens) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the class probabilities of a text, which of its tokens were read, one weight each, and one a sentence.
 
         Args:
             text: cleaned as a corpus is.
             tokens: the text as a corpus of one document.
 
         Returns:
-            (classes,), and (words read,) twice: tokens are counted from 0, those beyond the length cap are not read. A
-            text without words has defined probabilities and no weights.
+            (classes,), (words read,) twice, and (sentences read,) or None for a model that knows no sentences. Tokens are
+            counted from 0, those beyond the length cap are not read. A text without words has defined probabilities and no
+            weights.
 
         """
         h = self.info["recipe"]["hyperparameters"]
@@ -76,7 +77,13 @@ class Run:
         with torch.inference_mode():
             probability = torch.softmax(self.model(batch).float(), -1)[0].numpy()
             weights = self.model.token_weights(batch)[0].float().numpy()
-        return probability, positions[there], weights[there[0]]
+            of_sentences = self.model.sentence_weights(batch)
+        return (
+            probability,
+            positions[there],
+            weights[there[0]],
+            None if of_sentences is None else of_sentences[0].float().numpy(),
+        )
 
 
 def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[str, Any]:
@@ -171,7 +178,7 @@ def _predictions(
     frames = []
     for part in ("validation", "test"):
         at = rows[part]
-        found = probabilities(model, encoded.evaluation(at, EVALUATION_BATCH), at, device)
+        found = probabilities(model, encoded.evaluation(at), at, device)
         frames.append(prediction_table(ids[at], part, classes[labels[at]], found, recipe["classes"]))
     return pd.concat(frames, ignore_index=True)
 

@@ -1,0 +1,31 @@
+"""All benchmarks, one table: each in a process of its own, one after the other, on an idle machine."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+
+from benchmarks.workload import Row
+
+ALL = ("recurrent", "training", "scaling", "memory", "tokenizing")
+
+
+def main() -> None:
+    import torch
+
+    print(
+        f"{os.cpu_count()} cores ({platform.machine()}), torch {torch.__version__}, Python {platform.python_version()}\n"
+    )
+    print("| figure | measured | reach | more |\n|---|---|---|---|")
+    for name in ALL:
+        done = subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}", "--json"], stdout=subprocess.PIPE, text=True, check=True
+        )
+        line = next(line for line in done.stdout.splitlines() if line.startswith("ROWS "))
+        for row in json.loads(line.removeprefix("ROWS ")):
+            print(Row(**row).line(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Peak memory of a whole `heed train`: 50,000 generated texts with IMDB's lengths, H = 256, one epoch of a part."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.workload import SETTINGS, Row, imdb_like, show
+from heed.files import write_json, write_text
+from heed.models.classifier import count_parameters
+from heed.recipe import write_recipe
+
+DOCUMENTS = 50_000
+TRAINED, HELD_OUT = 1280, 640  # batches long enough for the peak; the rest of the corpus is there, unread
+
+MEASURE = """
+import resource, sys
+from heed.training.run import train_run
+train_run("big", 1, lambda progress: None)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def prepare(folder: Path, attention: str) -> None:
+    tokens = imdb_like(DOCUMENTS)
+    path = folder / "data/tokens/big"
+    path.mkdir(parents=True)
+    parts = np.full(DOCUMENTS, "unread", object)
+    order = np.random.default_rng(0).permutation(DOCUMENTS)
+    for part, rows in (("train", order[:TRAINED]), ("validation", order[-HELD_OUT:]), ("test", order[TRAINED : TRAINED + HELD_OUT])):  # fmt: skip
+        parts[rows] = part
+    labels = np.where(np.arange(DOCUMENTS) % 2, "a", "b")
+    text = [" ".join(["word"] * int(n)) for n in np.diff(tokens.offsets)]
+    frame = pd.DataFrame({"id": [f"d{i}" for i in range(DOCUMENTS)], "text": text, "label_kind": labels, "split": parts})  # fmt: skip
+    frame.to_parquet(path / "documents.parquet", index=False)
+    np.save(path / "ids.npy", tokens.ids)
+    np.save(path / "offsets.npy", tokens.offsets)
+    np.save(path / "sentences.npy", tokens.sentence_starts)
+    np.save(path / "sentence_offsets.npy", tokens.sentence_offsets)
+    write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in tokens.lexicon))
+    meta = {"digest": "d", "corpus": "big", "documents": DOCUMENTS, "types": len(tokens.lexicon), "folds": 0}
+    write_json(path / "meta.json", meta)
+    h = SETTINGS | {"attention": attention, "epochs": 1, "device": "cpu"}
+    recipe = {
+        "model": "big", "corpus": "big", "label": "kind", "classes": ["a", "b"], "folds": 0, "tokens": "d",
+        "parameters": count_parameters(30_000, 2, h), "hyperparameters": h,
+    }  # fmt: skip
+    write_recipe(folder / "results/recipe/big.yaml", recipe)
+
+
+def main() -> None:
+    rows = []
+    for attention in ("none", "multi-head"):
+        with tempfile.TemporaryDirectory() as folder:
+            prepare(Path(folder), attention)
+            done = subprocess.run(
+                [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True, cwd=folder
+            )
+        gigabytes = float(done.stdout.split()[-1]) / 1e9
+        name = "baseline" if attention == "none" else "with attention"
+        rows.append(Row(f"peak memory of a training, H = 256, {name}", f"{gigabytes:.2f} GB", "<= 1.3 GB"))
+    show(rows)
+
+
+if __name__ == "__main__":
+    main()

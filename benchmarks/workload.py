@@ -1,0 +1,139 @@
+"""What is timed: generated texts with the lengths of IMDB's reviews, a model, and the machine's own best multiplication."""
+
+import dataclasses
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from heed.text.batches import Encoded
+from heed.text.tokens import Tokens
+from heed.text.vocabulary import SPECIAL, Vocabulary
+
+VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
+# Every hyperparameter, written out: a GPU machine that has no pydantic cannot ask the schema. A test compares the two.
+SETTINGS: dict[str, Any] = {
+    "vocabulary_size": 30000,
+    "lowercase": True,
+    "max_tokens": 400,
+    "truncation": "head",
+    "embedding_dim": 128,
+    "embedding_std": 0.1,
+    "bigram_buckets": 0,
+    "character_buckets": 0,
+    "encoder": "bilstm",
+    "hierarchical": False,
+    "hidden_size": 256,
+    "skip": False,
+    "linear_size": 64,
+    "attention": "none",
+    "heads": 4,
+    "pooling": "mean",
+    "score": "additive",
+    "linear_branch": "none",
+    "branch_buckets": 262144,
+    "branch_loss": "joint",
+    "branch_rate": 1.0,
+    "branch_dropout": 0.0,
+    "word_dropout": 0.0,
+    "embedding_dropout": 0.0,
+    "state_dropout": 0.0,
+    "dropout": 0.3,
+    "epochs": 2,
+    "batch_size": 64,
+    "learning_rate": 0.001,
+    "warmup": 0.0,
+    "decay": "none",
+    "weight_decay": 0.0,
+    "clip": 0.0,
+    "label_smoothing": 0.0,
+    "averaging": 0.0,
+    "patience": 0,
+    "precision": "float32",
+    "select": "accuracy",
+    "device": "auto",
+    "threads": 1,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the table: what, how much, what was to be reached, and what else was measured."""
+
+    figure: str
+    value: str
+    reach: str
+    note: str = ""
+
+    def line(self) -> str:
+        return f"| {self.figure} | {self.value} | {self.reach} | {self.note} |"
+
+
+def show(rows: list[Row]) -> None:
+    """Print rows for people, or as JSON for `python -m benchmarks`."""
+    if "--json" in sys.argv:
+        print("ROWS " + json.dumps([dataclasses.asdict(row) for row in rows]))
+    else:
+        print("\n".join(row.line() for row in rows))
+
+
+def imdb_lengths(documents: int, seed: int = 0) -> np.ndarray:
+    """Draw lengths like IMDB's: log-normal, mean 268.5 tokens, median 201 (the corpus's own are in its meta.json)."""
+    generator = np.random.default_rng(seed)
+    median, mean = 201.0, 268.5
+    sigma = np.sqrt(2 * np.log(mean / median))
+    return np.clip(generator.lognormal(np.log(median), sigma, documents), 10, 2700).astype(np.int64)
+
+
+def imdb_like(documents: int, seed: int = 0) -> Tokens:
+    """Return generated tokens: types as frequent as Zipf says."""
+    generator = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(imdb_lengths(documents, seed))])
+    ids = np.minimum(generator.zipf(1.2, int(offsets[-1])), VOCABULARY - 3).astype(np.int32)
+    lexicon = [f"w{i}" for i in range(VOCABULARY - 2)]
+    return Tokens(Path(), {}, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
+
+
+def encoded(documents: int, h: dict[str, Any]) -> Encoded:
+    """Return generated texts as a run with hyperparameters `h` reads them."""
+    tokens = imdb_like(documents)
+    return Encoded(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
+
+
+def useful_flops(lengths: np.ndarray, h: dict[str, Any]) -> float:
+    """Return the FLOPs of forward and backward (3 x forward) over texts of these lengths, padding not counted."""
+    e, hidden, tokens = h["embedding_dim"], h["hidden_size"], float(lengths.sum())
+    multiplications = 2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h["linear_size"]
+    if h["attention"] != "none":
+        multiplications += 4 * (2 * hidden) ** 2 * tokens + 2 * 2 * hidden * float((lengths**2).sum())
+    return 3 * 2 * multiplications
+
+
+def gemm_flops(seconds: float = 0.5) -> float:
+    """Return this thread's best sustained float32 rate in FLOP/s over several shapes, square and as an LSTM has them."""
+    rates = []
+    for rows, inner, columns in ((512, 512, 512), (1024, 1024, 1024), (2048, 512, 2048), (8192, 256, 1024)):
+        a, b = torch.randn(rows, inner), torch.randn(inner, columns)
+        out = a @ b
+        started, rounds = time.perf_counter(), 0
+        while (took := time.perf_counter() - started) < seconds:
+            torch.mm(a, b, out=out)
+            rounds += 1
+        rates.append(2 * rows * inner * columns * rounds / took)
+    return max(rates)
+
+
+def median_seconds(step: Callable[[], Any], repeats: int) -> float:
+    """Median seconds of `step`, the first not counted."""
+    times = []
+    for _ in range(repeats + 1):
+        started = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times[1:])

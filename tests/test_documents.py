@@ -1,0 +1,92 @@
+"""The document browser shows the text as it is, each word's weight, and evidence measured against chance."""
+
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.files import HeedError
+from heed.params import Hyperparameters
+from heed.report.documents import attends, browser, how
+from tests.fixtures.report import made_up
+from tests.test_report import written
+
+
+def write(folder, text: str, words: list[tuple[str, float, int, float, bool]]) -> None:
+    """One document; words are (word, weight, sentence, sentence_weight, evidence), in the order of the text."""
+    folder.mkdir(parents=True)
+    rows, at = [], 0
+    for i, (word, weight, sentence, sentence_weight, evidence) in enumerate(words):
+        at = text.index(word, at)
+        rows.append({"id": "d", "token": i, "start": at, "end": at + len(word), "weight": weight, "sentence": sentence,
+                     "sentence_weight": sentence_weight, "evidence": evidence})  # fmt: skip
+        at += len(word)
+    document = {
+        "id": "d",
+        "text": text,
+        "label": "a",
+        "predicted": "b",
+        "probability": 0.6,
+        "rule": "wrong, short, least certain",
+    }
+    pd.DataFrame([document]).to_parquet(folder / "documents.parquet")
+    pd.DataFrame(rows).to_parquet(folder / "weights.parquet")
+
+
+TEXT = "A fine film.\nTruly the middle is long, and not all is read here"
+WORDS = [("A", 0.1, 0, 0.75, False), ("fine", 0.5, 0, 0.75, True), ("film", 0.15, 0, 0.75, False),
+         ("Truly", 0.01, 1, 0.25, False), ("read", 0.24, 2, 0.1, False)]  # fmt: skip
+
+
+def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
+    write(tmp_path / "m", TEXT, WORDS)
+    page = browser(tmp_path / "m")
+    (document,) = page.documents
+    assert [round(sentence.weight, 2) for sentence in document.sentences] == [0.75, 0.25, 0.1]
+    assert document.sentences[0].shade == 1 and document.sentences[1].shade == pytest.approx(1 / 3)
+    pieces = [piece for sentence in document.sentences for piece in sentence.pieces]
+    assert "".join(piece.text for piece in pieces) == "A fine film […] Truly […] read"
+    shades = {piece.text: piece.shade for piece in pieces}
+    assert shades["fine"] == 1 and shades["film"] == pytest.approx(0.3) and shades["Truly"] is None
+    assert [piece.text for piece in pieces if piece.evidence] == ["fine"]
+    assert document.unread == "here" and not document.right
+    assert document.first[0] == ("fine", 0.5) and len(document.first) == 5
+    assert page.evidence.weight == 0.5 and page.evidence.words == 0.2 and page.evidence.documents == 1
+    assert page.sentences
+
+
+def test_without_planted_evidence_nothing_is_said_of_it(tmp_path):
+    write(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
+    page = browser(tmp_path / "m")
+    assert page.evidence is None and not page.sentences
+    with pytest.raises(HeedError, match=r"Run again: heed evaluate none"):
+        browser(tmp_path / "none")
+
+
+def test_only_models_that_choose_weights_have_a_page():
+    def says(**changes) -> bool:
+        return attends(Hyperparameters(**changes).model_dump())
+
+    assert says(attention="multi-head", heads=2) and says(pooling="attention") and says(pooling="max")
+    assert not says(pooling="last") and not says(pooling="mean") and not says(attention="uniform", pooling="mean")
+    assert not says(encoder="none", linear_branch="words", pooling="max")
+    assert "learned query" in how(Hyperparameters(pooling="attention").model_dump())
+
+
+def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
+    params, data = made_up.study("sample"), made_up.comparison("sample")
+    into = written(params, data, tmp_path / "reports")
+    index = (into / "index.html").read_text()
+    names = re.findall(r'href="(documents/[^"]+)"', index)
+    assert names and sorted(names) == sorted(f"documents/{path.name}" for path in (into / "documents").iterdir())
+    for name in names:
+        text = (into / name).read_text()
+        assert "Weights are not explanations by themselves" in text and "GENERATED" in text.upper()
+        assert "<b>Bold" not in text and html.escape("<b>Bold</b>") in text and "\u202e" not in text
+        assert "of the weight stands on it" in text
+        anchor = re.search(r'href="\.\./index\.html#([^"]+)"', text)[1]
+        assert f'id="{anchor}"' in index
+    again = written(params, data, tmp_path / "again")
+    assert (into / names[0]).read_bytes() == (again / names[0]).read_bytes()
