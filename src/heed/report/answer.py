@@ -156,6 +156,7 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
         elif any(each.shown == "" for each in controls):
             verdict = "gains, perhaps not by attention"
         parts += [_over_control(each) for each in controls if each not in level]
+        parts += [] if controls else ["no control was trained, so the gain need not be attention's"]
     sentence = "; ".join(parts)
     return Answer(verdict + (", not the best" if better else ""), sentence[0].upper() + sentence[1:] + ".")
 
