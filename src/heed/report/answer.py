@@ -182,8 +182,8 @@ def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
 
 def _needed(gain: Tested) -> str:
     if gain.seeds_needed is None:
-        return "one this small would need more test documents, not only more seeds"
-    return f"to see one this small would take about {gain.seeds_needed} seeds"
+        return "a difference of this size would need more test documents, not only more seeds"
+    return f"to see a difference of this size would take about {gain.seeds_needed} seeds"
 
 
 def _level(level: list[Tested], data: dict[str, Any], named: bool) -> str:
