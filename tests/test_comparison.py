@@ -12,6 +12,7 @@ import yaml
 from sklearn.metrics import accuracy_score
 
 from heed import recipe as recipes
+from heed.evaluation import significance
 from heed.evaluation.classification import evaluate
 from heed.evaluation.comparison import compare
 from heed.files import HeedError
@@ -68,9 +69,100 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
         "baseline",
         "attention",
         "gain_pp",
+        "low_pp",
+        "high_pp",
+        "p_holm",
         "linear",
     }
     assert json.loads(Path("results/compare/comparison.json").read_text())["experiments"]["tiny"] == found
+
+
+def rightness(path: str) -> np.ndarray:
+    """Which test documents a run or an opponent has right, in the order of their ids."""
+    test = pd.read_parquet(path).query("split == 'test'").sort_values("id")
+    return (test["label"] == test["predicted"]).to_numpy()
+
+
+def test_every_difference_that_matters_is_tested_and_corrected_within_its_family(study):
+    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+    text = Path("results/compare/comparison.json").read_text()
+    assert "NaN" not in text and "Infinity" not in text
+    comparisons = found["experiments"]["tiny"]["comparisons"]
+    assert {first: set(others) for first, others in comparisons.items()} == {
+        "attention": {"baseline", "majority", "linear"}
+    }
+    assert {family: about["tests"] for family, about in found["significance"]["families"].items()} == {
+        "gain": 1,
+        "rivals": 2,
+        "variants": 0,
+    }
+    ours, theirs = (
+        np.stack([rightness(f"results/train/tiny-{variant}/{seed}/predictions.parquet") for seed in (1, 2)])
+        for variant in ("attention", "baseline")
+    )
+    linear = rightness("results/opponents/tiny/linear-0.parquet")[None]
+    for rival, answers, tests in (("baseline", theirs, 1), ("linear", linear, 2)):
+        expected = significance.assess(significance.differences([ours], [answers]), tests)
+        entry = comparisons["attention"][rival]
+        assert {key: entry[key] for key in expected if key not in ("p_holm", "others")} == {
+            key: expected[key] for key in expected if key not in ("p_holm", "others")
+        }
+    rivals = [comparisons["attention"][name] for name in ("majority", "linear")]
+    assert [entry["p_holm"] for entry in rivals] == pytest.approx(significance.holm([entry["p"] for entry in rivals]))
+    gained = comparisons["attention"]["baseline"]
+    assert gained["mean_pp"] == pytest.approx(found["experiments"]["tiny"]["models"]["attention"]["gain"]["mean_pp"])
+    metrics = json.loads(Path("metrics.json").read_text())["tiny"]
+    assert [metrics["low_pp"], metrics["high_pp"]] == pytest.approx(gained["interval_pp"], abs=0.006)
+
+
+def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the_order_of_rows(study):
+    """The same answers told as two folds: seed 1 on the first half of the documents, seed 2 on the second."""
+    halves = {}
+    for model in MODELS["tiny"].values():
+        folder = Path("results/evaluate") / model
+        recipe = recipes.read_recipe(folder / "recipe.yaml")
+        recipes.write_recipe(folder / "recipe.yaml", recipe | {"folds": 2})
+        table = pd.read_parquet(folder / "predictions.parquet").sort_values(["seed", "id"], ignore_index=True)
+        half = table.index % 12 < 6
+        table = table[(table["seed"] == 1) & half | (table["seed"] == 2) & ~half]
+        table.iloc[::-1].to_parquet(folder / "predictions.parquet", index=False)
+        right = (table["label"] == table["predicted"]).to_numpy()
+        halves[model] = [right[None, :6], right[None, 6:]]
+    for opponent in ("linear", "majority"):
+        whole = pd.read_parquet(f"results/opponents/tiny/{opponent}-0.parquet").sort_values(["split", "id"])
+        for fold in (0, 1):
+            test = whole[whole["split"] == "test"].iloc[6 * fold : 6 * fold + 6]
+            test.to_parquet(f"results/opponents/tiny/{opponent}-{fold}.parquet", index=False)
+            halves.setdefault(opponent, []).append((test["label"] == test["predicted"]).to_numpy()[None])
+    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+    assert "folds:t" in found["significance"]["signature"] and "crossed" not in found["significance"]["signature"]
+    for rival, model in (("baseline", "tiny-baseline"), ("linear", "linear"), ("majority", "majority")):
+        expected = significance.t_test(significance.differences(halves["tiny-attention"], halves[model]))
+        entry = found["experiments"]["tiny"]["comparisons"]["attention"][rival]
+        assert {key: entry[key] for key in expected} == expected
+
+
+def test_answers_on_other_documents_are_refused(study):
+    path = Path("results/evaluate/tiny-baseline/predictions.parquet")
+    table = pd.read_parquet(path)
+    table[table["id"] != table["id"][0]].to_parquet(path, index=False)
+    with pytest.raises(HeedError, match="not tested on the same documents"):
+        compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+    table.drop(index=0).to_parquet(path, index=False)
+    with pytest.raises(HeedError, match=r"seeds \[1, 2\] were not tested on the same documents"):
+        compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+    path.unlink()
+    with pytest.raises(HeedError, match="Run: heed evaluate tiny-baseline"):
+        compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+
+
+def test_one_seed_is_compared_and_says_nothing_of_other_seeds(study):
+    for model in MODELS["tiny"].values():
+        evaluate(model, [1], Path("results/evaluate") / model)
+    found = compare(MODELS, [1], Path("results/compare"), Path("metrics.json"))
+    gained = found["experiments"]["tiny"]["comparisons"]["attention"]["baseline"]
+    assert gained["interval_pp"] is gained["p"] is gained["p_holm"] is None and gained["others"]["documents_p"] > 0
+    assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {"baseline", "attention", "gain_pp", "linear"}
 
 
 def test_evaluations_of_other_seeds_or_missing_ones_are_refused(study):

@@ -26,9 +26,9 @@ def prediction_table(
 
 
 def read_predictions(path: Path, part: str, made_by: str) -> pd.DataFrame:
-    """Return `label` and `predicted` of one part; `made_by` is the command to run when the file is missing or broken."""
+    """Return `id`, `label` and `predicted` of one part; `made_by` is the command to run when the file is missing or broken."""
     try:
-        table = pd.read_parquet(path, columns=["split", "label", "predicted"])
+        table = pd.read_parquet(path, columns=["id", "split", "label", "predicted"])
     except FileNotFoundError:
         raise HeedError(f"{path}: not there. Run: {made_by}") from None
     except (OSError, ValueError) as error:

@@ -79,6 +79,7 @@ def run() -> None:
         write("reports/index.html", PARAMS["study"]["title"] + read("results/compare/comparison.json"))
         write("reports/report.tex", "tex")
         write("reports/tables/tables.csv", read("results/compare/comparison.json"))
+        write("reports/figures/gain.svg", "svg")
         write(
             "reports/documents/documents.html",
             "".join(read(f"results/evaluate/{key}/summary.csv") for key in PARAMS["models"]),

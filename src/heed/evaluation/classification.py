@@ -1,4 +1,4 @@
-"""The tables of one model: per-class and averaged figures on test, one set for each seed; and what it attended to."""
+"""The tables of one model: per-class and averaged figures on test, a set for each seed; its answers; what it attended to."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
         HeedError: a run is missing, or was made with another recipe than the others.
 
     """
-    classes_rows, summary_rows, recipes = [], [], []
+    classes_rows, summary_rows, recipes, answers = [], [], [], []
     for seed in seeds:
         command = f"heed train {name} --seed {seed}"
         folder = TRAIN / name / str(seed)
@@ -31,6 +31,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
         classes = info["recipe"]["classes"]
         test = read_predictions(folder / "predictions.parquet", "test", command)
         validation = read_predictions(folder / "predictions.parquet", "validation", command)
+        answers.append(test.drop(columns="split").assign(seed=seed))
         label, predicted = test["label"].to_numpy(), test["predicted"].to_numpy()
         for class_name, figures in metrics.by_class(label, predicted, classes).items():
             classes_rows.append({"seed": seed, "class": class_name, **figures})
@@ -51,6 +52,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     with writing_folder(into) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
+        pd.concat(answers, ignore_index=True).to_parquet(out / "predictions.parquet", index=False)
         documents.to_parquet(out / "documents.parquet", index=False)
         weights.to_parquet(out / "weights.parquet", index=False)
         write_recipe(out / "recipe.yaml", recipes[0])

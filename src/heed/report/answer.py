@@ -1,4 +1,4 @@
-"""The answer in words: one honest sentence an experiment, chosen by its numbers and by nothing else."""
+"""The answer in words: one honest sentence an experiment, chosen by its statistics and by nothing else."""
 
 import dataclasses
 import statistics
@@ -10,7 +10,7 @@ PAIR = ("baseline", "attention")
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A verdict of two or three words, and the sentence behind it."""
+    """A verdict of a few words, and the sentence behind it."""
 
     verdict: str
     sentence: str
@@ -23,15 +23,67 @@ class Difference:
     mean: float
     deviation: float | None
 
+
+@dataclasses.dataclass(frozen=True)
+class Tested:
+    """A difference of accuracies and what it is worth (docs/statistics.md); in percentage points but for the p values.
+
+    Interval, p and the like are None where there is one seed only.
+    """
+
+    first: str
+    second: str
+    family: str
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    alpha: float
+    seeds_needed: int | None
+    detectable: float | None
+    effect: dict[str, float | None]
+    others: dict[str, Any]
+
     @property
-    def undecided(self) -> bool:
-        """Whether the seeds cannot tell it from nothing: a rule of thumb, not a test."""
-        return self.deviation is None or abs(self.mean) <= self.deviation
+    def shown(self) -> str:
+        """Return better or worse where the corrected p shows it, and nothing where it does not."""
+        if self.p_holm is None or self.p_holm >= self.alpha:
+            return ""
+        return "better" if self.mean > 0 else "worse"
+
+    @property
+    def interval(self) -> str:
+        """The interval as printed."""
+        return "–" if self.low is None else f"{points(self.low)} to {points(self.high)}"
+
+    @property
+    def size(self) -> str:
+        """The difference with its interval and its corrected p, as a sentence prints them."""
+        if self.low is None:
+            return f"{points(self.mean)} p.p."
+        sign = "" if probability(self.p_holm).startswith("<") else "= "
+        return (
+            f"{points(self.mean)} p.p. ({coverage(self.alpha)} interval {self.interval}, "
+            f"corrected p {sign}{probability(self.p_holm)})"
+        )
 
 
 def points(value: float | None) -> str:
     """Return percentage points with their sign; a dash for none."""
     return "–" if value is None else f"{value:+.2f}".replace("-", "−")
+
+
+def probability(p: float | None) -> str:
+    """Return a p value as printed; a dash for none."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def coverage(alpha: float) -> str:
+    """Return how often the interval of a test at alpha covers the truth."""
+    return f"{100 * (1 - alpha):g}%"
 
 
 def difference(entry: dict[str, Any], other: dict[str, Any]) -> Difference:
@@ -41,61 +93,124 @@ def difference(entry: dict[str, Any], other: dict[str, Any]) -> Difference:
     return Difference(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
 
 
-def answer(data: dict[str, Any], seeds: int) -> Answer:
-    """Return what one experiment of the comparison says: bad news first, and no more than the seeds can carry."""
+def tested(data: dict[str, Any], alpha: float) -> list[Tested]:
+    """Return every comparison of an experiment, attention's first."""
+    found = []
+    for first, others in sorted(data["comparisons"].items(), key=lambda item: item[0] != "attention"):
+        for second, entry in sorted(others.items(), key=lambda item: item[0] != "baseline"):
+            low, high = entry["interval_pp"] or (None, None)
+            found.append(
+                Tested(
+                    first=first,
+                    second=second,
+                    family=entry["family"],
+                    mean=entry["mean_pp"],
+                    low=low,
+                    high=high,
+                    p=entry["p"],
+                    p_holm=entry["p_holm"],
+                    alpha=alpha,
+                    seeds_needed=entry["seeds_needed"],
+                    detectable=entry["detectable_pp"],
+                    effect=entry["effect"],
+                    others=entry["others"],
+                )
+            )
+    return found
+
+
+def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
+    """Return what one experiment of the comparison says: bad news first, and no more than the statistics carry.
+
+    Args:
+        data: the experiment in comparison.json.
+        seeds: how many seeds the study has.
+        alpha: below which corrected p a difference is shown.
+
+    """
     models = data["models"]
     if missing := [variant for variant in PAIR if variant not in models]:
         names = " and no ".join(missing)
         return Answer("no comparison", f"No comparison, since the study has no {names} model.")
-    attention, gain = models["attention"], difference(models["attention"], models["baseline"])
-    winners = _winners(data)
+    own = {each.second: each for each in tested(data, alpha) if each.first == "attention"}
+    gain = own.pop("baseline")
+    rivals = sorted(
+        own.values(), key=lambda each: each.second in models
+    )  # opponents first: their win is the first news
+    better = [each for each in rivals if each.shown == "worse"]
+    level = [each for each in rivals if each.mean <= 0 and not each.shown]
     verdict, finding = _finding(gain, seeds)
-    parts = [f"{_and(winners)} did at least as well as attention ({_mean(attention):.4f})"] if winners else []
-    parts += [finding, *_over_controls(models, seeds)]
+    parts = (
+        [
+            f"{_and([_named(each, data) for each in better])} did better than attention ({_mean(models['attention']):.4f})"
+        ]
+        if better
+        else []
+    )
+    parts += [_level(level, data, named=not better)] if level else []
+    parts.append(finding)
+    if gain.shown == "better":
+        controls = [each for name, each in own.items() if is_control(name, models)]
+        if any(each.shown == "worse" for each in controls):
+            verdict = "gains, but not by attention"
+        elif any(each.shown == "" for each in controls):
+            verdict = "gains, perhaps not by attention"
+        parts += [_over_control(each) for each in controls if each not in level]
+        parts += [] if controls else ["no control was trained, so the gain need not be attention's"]
     sentence = "; ".join(parts)
-    return Answer(verdict + (", not the best" if winners else ""), sentence[0].upper() + sentence[1:] + ".")
+    return Answer(verdict + (", not the best" if better else ""), sentence[0].upper() + sentence[1:] + ".")
 
 
-def _finding(gain: Difference, seeds: int) -> tuple[str, str]:
-    size = f"{points(gain.mean)} p.p."
-    if gain.deviation is None:
-        return "cannot tell", f"one seed cannot tell: the difference to the baseline was {size}"
-    if gain.undecided:
-        return (
-            "cannot tell",
-            f"{seeds} seeds cannot tell: the difference to the baseline was {size}, within one deviation ({gain.deviation:.2f})",
-        )
-    word = "worse" if gain.mean < 0 else "better"
+def is_control(name: str, models: dict[str, Any]) -> bool:
+    """Return whether a variant can gain without attention: a control by name, or a model that has none."""
+    if name not in models or name in PAIR:
+        return False
+    return name in CONTROLS or models[name].get("hyperparameters", {}).get("attention") == "none"
+
+
+def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
+    if gain.p_holm is None:
+        return "cannot tell", f"one seed cannot tell: the difference to the baseline was {gain.size}"
+    if gain.shown:
+        verb = "helps" if gain.shown == "better" else "hurts"
+        return verb, f"attention did {gain.shown} than the baseline: {gain.size}"
     return (
-        word,
-        f"attention did {word} than the baseline: {size} (deviation {gain.deviation:.2f} over {seeds} seeds)",
+        "cannot tell",
+        f"no difference to the baseline seen: {seeds} seeds cannot tell {gain.size} from chance; {_needed(gain)}",
     )
 
 
-def _winners(data: dict[str, Any]) -> list[str]:
-    """Return who did at least as well as attention, opponents first: a linear model that wins is the first news."""
-    others = {f"the {name} model": entry for name, entry in data["opponents"].items()}
-    others |= {_called(name): entry for name, entry in data["models"].items() if name not in PAIR}
-    best = _mean(data["models"]["attention"])
-    return [f"{name} ({_mean(entry):.4f})" for name, entry in others.items() if _mean(entry) >= best]
+def _needed(gain: Tested) -> str:
+    if gain.seeds_needed is None:
+        return "one this small would need more test documents, not only more seeds"
+    return f"to see one this small would take about {gain.seeds_needed} seeds"
 
 
-def _over_controls(models: dict[str, Any], seeds: int) -> list[str]:
-    """Return what attention gained over each control that it beat: the part of the gain that is attention's own."""
-    parts = []
-    for name, model in models.items():
-        over = difference(models["attention"], model)
-        if name in PAIR or _mean(model) >= _mean(models["attention"]):
-            continue
-        text = f"{points(over.mean)} p.p. over {_called(name)}"
-        if over.deviation is not None and over.undecided:
-            text += f", within one deviation ({over.deviation:.2f}): {seeds} seeds cannot tell the two apart"
-        parts.append(text)
-    return parts
+def _level(level: list[Tested], data: dict[str, Any], named: bool) -> str:
+    attention = f"attention ({_mean(data['models']['attention']):.4f})" if named else "attention"
+    return f"{_and([_named(each, data) for each in level])} did at least as well as {attention}: no difference can be shown"
 
 
-def _called(variant: str) -> str:
-    return f"the {'control' if variant in CONTROLS else 'variant'} {variant}"
+def _over_control(control: Tested) -> str:
+    called = _called(control.second, model=True)
+    if control.shown == "better":
+        return f"over {called} it gained {control.size}: that part is attention's own"
+    if control.shown == "worse":
+        return f"{called} gained more, without attention"
+    return f"but {called} cannot be told from it ({control.size}): the gain need not be attention's"
+
+
+def _named(each: Tested, data: dict[str, Any]) -> str:
+    """Return how a rival is called, with its accuracy."""
+    model = each.second in data["models"]
+    entry = data["models" if model else "opponents"][each.second]
+    return f"{_called(each.second, model)} ({_mean(entry):.4f})"
+
+
+def _called(name: str, model: bool) -> str:
+    if not model:
+        return f"the {name} model"
+    return f"the {'control' if name in CONTROLS else 'variant'} {name}"
 
 
 def _accuracy(entry: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from heed.files import write_text, writing_folder
 from heed.report import latex, spreadsheet
-from heed.report.answer import points
+from heed.report.answer import coverage, points, probability
 from heed.report.documents import attends, browser, how
+from heed.report.figures import gain_chart
 from heed.report.tables import Experiment, Table, experiments, number
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _html() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"points": points, "number": number}
+    environment.filters |= {"points": points, "number": number, "probability": probability}
     return environment
 
 
@@ -51,7 +52,13 @@ def _latex() -> jinja2.Environment:
         comment_start_string="<#", comment_end_string="#>",
         autoescape=False, finalize=latex.escape, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.filters |= {"points": points, "number": number, "cell": latex.cell, "file": latex.Latex}
+    environment.filters |= {
+        "points": points,
+        "number": number,
+        "probability": probability,
+        "cell": latex.cell,
+        "file": latex.Latex,
+    }
     environment.globals |= {"name_column": name_column, "support_column": support_column}
     return environment
 
@@ -86,7 +93,7 @@ def support_column(tables: list[Table]) -> latex.Latex:
 
 
 def render(params: "Params", comparison: dict[str, Any], published: Path, evaluated: Path, into: Path) -> None:
-    """Write index.html, report.tex, tables/ and documents/ into `into`: the same bytes for the same results.
+    """Write index.html, report.tex, figures/, tables/ and documents/ into `into`: the same bytes for the same results.
 
     Args:
         params: the study: its title, note and experiments.
@@ -107,6 +114,10 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, evalua
         "file_name": file_name,
         "generated": generated(found),
         "beside": any(experiment.line.beside for experiment in found),
+        "significance": comparison["significance"],
+        "covers": coverage(comparison["significance"]["alpha"]),
+        "folded": any(experiment["corpus"]["folds"] for experiment in comparison["experiments"].values()),
+        "chart": gain_chart(found),
         "documents": {
             name: {
                 variant: model["model"]
@@ -119,11 +130,15 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, evalua
     html, tex = _html(), _latex()
     page = html.get_template("index.html.jinja").render(context)
     document = tex.get_template("report.tex.jinja").render(context)
+    with writing_folder(into / "figures") as out:
+        if context["chart"]:
+            write_text(out / "gain.svg", html.get_template("gain.svg.jinja").render(context))
+            write_text(out / "gain.tex", tex.get_template("gain.tex.jinja").render(context))
     with writing_folder(into / "tables") as out:
         _write_csv(out / "summary.csv", spreadsheet.of_summary(found))
         write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
         for experiment in found:
-            _write_tables(out, experiment, tex)
+            _write_tables(out, experiment, tex, context["covers"])
     with writing_folder(into / "documents") as out:
         template = html.get_template("documents.html.jinja")
         for experiment in found:
@@ -136,7 +151,10 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, evalua
     write_text(into / "index.html", page)
 
 
-def _write_tables(out: Path, experiment: Experiment, tex: jinja2.Environment) -> None:
+def _write_tables(out: Path, experiment: Experiment, tex: jinja2.Environment, covers: str) -> None:
+    _write_csv(out / f"{experiment.key}_comparisons.csv", spreadsheet.of_comparisons(experiment))
+    text = tex.get_template("comparisons.tex.jinja").render(experiment=experiment, covers=covers)
+    write_text(out / f"{experiment.key}_comparisons.tex", text)
     for table in experiment.tables:
         _write_csv(out / f"{file_name(experiment, table.key)}.csv", spreadsheet.of_table(experiment, table))
         text = tex.get_template("table.tex.jinja").render(experiment=experiment, table=table)

@@ -1,6 +1,6 @@
 """The tables as rows for CSV: one observation a row, plain numbers as printed, so that files can be joined."""
 
-from heed.report.answer import Difference
+from heed.report.answer import Difference, Tested
 from heed.report.tables import FIGURES, Experiment, Table, number
 
 Rows = list[list[str]]
@@ -46,8 +46,9 @@ def of_hyperparameters(experiment: Experiment) -> Rows:
 def of_summary(experiments: list[Experiment]) -> Rows:
     """Return the first table: accuracies of everything compared, the gain, the talk's, and the loss where there is one."""
     controls = list(dict.fromkeys(name for experiment in experiments for name in experiment.line.controls))
-    head = ["experiment", "corpus", "mark", "title", "baseline", "attention", "gain_pp", "gain_std_pp", *controls, "linear", "majority",
-            "published_baseline", "published_attention", "published_gain_pp", "comparable", "baseline_loss_pp", "attention_loss_pp",
+    head = ["experiment", "corpus", "mark", "title", "baseline", "attention", "gain_pp", "gain_std_pp", "gain_low_pp", "gain_high_pp", "p", "p_holm",
+            *controls, "linear", "majority",
+            "published_baseline", "published_attention", "published_gain_pp", "published_verdict", "baseline_loss_pp", "attention_loss_pp",
             "verdict"]  # fmt: skip
     rows = [head]
     for experiment in experiments:
@@ -55,12 +56,38 @@ def of_summary(experiments: list[Experiment]) -> Rows:
         losses = {loss.variant: loss.ours for loss in experiment.losses}
         rows.append(
             [*_of(experiment), experiment.title, _number(line.baseline), _number(line.attention), *_gain(line.gain)]
+            + _tested(experiment.gain)
             + [_number(line.controls.get(name)) for name in controls]
             + [_number(line.linear), _number(line.majority), *(line.talk or ("", "")), _signed(line.talk_gain)]
             + [line.beside, *(_gain(losses.get(variant))[0] for variant in ("baseline", "attention"))]
             + [experiment.answer.verdict]
         )
     return rows
+
+
+def of_comparisons(experiment: Experiment) -> Rows:
+    """Return what each difference of the experiment is worth: one comparison a row, in percentage points but for the p values."""
+    rows = [["experiment", "corpus", "mark", "first", "second", "family", "difference_pp", "low_pp", "high_pp", "p", "p_holm", "shown", "odds_ratio",
+             "g", "seeds_won", "seeds_needed", "detectable_pp", "bootstrap_low_pp", "bootstrap_high_pp", "documents_p", "seeds_t_p",
+             "seeds_sign_p", "seeds_sign_smallest_p"]]  # fmt: skip
+    for each in experiment.comparisons:
+        resampled = each.others["bootstrap_pp"] or (None, None)
+        rows.append(
+            [*_of(experiment), each.first, each.second, each.family, _signed(each.mean), *_tested(each)]
+            + [each.shown or "no", *(_number(each.effect[key], 3) for key in ("odds_ratio", "g", "seeds_won"))]
+            + ["" if each.seeds_needed is None else str(each.seeds_needed), _number(each.detectable, 2)]
+            + [_signed(resampled[0]), _signed(resampled[1])]
+            + [_p(each.others[key]) for key in ("documents_p", "seeds_t_p", "seeds_sign_p", "seeds_sign_smallest_p")]
+        )
+    return rows
+
+
+def _tested(each: Tested | None) -> list[str]:
+    return [_signed(each.low), _signed(each.high), _p(each.p), _p(each.p_holm)] if each else [""] * 4
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
 
 
 def _of(experiment: Experiment) -> list[str]:

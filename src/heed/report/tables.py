@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.report.answer import PAIR, Answer, Difference, answer, difference
+from heed.report.answer import PAIR, Answer, Difference, Tested, answer, difference, tested
 from heed.report.published import NOTHING, Talk, of_experiment, read_published
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Line:
     majority: float | None
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
-    beside: str  # comparable, or why not
+    beside: str  # reproduced, not reproduced, cannot tell or not comparable, and why; empty where nothing is beside
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,6 +158,8 @@ class Experiment:
     corpus: str
     answer: Answer
     line: Line
+    gain: Tested | None  # attention over the baseline
+    comparisons: list[Tested]
     pair: list[Table]  # baseline and attention, side by side
     others: list[Table]
     spoils: str  # title of the experiment whose hyperparameters this one spoils, or nothing
@@ -177,6 +179,7 @@ def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> l
 
     """
     published, found, seeds = read_published(folder), comparison["experiments"], comparison["seeds"]
+    alpha = comparison["significance"]["alpha"]
     made = []
     for name in (name for name in params.experiments if name in found):
         declared, data = params.experiments[name], found[name]
@@ -184,7 +187,8 @@ def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> l
         spoiled = declared.suboptimal_of if declared.suboptimal_of in found else None
         good = params.experiments[spoiled] if spoiled else None
         losses = _losses(data, found[spoiled], talk, _talk(spoiled, good, published) if good else {}) if spoiled else []
-        tables = _tables(data, seeds, talk)
+        tables, comparisons = _tables(data, seeds, talk), tested(data, alpha)
+        gain = next((each for each in comparisons if each.family == "gain"), None)
         made.append(
             Experiment(
                 key=name,
@@ -192,8 +196,10 @@ def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> l
                 mark=mark(data["corpus"]),
                 corpus_name=data["corpus"]["name"],
                 corpus=_corpus(data["corpus"], seeds),
-                answer=answer(data, len(seeds)),
-                line=_line(declared, data, talk),
+                answer=answer(data, len(seeds), alpha),
+                line=_line(declared, data, talk, gain),
+                gain=gain,
+                comparisons=comparisons,
                 pair=[table for table in tables if table.key in PAIR],
                 others=[table for table in tables if table.key not in PAIR],
                 spoils=good.title if good else "",
@@ -227,7 +233,7 @@ def _corpus(corpus: dict[str, Any], seeds: list[int]) -> str:
     return text + (" REDUCED: a random part of its source." if corpus["reduced"] else "")
 
 
-def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk]) -> Line:
+def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk], gain: Tested | None) -> Line:
     def accuracy(entries: dict[str, Any], name: str) -> float | None:
         return entries[name]["summary"]["accuracy"]["mean"] if name in entries else None
 
@@ -242,16 +248,25 @@ def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk]) -> 
         majority=accuracy(opponents, "majority"),
         talk=(printed[0], printed[1]) if all(printed) else None,
         talk_gain=_talk_gain(talk),
-        beside=_beside(declared, data["corpus"]),
+        beside=_beside(declared, data["corpus"], _talk_gain(talk), gain),
     )
 
 
-def _beside(declared: "Declared", corpus: dict[str, Any]) -> str:
-    """Return whether our figures may be held against the talk's; a reduced or generated corpus never may."""
+def _beside(declared: "Declared", corpus: dict[str, Any], talk_gain: float | None, gain: Tested | None) -> str:
+    """Return whether the talk's gain was found again; what a reduced or generated corpus gave is never comparable."""
     if not declared.published:
         return ""
-    reasons = "; ".join(filter(None, [declared.published.reason, mark(corpus)]))
-    return "comparable" if declared.published.comparable and not mark(corpus) else f"not comparable: {reasons}"
+    if not declared.published.comparable or mark(corpus):
+        return f"not comparable: {'; '.join(filter(None, [declared.published.reason, mark(corpus)]))}"
+    if talk_gain is None or gain is None:
+        return "comparable, but one of the two has no gain"
+    if gain.low is None or gain.high is None:
+        return "cannot tell: one seed has no interval"
+    if not gain.low <= talk_gain <= gain.high:
+        return "not reproduced: the talk’s gain lies outside our interval"
+    if gain.shown:
+        return "reproduced: the talk’s gain lies in our interval"
+    return "cannot tell: the talk’s gain lies in our interval, but ours may be chance"
 
 
 def _talk_gain(talk: dict[str, Talk]) -> float | None:

@@ -1,0 +1,319 @@
+"""The statistics against published worked values, and against data whose true difference is known."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import RidgeClassifier
+
+from heed.evaluation import significance
+from heed.evaluation.significance import (
+    Parts,
+    assess,
+    bootstrap,
+    detectable,
+    differences,
+    documents_test,
+    effect,
+    holm,
+    mcnemar,
+    mean_difference,
+    mean_squares,
+    parts,
+    power,
+    seeds_needed,
+    seeds_sign_test,
+    seeds_t_test,
+    t_test,
+)
+from heed.files import HeedError
+
+# Darwin's fifteen pairs of maize plants, in eighths of an inch, and what Fisher (1935), The Design of Experiments,
+# sections 17 and 21, made of them: t = 2.148, and 1,726 of 32,768 sign flips as far from nothing.
+DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+# Shrout & Fleiss (1979), Intraclass correlations, table 2: six targets (rows) rated by four judges.
+RATINGS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
+
+
+def crossed(generator: np.random.Generator, seeds: int, documents: int, true: float, noise: float) -> list[np.ndarray]:
+    """Answers of two models on one test part, whose accuracies differ by `true` over all seeds and documents.
+
+    Documents differ in how hard they are and in which model they suit; seeds by a normal deviation `noise` of accuracy.
+    """
+    hard, suits = generator.choice([-0.15, 0.15], documents), generator.choice([-0.06, 0.06], documents)
+    ours, theirs = generator.normal(0, noise / math.sqrt(2), (2, seeds, 1)).clip(-0.12, 0.12)
+    drawn = generator.random((2, seeds, documents))
+    return differences([drawn[0] < 0.6 + hard + suits + ours + true], [drawn[1] < 0.6 + hard - suits + theirs])
+
+
+def nested(
+    generator: np.random.Generator, folds: int, each: int, documents: int, true: float, noise: float
+) -> list[np.ndarray]:
+    """Answers on k folds of other documents, `each` seeds a fold."""
+    return [crossed(generator, each, documents, true, noise)[0] for _ in range(folds)]
+
+
+def share(hits: list[bool]) -> float:
+    return sum(hits) / len(hits)
+
+
+def covers(blocks: list[np.ndarray], true: float) -> bool:
+    low, high = t_test(blocks)["interval_pp"]
+    return low <= 100 * true <= high
+
+
+def test_mean_squares_are_those_of_shrout_and_fleiss():
+    rows, columns, rest = mean_squares(RATINGS)
+    assert [round(value, 2) for value in (rows, columns, rest)] == [11.24, 32.49, 1.02]
+
+
+def test_a_crossed_standard_error_and_its_freedom_are_those_of_hillis():
+    """With the mean squares of Shrout & Fleiss by hand: raters as seeds, targets as documents."""
+    of_seeds, of_documents, rest = 97.458333 / 3, 56.208333 / 5, 15.291667 / 15
+    found = parts([RATINGS.T])
+    top = of_seeds + of_documents - rest
+    assert found.error(4) == pytest.approx(math.sqrt(top / 24), rel=1e-6)
+    assert found.freedom(4) == pytest.approx(top**2 / (of_seeds**2 / 3), rel=1e-6)
+
+
+def test_folds_pay_for_the_overlap_of_their_training_parts():
+    """scikit-learn's example "Statistical comparison of models using grid search": 100 scores of ten tenfold runs have
+    t = 2.611 uncorrected and 0.750 corrected; the factor is that of Nadeau & Bengio (2003) for 1/9 of test to train."""
+    assert round(2.611 * math.sqrt((1 / 100) / (1 / 100 + 1 / 9)), 3) == 0.750
+    means = [0.04, 0.01, 0.03, 0.05, 0.02]
+    blocks = [np.array([[1] * round(1000 * mean) + [0] * round(1000 * (1 - mean))]) for mean in means]
+    found = t_test(blocks)
+    assert found["error_pp"] == pytest.approx(100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4))
+    assert found["freedom"] == 4
+    assert found["p"] == pytest.approx(2 * stats.t.sf(3 / found["error_pp"], 4))
+
+
+def test_the_sign_flip_test_and_the_t_test_are_fishers_on_darwins_maize():
+    values = [value / 8 for value in DARWIN]
+    assert seeds_sign_test(values) == pytest.approx(1726 / 32768, abs=1e-12)
+    assert round(seeds_t_test(values), 4) == 0.0497
+
+
+def test_mcnemar_is_exact():
+    """Fay (2010), Two-sided exact tests, R Journal 2(1), and the vignette of his exact2x2: the table 21, 9, 2, 12."""
+    table = np.array([[1] * 9 + [-1] * 2 + [0] * 33])
+    assert mcnemar(table) == [pytest.approx(0.06543, abs=5e-6)]
+    assert documents_test([table]) == pytest.approx(mcnemar(table)[0])
+
+
+def test_the_test_over_documents_is_the_enumeration_of_all_sign_flips():
+    generator = np.random.default_rng(4)
+    blocks = [generator.integers(-1, 2, (3, 7)), generator.integers(-1, 2, (3, 5))]
+    blocks[0][:, :3] = 1
+    sums = np.concatenate([block.sum(axis=0) for block in blocks])
+    flips = np.array(np.meshgrid(*[[-1, 1]] * 12)).reshape(12, -1)
+    exact = np.mean(np.abs(np.abs(sums) @ flips) >= abs(sums.sum()))
+    assert 0 < exact < 0.5 and documents_test(blocks) == pytest.approx(exact)
+
+
+def test_the_bootstrap_has_the_standard_error_of_efron_and_tibshirani():
+    """An Introduction to the Bootstrap (1993), table 2.2: the mean survival of seven treated mice, 86.86, and its
+    bootstrap standard error with infinitely many resamples, 23.36."""
+    mice = np.array([[94, 197, 16, 38, 99, 141, 23]])
+    means = significance._resampled(mice, 100_000, np.random.default_rng(0))
+    assert means.mean() == pytest.approx(86.86, abs=0.3) and means.std() == pytest.approx(23.36, abs=0.2)
+
+
+def test_the_bootstrap_resamples_seeds_and_documents():
+    alike = np.tile([[1, 0, -1, 0, 1, 0, 0, 1]], (4, 1))  # the seeds agree: all width is the documents'
+    steady = np.repeat([[1], [-1], [1], [0]], 500, axis=1)  # the documents agree: all width is the seeds'
+    for block in (alike, steady):
+        low, high = bootstrap([block])
+        assert low < block.mean() < high
+    assert bootstrap([alike]) == bootstrap([alike]) and bootstrap([alike[:1]]) is None
+    low, high = bootstrap([row[None] for row in steady])
+    assert -1 < low < 0.25 < high <= 1
+
+
+@pytest.mark.parametrize(
+    ("given", "corrected"),
+    [
+        # Wright (1992), Adjusted p-values for simultaneous inference, and R's p.adjust(method = "holm").
+        ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+        ([0.9, 0.8], [1.0, 1.0]),
+        ([0.03], [0.03]),
+        ([], []),
+    ],
+)
+def test_holm(given, corrected):
+    assert holm(given) == pytest.approx(corrected)
+
+
+def test_power_is_that_of_cohens_tables():
+    """Cohen (1988): an effect of half a deviation needs 34 pairs for 80% power at 5%, two-sided; G*Power: 0.8078."""
+    assert power(0.5, 1 / math.sqrt(33), 32, 0.05) < 0.8
+    assert power(0.5, 1 / math.sqrt(34), 33, 0.05) == pytest.approx(0.8078, abs=5e-5)
+    assert detectable(1 / math.sqrt(34), 33, 0.05) < 0.5 < detectable(1 / math.sqrt(33), 32, 0.05)
+    assert detectable(1.0, math.inf, 0.05) == pytest.approx(stats.norm.isf(0.025) + stats.norm.isf(0.2), abs=1e-4)
+    for freedom in (1, 4, 1e3, math.inf):  # far out, where the noncentral t runs out of digits
+        assert power(1.0, 1e-7, freedom, 0.05 / 20) == pytest.approx(1)
+
+
+def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
+    assert seeds_needed(0.5, Parts(folds=0, seeds=1.0, documents=0.0)) == 34
+    assert seeds_needed(-0.5, Parts(folds=0, seeds=1.0, documents=0.0)) == 34
+    assert seeds_needed(0.01, Parts(folds=0, seeds=0.0, documents=0.01**2)) is None, (
+        "no seed makes the test part larger"
+    )
+    assert seeds_needed(0.0, Parts(folds=0, seeds=1.0, documents=0.0)) is None
+    found = seeds_needed(1.0, Parts(folds=5, seeds=1.0, documents=0.01))
+    assert found % 5 == 0 and power(1.0, Parts(5, 1.0, 0.01).error(found), 4, 0.05) >= 0.8
+    assert power(1.0, Parts(5, 1.0, 0.01).error(found - 5), 4, 0.05) < 0.8
+
+
+def test_seeds_needed_keep_their_promise():
+    """Data drawn with as many seeds as it says are significant in 80% of the cases."""
+    generator = np.random.default_rng(5)
+    found = parts(crossed(generator, 400, 2000, 0.02, 0.02))
+    count = seeds_needed(0.02, found)
+    assert 5 < count < 40
+    seen = [t_test(crossed(generator, count, 2000, 0.02, 0.02))["p"] < 0.05 for _ in range(400)]
+    assert share(seen) == pytest.approx(0.8, abs=0.07)
+
+
+def test_effect_sizes():
+    blocks = [np.array([[1] * 3 + [-1] + [0] * 6, [1] * 2 + [-1] * 2 + [0] * 6])]
+    found = effect(blocks, [0.2, 0.0])
+    assert found["odds_ratio"] == pytest.approx(5.5 / 3.5) and found["seeds_won"] == 0.75
+    assert effect(blocks, [0.1, 0.1])["g"] is None and effect(blocks, [0.1])["g"] is None
+    # Hedges' correction for n - 1 = 4 degrees of freedom is 1 - 3 / 15 (Hedges 1981, approximation).
+    assert effect(blocks, [0.1, 0.2, 0.3, 0.4, 0.5])["g"] == pytest.approx(
+        0.3 / np.std([1, 2, 3, 4, 5], ddof=1) * 10 * 0.8
+    )
+
+
+@pytest.mark.parametrize(("seeds", "noise"), [(2, 0.0), (3, 0.0), (3, 0.04), (5, 0.01), (5, 0.04)])
+def test_the_interval_of_a_fixed_split_covers_the_known_difference(seeds, noise):
+    """Nothing but documents varies, seeds matter as much, seeds alone matter: at least 95%, but for chance of 700 runs."""
+    generator = np.random.default_rng(seeds)
+    assert share([covers(crossed(generator, seeds, 1000, 0.03, noise), 0.03) for _ in range(700)]) >= 0.935
+
+
+@pytest.mark.parametrize(("folds", "each", "noise"), [(5, 1, 0.0), (5, 1, 0.04), (3, 4, 0.02), (10, 1, 0.02)])
+def test_the_interval_of_folds_covers_the_known_difference(folds, each, noise):
+    generator = np.random.default_rng(folds)
+    assert share([covers(nested(generator, folds, each, 200, 0.03, noise), 0.03) for _ in range(500)]) >= 0.935
+
+
+@pytest.mark.parametrize("draw", [lambda g: crossed(g, 5, 500, 0, 0.03), lambda g: nested(g, 5, 1, 100, 0, 0.03)])
+def test_no_difference_is_seen_where_there_is_none_more_often_than_stated(draw):
+    """Of three tests in one family, any is a false alarm in at most 5% of studies (2.5 deviations for 500 studies)."""
+    generator = np.random.default_rng(6)
+    alarms = [min(holm([t_test(draw(generator))["p"] for _ in range(3)])) < 0.05 for _ in range(500)]
+    assert share(alarms) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
+
+
+def test_a_test_over_documents_alone_takes_the_luck_of_seeds_for_a_difference():
+    """Why it does not decide: with seeds that vary it sees a difference in most studies where there is none."""
+    generator = np.random.default_rng(7)
+    draws = [crossed(generator, 3, 1000, 0.0, 0.04) for _ in range(200)]
+    assert share([documents_test(blocks) < 0.05 for blocks in draws]) > 0.3
+    assert share([t_test(blocks)["p"] < 0.05 for blocks in draws]) < 0.1
+
+
+def test_everything_is_the_same_twice_and_is_json_without_nan():
+    generator = np.random.default_rng(8)
+    one = [np.ones((1, 5), int)]
+    cases = [crossed(generator, 3, 50, 0.1, 0.01), nested(generator, 3, 1, 20, 0.1, 0.01), nested(generator, 2, 3, 20, 0, 0),
+             one, [np.ones((3, 5), int)], [np.zeros((3, 5), int)], [np.zeros((3, 1), int)], [np.ones((1, 4), int)] * 2]  # fmt: skip
+    for blocks in cases:
+        found = assess(blocks, tests=3)
+        assert json.dumps(found, allow_nan=False) == json.dumps(assess(blocks, tests=3))
+        assert (found["interval_pp"] is None) == (found["p"] is None)
+        assert found["p"] is None or 0 < found["p"] <= 1
+
+
+def test_the_interval_excludes_nothing_exactly_where_p_is_below_alpha():
+    generator = np.random.default_rng(9)
+    both = []
+    for _ in range(200):
+        found = t_test(crossed(generator, 3, 300, 0.04, 0.02))
+        both.append(found["p"] < 0.05)
+        assert (found["interval_pp"][0] > 0 or found["interval_pp"][1] < 0) == both[-1]
+    assert 0 < share(both) < 1
+
+
+def test_one_seed_has_no_interval_and_its_documents_speak_for_that_seed_alone():
+    found = assess([np.array([[1] * 30 + [0] * 70])])
+    assert found["interval_pp"] is found["p"] is found["seeds_needed"] is found["detectable_pp"] is None
+    assert found["others"]["mcnemar_p"] == [pytest.approx(2.0**-29)] == [pytest.approx(found["others"]["documents_p"])]
+    assert found["others"]["bootstrap_pp"] is found["others"]["seeds_t_p"] is found["others"]["seeds_sign_p"] is None
+
+
+def test_five_seeds_can_never_be_significant_by_their_signs():
+    found = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))])["others"]
+    assert found["seeds_sign_p"] == found["seeds_sign_smallest_p"] == 0.0625
+
+
+def test_unequal_folds_count_by_their_seeds_not_their_documents():
+    blocks = differences([np.ones((1, 10)), np.zeros((1, 30))], [np.zeros((1, 10)), np.zeros((1, 30))])
+    assert mean_difference(blocks) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [([], []), ([np.ones((2, 3))], [np.ones((1, 4))]), ([np.ones((2, 0))], [np.ones((2, 0))]), ([np.ones(3)], [np.ones(3)])]
+)  # fmt: skip
+def test_what_cannot_be_paired_is_refused(ours, theirs):
+    with pytest.raises(HeedError, match=r"test documents|nothing"):
+        differences(ours, theirs)
+
+
+def test_other_bad_inputs_are_refused():
+    with pytest.raises(HeedError, match="multiple of the folds"):
+        parts([np.zeros((2, 5)), np.zeros((1, 5))])
+    with pytest.raises(HeedError, match="between 0 and 1"):
+        holm([0.5, float("nan")])
+
+
+def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compared():
+    found = dict(field.split(":", 1) for field in significance.signature(folds=True, fixed=True).split("|"))
+    assert found["design"] == "crossed:seeds×documents(Hillis)+folds:t(Nadeau-Bengio)"
+    assert found["generator"] == "PCG64(1)" and found["scipy"] and found["alpha"] == "0.05"
+    assert "folds" not in significance.signature(folds=False, fixed=True)
+
+
+@pytest.mark.slow
+def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
+    """Two ridge classifiers on features of the same worth: the difference is nothing by symmetry, the folds overlap.
+
+    300 documents, 100 features a classifier, 5 folds: the plain t test over folds is wrong in about 10% of 600 studies.
+    """
+    generator, plain, corrected = np.random.default_rng(1), [], []
+    for _ in range(600):
+        label, fold = generator.integers(0, 2, 300), generator.permutation(300) % 5
+        worth = np.outer(2 * label - 1, np.full(100, 0.075))
+        features = generator.normal(size=(2, 300, 100)) + worth
+        blocks = []
+        for test in (fold == f for f in range(5)):
+            right = [RidgeClassifier().fit(x[~test], label[~test]).predict(x[test]) == label[test] for x in features]
+            blocks += differences([right[0][None]], [right[1][None]])
+        plain.append(seeds_t_test([float(block.mean()) for block in blocks]) < 0.05)
+        corrected.append(t_test(blocks)["p"] < 0.05)
+    print(f"\nfalse alarms of 5%: t over folds {share(plain):.3f}, corrected {share(corrected):.3f}")
+    assert share(plain) > 0.07 and share(corrected) <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [2, 3, 5, 10])
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.04])
+def test_coverage_of_the_interval_beside_the_others(seeds, noise, monkeypatch):
+    """The table in docs/statistics.md: 95% intervals on 5,000 documents, 1,000 studies a line."""
+    monkeypatch.setattr(significance, "RESAMPLES", 500)
+    generator, hits = np.random.default_rng(seeds), []
+    for _ in range(1000):
+        blocks = crossed(generator, seeds, 5000, 0.03, noise)
+        low, high = bootstrap(blocks)
+        each = blocks[0].mean(axis=0)
+        half = 1.96 * each.std() / math.sqrt(5000)
+        hits.append([covers(blocks, 0.03), low <= 0.03 <= high, abs(each.mean() - 0.03) <= half])
+    ours, resampled, documents = np.mean(hits, axis=0)
+    print(f"\n| {seeds} | {100 * noise:.0f} | {100 * ours:.1f} | {100 * resampled:.1f} | {100 * documents:.1f} |")
+    assert ours >= 0.935
