@@ -135,16 +135,13 @@ def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
     offsets = np.cumsum(counts) - counts
     sentences = begins - offsets[document[begins]]
     sentence_counts = np.bincount(document[begins], minlength=len(texts))
-    orths, first, inverse = np.unique(flat[:, 0], return_index=True, return_inverse=True)
-    order = np.argsort(first)  # lexicon in order of first occurrence
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    ids, orths = pd.factorize(flat[:, 0])  # in order of first occurrence
     strings = tokenizer.vocab.strings
-    lexicon = [strings[int(orths[i])] for i in order]
+    lexicon = [strings[orth] for orth in orths.tolist()]
     begin = flat[:, 1].astype(np.int32)
     end = (flat[:, 1] + flat[:, 2]).astype(np.int32)
     return (
-        lexicon, place[inverse].astype(np.int32), begin, end, counts, sentences.astype(np.int32), sentence_counts,
+        lexicon, ids.astype(np.int32), begin, end, counts, sentences.astype(np.int32), sentence_counts,
     )  # fmt: skip
 
 

@@ -14,13 +14,9 @@ from torch import nn
 
 from heed.metrics import summary
 from heed.models.classifier import Classifier
-from heed.text.batches import Batch, Encoded, batches_an_epoch
+from heed.text.batches import PLACES, Batch, Encoded, batches_an_epoch
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
-
-# Places (tokens and padding) of one forward and backward pass on the CPU. A larger step is done in parts: as fast, and with
-# less memory (docs/performance.md). A GPU does a step at once.
-PLACES = 8192
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,7 +182,7 @@ def _epoch(
     total = torch.zeros((), dtype=torch.float64, device=device)
     documents, started = 0, time.perf_counter()
     cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=h["label_smoothing"])
-    places = PLACES if device == "cpu" else None
+    places = PLACES if device == "cpu" else None  # a GPU does a step at once
     for parts in task.encoded.training(task.train, h["batch_size"], seed, epoch, places):
         for group in optimizer.param_groups:
             group["lr"] = group["factor"] * learning_rate(step, steps, h)

@@ -1,0 +1,50 @@
+"""Where the time of a training step goes, by torch's profiler: the shares of docs/performance.md.
+
+Not part of `make benchmark`: `python -m benchmarks.hotspots`, and with `multi-head` for the model with attention.
+"""
+
+import sys
+
+import numpy as np
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from benchmarks.workload import BATCH, CLASSES, SETTINGS, VOCABULARY, encoded, useful_flops
+from heed.models.classifier import Classifier
+from heed.text.batches import PLACES
+from heed.training.allocator import keep_memory
+from heed.training.determinism import make_deterministic, seed_everything
+
+STEPS, WARM, SHOWN = 8, 4, 14
+
+
+def main() -> None:
+    h = SETTINGS | {"attention": sys.argv[1] if len(sys.argv) > 1 else "none"}
+    make_deterministic(1)
+    keep_memory()
+    seed_everything(1)
+    model, texts = Classifier(VOCABULARY, CLASSES, h).train(), encoded(BATCH * (STEPS + WARM), h)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    steps = list(texts.training(np.arange(BATCH * (STEPS + WARM)), BATCH, 1, 1, PLACES))
+
+    def train(some: list) -> None:
+        for parts in some:
+            optimizer.zero_grad()
+            for part in parts:
+                labels = torch.from_numpy(part.rows % CLASSES)
+                torch.nn.functional.cross_entropy(model(part), labels).backward()
+            optimizer.step()
+
+    train(steps[:WARM])
+    with profile(activities=[ProfilerActivity.CPU]) as found:
+        train(steps[WARM:])
+    events = sorted(found.key_averages(), key=lambda event: -event.self_cpu_time_total)
+    total = sum(event.self_cpu_time_total for event in events)
+    lengths = np.concatenate([part.lengths.numpy() for parts in steps[WARM:] for part in parts])
+    print(f"attention {h['attention']}: {useful_flops(lengths, h) / total / 1e3:.0f} useful GFLOP/s over {STEPS} steps")
+    for event in events[:SHOWN]:
+        print(f"{event.self_cpu_time_total / total:6.1%}  {event.key}")
+
+
+if __name__ == "__main__":
+    main()
