@@ -61,7 +61,7 @@ def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
 
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
     before = (clone / "params.yaml").read_text()
-    with pytest.raises(HeedError, match=r"no such study. Known: desk, sample, strong, strong-letters, talk"):
+    with pytest.raises(HeedError, match=r"no such study. Known: desk, sample, strong-letters, strong, talk"):
         activate("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
     with pytest.raises(HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.epochs"):
