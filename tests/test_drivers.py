@@ -353,7 +353,7 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
     toy.change("dropout: 0.5", "dropout: 0.4")
     toy.change("corpus: feelings, variant", "gpu: 1, corpus: feelings, variant")
     toy.log.write_text("")
-    toy.run("snakemake", "--cores", "4", "--resources", "gpu=2", TOY_SLEEP="1", TOY_GPU="1", HEED_GPU_COUNT="2")
+    toy.run("snakemake", "--cores", "4", "--resources", "gpu=2", TOY_SLEEP="5", TOY_GPU="1", HEED_GPU_COUNT="2")
     runs = [record for record in map(json.loads, toy.log.read_text().splitlines()) if record[0].startswith("train")]
     assert len(runs) == 4
     assert {card for *_, card in runs} == {"0", "1"}
