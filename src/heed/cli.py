@@ -38,13 +38,16 @@ def tokenize(corpus: str) -> None:
 
 def search(name: str) -> None:
     """Search hyperparameters (trials 0: hand on what is given): results/search/NAME."""
-    from heed.search.stage import write_untuned
+    from heed.search.stage import run_search, write_untuned
 
-    if name != "none":
-        from heed.params import load
+    if name == "none":
+        write_untuned(RESULTS / "search" / name)
+        return
+    from heed.params import load
 
-        load().section("searches", name)
-    write_untuned(RESULTS / "search" / name)
+    params = load()
+    section = params.section("searches", name)
+    print(run_search(params, name, RESULTS / "search", TOKENS / section.corpus, _cores()))
 
 
 def recipe(model: str) -> None:
