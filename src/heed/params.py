@@ -4,6 +4,7 @@ docs/params.md and docs/params.schema.json are generated from here (`heed schema
 """
 
 import difflib
+import math
 import re
 from collections.abc import Iterator
 from io import StringIO
@@ -427,7 +428,9 @@ class Search(Section):
         0, description="trials at once, at most; 0: as many as there is room for"
     )
     cpu: Annotated[float, Field(gt=0)] = Field(1.0, description="cores of a trial, for placing it")
-    gpu: Annotated[float, Field(ge=0)] = Field(0.0, description="GPUs of a trial; 0.25: four share a card")
+    gpu: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="part of a GPU that a trial takes; 0.25: four share a card"
+    )
     retries: Annotated[int, Field(ge=0)] = Field(
         3, description="times that a trial which died (a machine was lost) is started again"
     )
@@ -444,6 +447,14 @@ class Search(Section):
         if h.attention not in ("multi-head", "uniform"):
             found.pop("heads", None)
         return found | self.space
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """(cores, GPUs) of this machine that the trials can use at once; a cluster's search is one waiting process."""
+        if self.address != "local" or not self.trials:
+            return 1, 0
+        at_once = min(self.trials, self.concurrent or self.trials)
+        return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
     def budget(self, h: Hyperparameters) -> dict[str, Any]:
         """Return what compared variants must have alike; `h` are those of the search's model."""
@@ -628,8 +639,6 @@ def _search_contradictions(params: Params, name: str) -> Iterator[tuple[tuple[st
             (*key, "gpu"),
             f"{search.model} has device: cuda, and its trials have no gpu. Say gpu: 1, or a part of one",
         )
-    if search.gpu > 1 and search.gpu % 1:
-        yield (*key, "gpu"), f"a part of one card, or whole cards, found {search.gpu}"
     if search.trials and not search.dimensions(h):
         yield (*key, "space"), "there is nothing to search: name `groups`, or hyperparameters in `space`"
     for hyperparameter, dimension in search.space.items():

@@ -17,6 +17,7 @@ QUIET = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1",  # a training finds a free card itself (training/device.py)
     "RAY_AIR_NEW_OUTPUT": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Ctrl-C ends the search, and does not make a result of what there is
@@ -100,6 +101,12 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
     if not any(node.get("CPU", 0) >= cpu and node.get("GPU", 0) >= gpu for node in nodes):
         print(f"heed: no node has {cpu:g} cores and {gpu:g} GPUs yet: waiting for one that has", flush=True)
     return f"cluster at {address}, {len(nodes)} nodes, {sum(node.get('CPU', 0) for node in nodes):g} cores"
+
+
+def _given_gpus() -> int:
+    """Return how many cards Snakemake counted for this stage; a thousand where nobody counted."""
+    given = os.environ.get("HEED_GPUS", "")
+    return int(given) if given.isdigit() else 1000
 
 
 @contextlib.contextmanager

@@ -74,9 +74,9 @@ def run_trial(plan: Plan, number: int, configuration: dict[str, Any]) -> None:
 
 
 def _choose_device(gpu: float) -> None:
-    """Leave to the training what Ray gave the trial: its card, shared by as many trials as it has room for, or none."""
+    """Let the training find a place on a card, of as many as its share leaves room for; or on none."""
     if gpu:
-        os.environ["HEED_RUNS_PER_GPU"] = str(max(1, round(1 / gpu)))
+        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / gpu))
     else:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
