@@ -50,6 +50,14 @@ def search(name: str) -> None:
     print(run_search(params, name, RESULTS / "search", TOKENS / section.corpus, _cores()))
 
 
+def adopt(name: str) -> None:
+    """Write a search's winner into params.yaml, to be reviewed in git; the search is not repeated."""
+    from heed.params import PARAMS
+    from heed.search.adopt import adopt
+
+    print(adopt(name, PARAMS, RESULTS / "search"))
+
+
 def recipe(model: str) -> None:
     """Resolve everything that determines a model's training into one file: results/recipe/MODEL.yaml."""
     from heed.params import load
@@ -198,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml")
     add(compare)
     add(report)
+    add(adopt).add_argument("name", metavar="SEARCH", help="a key of `searches` that has run")
     command = add(study)
     command.add_argument(
         "name", metavar="STUDY", nargs="?", default="", help="one of workflow/studies; none: list them"
