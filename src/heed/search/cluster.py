@@ -126,9 +126,12 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
 def _temporary_folder() -> Iterator[str]:
     """Yield a new folder whose name is short enough for the sockets in it; it is deleted afterwards."""
     room = tempfile.gettempdir()
-    if len(room) + len("/heed-ray-12345678") + len(SOCKET) > LONGEST_SOCKET:
+    if len(room) + len("/heed-ray-1234567-12345678") + len(SOCKET) > LONGEST_SOCKET:
         room = "/tmp"
-    folder = tempfile.mkdtemp(prefix="heed-ray-", dir=room)
+    for old in Path(room).glob("heed-ray-*-*"):  # of a search that was killed
+        if not Path("/proc", old.name.split("-")[2]).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=f"heed-ray-{os.getpid()}-", dir=room)
     try:
         yield folder
     finally:
