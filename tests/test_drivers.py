@@ -163,7 +163,7 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "one model less": ("  feelings-attention: {experiment", "#  feelings-attention: {experiment", ["compare", "report"]),
     "a corpus": ("kind: sample-letters, split: {kind: random, test: 0.25}", "kind: sample-letters, split: {kind: random, test: 0.5}",
                  sorted([*below("author-baseline"), "tokenize letters", "opponents author"])),
-    "a search, named by a model": ("searches: {}", "searches: {hunt: {corpus: feelings}}", ["search hunt"]),
+    "a search, named by a model": ("searches: {}", "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, after: none}}", ["search hunt"]),
 }  # fmt: skip
 
 
@@ -376,7 +376,12 @@ def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
 # --- what dvc.yaml declares, and what the commands use -----------------------------------------------------------------
 
 # Imported by a command and not declared: they choose the command or show progress, and cannot change a result.
-NOT_DECLARED = {"src/heed/cli.py", "src/heed/__init__.py", "src/heed/training/progress.py"}
+NOT_DECLARED = {
+    "src/heed/cli.py",
+    "src/heed/__init__.py",
+    "src/heed/training/progress.py",
+    "src/heed/search/progress.py",
+}
 WATCH = """
 import atexit, json, os, sys
 opened = set()
@@ -398,20 +403,21 @@ seeds: [1]
 sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
 experiments: {author: {corpus: letters, label: author, title: Author}}
-searches: {hunt: {corpus: letters}}
+searches:
+  hunt: {corpus: letters, experiment: author, model: author-baseline, after: none, trials: 2, scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
 defaults: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1, device: cpu}
 models:
   author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: hunt, match: author-baseline}
 """
 COMMANDS = {
-    "download": "download sample", "tokenize": "tokenize letters", "search": "search hunt", "untuned": "search none",
+    "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none", "search": "search hunt",
     "recipe": "recipe author-baseline", "train": "train author-baseline --seed 1", "opponents": "opponents author",
     "evaluate": "evaluate author-baseline", "compare": "compare", "report": "report",
 }  # fmt: skip
 NAMES = {
     "${key}": {"download": "sample", "tokenize": "letters", "search": "hunt", "opponents": "author"},
     "${item.source}": "sample", "${item.corpus}": "letters", "${item.tuned_by}": "hunt", "${item.seed}": "1",
-    "${item.model}": "author-baseline", "${item.match}": "author-baseline", "${item.experiment}": "author",
+    "${item.model}": "author-baseline", "${item.after}": "none", "${item.match}": "author-baseline", "${item.experiment}": "author",
 }  # fmt: skip
 
 

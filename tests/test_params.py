@@ -61,7 +61,7 @@ WRONG = [
     ("seed: 1,", "seed: 1, path: x,", "sources.sample", "does not take path"),
     ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
     ("  title: Does", "  titel: Does", "study.titel", "did you mean title?"),
-    ("searches: {}", "searches: {none: {corpus: sample-letters}}", "searches.none", "taken"),
+    ("  sample-author-searched:\n    corpus", "  none:\n    corpus", "searches.none", "taken"),
 ]  # fmt: skip
 
 

@@ -65,10 +65,12 @@ def _why(stage: Any) -> list[str]:
 
 
 def _needs(meta: dict[str, Any], params: schema.Params) -> tuple[int, int]:
-    """Return (threads, gpu) of a stage: its own `threads`, or what its model takes."""
+    """Return (threads, gpu) of a stage: its own `threads`, or what its model or the trials of its search take."""
     if address := meta.get("resources"):  # models.imdb-attention: a matrix cannot look gpu and threads up itself
-        model = address.split(".", 1)[1]
-        return params.hyperparameters(model).threads, params.models[model].gpu
+        kind, name = address.split(".", 1)
+        if kind == "searches":
+            return params.searches[name].places
+        return params.hyperparameters(name).threads, params.models[name].gpu
     return int(meta.get("threads", 1)), int(meta.get("gpu", 0))
 
 

@@ -38,13 +38,24 @@ def tokenize(corpus: str) -> None:
 
 def search(name: str) -> None:
     """Search hyperparameters (trials 0: hand on what is given): results/search/NAME."""
-    from heed.search.stage import write_untuned
+    from heed.search.stage import run_search, write_untuned
 
-    if name != "none":
-        from heed.params import load
+    if name == "none":
+        write_untuned(RESULTS / "search" / name)
+        return
+    from heed.params import load
 
-        load().section("searches", name)
-    write_untuned(RESULTS / "search" / name)
+    params = load()
+    section = params.section("searches", name)
+    print(run_search(params, name, RESULTS / "search", TOKENS / section.corpus, _cores()))
+
+
+def adopt(name: str) -> None:
+    """Write a search's winner into params.yaml, to be reviewed in git; the search is not repeated."""
+    from heed.params import PARAMS
+    from heed.search.adopt import adopt
+
+    print(adopt(name, PARAMS, RESULTS / "search"))
 
 
 def recipe(model: str) -> None:
@@ -195,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml")
     add(compare)
     add(report)
+    add(adopt).add_argument("name", metavar="SEARCH", help="a key of `searches` that has run")
     command = add(study)
     command.add_argument(
         "name", metavar="STUDY", nargs="?", default="", help="one of workflow/studies; none: list them"

@@ -4,6 +4,7 @@ docs/params.md and docs/params.schema.json are generated from here (`heed schema
 """
 
 import difflib
+import math
 import re
 from collections.abc import Iterator
 from io import StringIO
@@ -318,11 +319,147 @@ class Model(_Overrides):
         return {key: value for key in Hyperparameters.model_fields if (value := getattr(self, key)) is not None}
 
 
-class Search(Section):
-    """A hyperparameter search. With trials 0 the hyperparameters stay as given."""
+class Dimension(Section):
+    """How one hyperparameter is drawn: exactly one of these."""
 
-    corpus: str = Field(description="a key of `corpora`")
-    trials: Literal[0] = Field(0, description="how many configurations to try; 0 hands on what params.yaml gives")
+    uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="[from, to]: any number between, each as likely"
+    )
+    loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="[from, to]: any number between, each order of magnitude as likely"
+    )
+    integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="[from, to]: any whole number, both ends included"
+    )
+    choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = Field(
+        None, description="one of these"
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> "Dimension":
+        given = [kind for kind in Dimension.model_fields if getattr(self, kind) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            raise ValueError(f"takes exactly one of uniform, loguniform, integer, choice; found {found}")
+        values = getattr(self, given[0])
+        if given[0] == "choice":
+            if len({(type(value), value) for value in values}) < len(values):
+                raise ValueError(f"choice names a value twice: {values}")
+        elif values[0] >= values[1]:
+            raise ValueError(f"{given[0]} goes from a smaller to a larger number, found {values}")
+        elif given[0] == "loguniform" and values[0] <= 0:
+            raise ValueError(f"loguniform needs numbers above 0, found {values}")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """`uniform`, `loguniform`, `integer` or `choice`."""
+        return next(kind for kind in Dimension.model_fields if getattr(self, kind) is not None)
+
+    @property
+    def values(self) -> list[Any]:
+        """Both ends of the span, or all choices."""
+        return list(getattr(self, self.kind))
+
+
+# The talk searched two groups. It does not name its spans; these hold every value that it chose (a test).
+GROUPS = {
+    "group-1": {
+        "batch_size": Dimension(choice=[32, 64, 128]),
+        "learning_rate": Dimension(loguniform=[0.0001, 0.01]),
+        "vocabulary_size": Dimension(choice=[10000, 20000, 30000]),
+    },
+    "group-2": {
+        "embedding_dim": Dimension(integer=[50, 200]),
+        "hidden_size": Dimension(integer=[50, 350]),
+        "linear_size": Dimension(integer=[50, 300]),
+        "dropout": Dimension(uniform=[0.1, 0.6]),
+        "heads": Dimension(choice=[1, 2, 4, 8]),
+    },
+}
+NOT_SEARCHED = {
+    "epochs": "the search's own `epochs` is the most, and the winner's best epoch is kept",
+    "select": "the search's `metric` selects the epoch",
+    "patience": "the scheduler stops what does badly",
+    "device": "it belongs to the machine",
+    "threads": "it belongs to the machine",
+    "precision": "it belongs to the machine",
+}
+
+
+class Search(Section):
+    """A hyperparameter search over one model. With trials 0 the hyperparameters stay as given."""
+
+    corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
+    experiment: str = Field(description="the model's experiment again (dvc.yaml reads it here)")
+    model: str = Field(
+        description="the key of `models` whose hyperparameters are searched; others may name the winner in `tuned_by`"
+    )
+    after: str = Field(description="the search whose winner this one starts from (groups searched in turn), or none")
+    trials: Annotated[int, Field(ge=0)] = Field(
+        0, description="how many configurations to try; 0 hands on what params.yaml gives"
+    )
+    groups: list[Literal["group-1", "group-2"]] = Field(
+        [],
+        description="the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 (sizes, dropout, heads)",
+    )
+    space: dict[str, Dimension] = Field({}, description="hyperparameter → how it is drawn; goes before `groups`")
+    metric: Literal["accuracy", "macro_f1", "loss"] = Field(
+        "accuracy", description="the validation figure that is searched for, and that selects the epoch"
+    )
+    epochs: Positive | None = Field(None, description="epochs of a trial, at most; none: the model's own")
+    minutes: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="no trial starts or goes on after this wall time; then the result depends on the machine"
+    )
+    seed: Positive = Field(1000, description="of the draw and of every trial's training; never one of `seeds`")
+    sampler: Literal["random", "tpe"] = Field(
+        "random",
+        description="random: all drawn beforehand; tpe: Optuna's, which learns from the trials that have ended",
+    )
+    scheduler: Literal["asha", "none"] = Field(
+        "asha",
+        description="asha: stops what does badly early (Li et al. 2020); none: every trial runs to its end, reproducible",
+    )
+    grace_period: Positive = Field(1, description="asha: epochs that every trial gets")
+    reduction_factor: Annotated[int, Field(ge=2)] = Field(
+        3, description="asha: one trial in this many goes on at each rung"
+    )
+    concurrent: Annotated[int, Field(ge=0)] = Field(
+        0, description="trials at once, at most; 0: as many as there is room for"
+    )
+    cpu: Annotated[float, Field(gt=0)] = Field(1.0, description="cores of a trial, for placing it")
+    gpu: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="part of a GPU that a trial takes; 0.25: four share a card"
+    )
+    retries: Annotated[int, Field(ge=0)] = Field(
+        3, description="times that a trial which died (a machine was lost) is started again"
+    )
+    address: str = Field(
+        "local", description="local: this machine alone; else a Ray cluster's address (docs/cluster.md)"
+    )
+
+    def dimensions(self, h: Hyperparameters) -> dict[str, Dimension]:
+        """Return the whole space for a model with hyperparameters `h`: the groups, then `space`.
+
+        A group's `heads` goes where `h` has no heads to divide.
+        """
+        found = {key: dimension for group in self.groups for key, dimension in GROUPS[group].items()}
+        if h.attention not in ("multi-head", "uniform"):
+            found.pop("heads", None)
+        return found | self.space
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """(cores, GPUs) of this machine that the trials can use at once; a cluster's search is one waiting process."""
+        if self.address != "local" or not self.trials:
+            return 1, 0
+        at_once = min(self.trials, self.concurrent or self.trials)
+        return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
+
+    def budget(self, h: Hyperparameters) -> dict[str, Any]:
+        """Return what compared variants must have alike; `h` are those of the search's model."""
+        keys = ("trials", "minutes", "metric", "sampler", "scheduler", "grace_period", "reduction_factor")
+        return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
 
 
 class Params(Section):
@@ -357,6 +494,16 @@ class Params(Section):
     def hyperparameters(self, model: str) -> Hyperparameters:
         """Return the defaults as changed by `model`."""
         return self.defaults.model_copy(update=self.models[model].given())
+
+    def fits(self, model: str, best: dict[str, Any]) -> bool:
+        """Return whether `model` may have the hyperparameters `best`: each in its limits, none against another."""
+        try:
+            resolved = Hyperparameters.model_validate(self.resolved(model, best))
+        except ValidationError:
+            return False
+        changed = self.models[model].model_copy(update=best)
+        found = [*_hyperparameter_contradictions(resolved), *_variant_contradictions(self, model, changed)]
+        return not found
 
 
 def _and(keys: set[str]) -> str:
@@ -396,11 +543,9 @@ def _contradictions(params: Params) -> Iterator[tuple[tuple[str, ...], str]]:
                 ("experiments", name, "suboptimal_of"),
                 _unknown(experiment.suboptimal_of, "experiment", params.experiments),
             )
-    for name, search in params.searches.items():
-        if name == "none":
-            yield ("searches", name), "the name none is taken: it stands for no search"
-        if search.corpus not in params.corpora:
-            yield ("searches", name, "corpus"), _unknown(search.corpus, "corpus", params.corpora)
+    for name in params.searches:
+        yield from _search_contradictions(params, name)
+    yield from _unequal_searches(params)
     for name, model in params.models.items():
         yield from _model_contradictions(params, name, model)
 
@@ -419,10 +564,15 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
     if model.match not in params.models:
         yield (*key, "match"), _unknown(model.match, "model", params.models)
         return
-    settings, matched = params.hyperparameters(name), params.models[model.match]
+    settings = params.hyperparameters(name)
     for keys, complaint in _hyperparameter_contradictions(settings):
         at = next((name for name in keys if getattr(model, name) is not None), keys[0])
         yield (*key, at), complaint
+    yield from _variant_contradictions(params, name, model)
+
+
+def _variant_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
+    key, settings, matched = ("models", name), _given_to(params, model), params.models[model.match]
     if model.variant in ("linear", "majority"):
         yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
     attends = settings.attention not in ("none", "uniform") or settings.pooling in ATTENTION_POOLINGS
@@ -453,6 +603,113 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
             yield (*key, "tuned_by"), f"must be that of {model.match}: {matched.tuned_by}"
     elif model.match != name:
         yield (*key, "match"), f"only variant wide matches another model; expected {name}, found {model.match}"
+
+
+def _given_to(params: Params, model: Model) -> Hyperparameters:
+    return params.defaults.model_copy(update=model.given())
+
+
+def _search_contradictions(params: Params, name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    key, search = ("searches", name), params.searches[name]
+    if name == "none":
+        yield key, "the name none is taken: it stands for no search"
+    if search.model not in params.models:
+        yield (*key, "model"), _unknown(search.model, "model", params.models)
+        return
+    model = params.models[search.model]
+    for what in ("experiment", "corpus"):
+        if (found := getattr(search, what)) != (expected := getattr(model, what)):
+            yield (*key, what), f"model {search.model} has {what} {expected}, found {found}"
+    if model.experiment not in params.experiments:
+        return  # said of the model
+    if model.match != search.model:
+        yield (*key, "model"), f"{search.model} takes its hyperparameters from {model.match}: search that one"
+    yield from _after_contradictions(params, name)
+    if search.seed in params.seeds:
+        yield (
+            (*key, "seed"),
+            f"the study's seeds are {params.seeds}: a search with one of them would have chosen for that run; found {search.seed}",
+        )
+    h = params.hyperparameters(search.model)
+    most = search.epochs or h.epochs
+    if search.scheduler == "asha" and search.grace_period > most:
+        yield (*key, "grace_period"), f"at most the epochs of a trial, {most}, found {search.grace_period}"
+    if h.device == "cuda" and not search.gpu:
+        yield (
+            (*key, "gpu"),
+            f"{search.model} has device: cuda, and its trials have no gpu. Say gpu: 1, or a part of one",
+        )
+    if search.trials and not search.dimensions(h):
+        yield (*key, "space"), "there is nothing to search: name `groups`, or hyperparameters in `space`"
+    for hyperparameter, dimension in search.space.items():
+        for what in _dimension_complaints(params, model, hyperparameter, dimension):
+            yield (*key, "space", hyperparameter), what
+
+
+def _after_contradictions(params: Params, name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    at, search = ("searches", name, "after"), params.searches[name]
+    if search.after == "none":
+        return
+    if search.after not in params.searches:
+        yield at, _unknown(search.after, "search", {**params.searches, "none": None})
+        return
+    if (model := params.searches[search.after].model) != search.model:
+        yield at, f"{search.after} searches {model}, and this one {search.model}"
+    seen, now = [name], search.after
+    while now in params.searches:
+        if now in seen:
+            yield at, f"searches wait for each other: {' after '.join([*seen, now])}"
+            return
+        seen.append(now)
+        now = params.searches[now].after
+
+
+def _dimension_complaints(params: Params, model: Model, key: str, dimension: Dimension) -> Iterator[str]:
+    """Yield what is wrong with one hyperparameter of a space."""
+    if key not in Hyperparameters.model_fields:
+        near = _near(key, Hyperparameters.model_fields)
+        yield f"unknown hyperparameter{near} Allowed: {', '.join(k for k in Hyperparameters.model_fields if k not in NOT_SEARCHED)}"
+        return
+    if key in NOT_SEARCHED:
+        yield f"is not searched: {NOT_SEARCHED[key]}"
+        return
+    given = _given_to(params, model)
+    if key == "heads" and given.attention not in ("multi-head", "uniform"):
+        yield f"does nothing here: model {model.match} has attention: {given.attention}"
+    if dimension.kind == "integer" and isinstance(getattr(given, key), float):
+        yield "takes numbers with a fraction: say uniform or loguniform"
+    if dimension.kind in ("uniform", "loguniform") and not isinstance(getattr(given, key), float):
+        yield f"{dimension.kind} draws numbers with a fraction, and it takes none: say integer or choice"
+        return
+    for value in dimension.values:
+        try:
+            Hyperparameters.model_validate({key: value})
+        except ValidationError as error:
+            what = error.errors()[0]["msg"]
+            yield f"{dimension.kind}: {what[0].lower()}{what[1:]}, found {value!r}"
+            continue
+        if key in ("attention", "pooling"):
+            changed = model.model_copy(update={key: value})
+            yield from (f"{value}: {what}" for _, what in _variant_contradictions(params, model.match, changed))
+
+
+def _unequal_searches(params: Params) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield searches of compared variants that may not pay the same."""
+    first: dict[tuple[str, int], str] = {}
+    for name, search in params.searches.items():
+        depth, now = 0, search
+        while now.after in params.searches and depth <= len(params.searches):
+            depth, now = depth + 1, params.searches[now.after]
+        if not search.trials or search.model not in params.models:
+            continue
+        other = first.setdefault((search.experiment, depth), name)
+        theirs = params.searches[other].budget(params.hyperparameters(params.searches[other].model))
+        for key, value in search.budget(params.hyperparameters(search.model)).items():
+            if value != theirs[key]:
+                yield (
+                    ("searches", name, key),
+                    f"compared variants get the same budget: {value} here, {theirs[key]} in search {other} of experiment {search.experiment}",
+                )
 
 
 def _hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -547,7 +804,7 @@ def _complaint(path: str | Path, tree: Node, item: Any) -> str:
 def _fields(key: tuple[Any, ...]) -> list[str]:
     """Return the names allowed below `key`."""
     sections: dict[str, Any] = {"study": Study, "defaults": Hyperparameters, "sources": Source, "corpora": Corpus, "experiments": Experiment,
-                "searches": Search, "models": Model, "split": Split, "published": Published}  # fmt: skip
+                "searches": Search, "models": Model, "split": Split, "published": Published, "space": Dimension}  # fmt: skip
     section: Any = Params
     for part in key:
         section = sections.get(str(part), section)
@@ -585,7 +842,7 @@ def reference() -> str:
     out.write("Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.\n")
     titles: dict[Any, str] = {
         Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME",
-        Published: "experiments.NAME.published", Search: "searches.NAME", Hyperparameters: "defaults", Model: "models.NAME",
+        Published: "experiments.NAME.published", Search: "searches.NAME", Dimension: "searches.NAME.space.HYPERPARAMETER", Hyperparameters: "defaults", Model: "models.NAME",
     }  # fmt: skip
     out.write("\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n")
     for section, title in titles.items():

@@ -24,14 +24,30 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict
         HeedError: a file is missing; the corpus has no such label.
 
     """
+    meta = read_json(tokens / "meta.json", f"heed tokenize {params.models[name].corpus}")
+    return resolve(params, name, read_best(search), meta)
+
+
+def read_best(search: Path) -> dict[str, Any]:
+    """Return the winner in the folder of a search. Raises HeedError when it is missing."""
+    try:
+        return yaml.safe_load((search / "best.yaml").read_text(encoding="utf-8")) or {}
+    except FileNotFoundError:
+        raise HeedError(f"{search / 'best.yaml'}: not there. Run: heed search {search.name}") from None
+
+
+def resolve(params: "Params", name: str, best: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the recipe of model `name` with the hyperparameters `best` put in, for a corpus with this meta.json.
+
+    A trial of a search and the training with its winner are resolved here alike.
+
+    Raises:
+        HeedError: the corpus has no such label.
+
+    """
     from heed.models.classifier import count_parameters  # here: those who only read recipes need no torch
 
     model = params.models[name]
-    meta = read_json(tokens / "meta.json", f"heed tokenize {model.corpus}")
-    try:
-        best = yaml.safe_load((search / "best.yaml").read_text(encoding="utf-8")) or {}
-    except FileNotFoundError:
-        raise HeedError(f"{search / 'best.yaml'}: not there. Run: heed search {search.name}") from None
     label = params.experiments[model.experiment].label
     hyperparameters = params.resolved(name, best)
     matched = params.resolved(model.match, best) if model.match != name else None

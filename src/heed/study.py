@@ -113,6 +113,12 @@ def cost(params: Params) -> Cost:
             rows = h.vocabulary_size + h.bigram_buckets + h.character_buckets
             parameters = rows * h.embedding_dim + _multiply_adds(h, 1)
             disk += len(params.seeds) * (parameters * BYTES_A_PARAMETER + documents * 0.3 * 40)
+    for search in params.searches.values():
+        if size := sizes[search.corpus]:
+            h = params.hyperparameters(search.model)
+            documents, tokens = size[0], min(size[1], h.max_tokens)
+            trainings = search.trials * (search.epochs or h.epochs)  # at most: a scheduler stops many early
+            seconds += 6 * _multiply_adds(h, tokens) * documents * tokens * trainings / CORE_FLOPS
     for size in filter(None, sizes.values()):
         seconds += size[0] * size[1] / TOKENIZED
         disk += size[0] * size[1] * BYTES_A_TOKEN

@@ -86,6 +86,20 @@ class Run:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A training that ended, in memory: the model has the weights of its best epoch. `history`: docs/contracts.md."""
+
+    model: Classifier
+    encoded: Encoded
+    vocabulary: Vocabulary
+    rows: dict[str, np.ndarray]
+    labels: np.ndarray
+    device: str
+    history: list[dict[str, float]]
+    best_epoch: int
+
+
 def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[str, Any]:
     """Train model `name` with `seed`: results/train/NAME/SEED/, and its times in results/timing/. Returns run.json.
 
@@ -94,8 +108,47 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
 
     """
     recipe = read_recipe(RECIPES / f"{name}.yaml")
-    h = recipe["hyperparameters"]
     tokens = load_tokens(TOKENS / recipe["corpus"])
+    work = checkpoint.folder(recipe, seed)
+    started = time.perf_counter()
+    it = train_model(recipe, tokens, seed, tell, work)
+    info = {
+        "seed": seed,
+        "fold": fold_of(recipe, seed),
+        "best_epoch": it.best_epoch,
+        "parameters": sum(p.numel() for p in it.model.parameters()),
+        "vocabulary_size": len(it.vocabulary),
+        "documents": {part: len(documents) for part, documents in it.rows.items()},
+        "recipe": recipe,
+    }
+    with writing_folder(TRAIN / name / str(seed)) as out:
+        save_file({k: v.contiguous().cpu() for k, v in it.model.state_dict().items()}, out / "model.safetensors")
+        write_text(out / "vocabulary.txt", "".join(f"{word}\n" for word in it.vocabulary.words))
+        pd.DataFrame(it.history).to_csv(out / "history.csv", index=False, lineterminator="\n")
+        _predictions(it.model, it.encoded, tokens, it.rows, it.labels, recipe, it.device).to_parquet(
+            out / "predictions.parquet", index=False
+        )
+        write_json(out / "run.json", info)
+    shutil.rmtree(work, ignore_errors=True)
+    _write_timing(name, seed, it.device, time.perf_counter() - started)
+    return info
+
+
+def fold_of(recipe: dict[str, Any], seed: int) -> int:
+    """Return the fold that a run with `seed` tests on; 0 without folds."""
+    return (seed - 1) % recipe["folds"] if recipe["folds"] else 0
+
+
+def train_model(
+    recipe: dict[str, Any], tokens: Tokens, seed: int, tell: Callable[[Progress], None], work: Path
+) -> Trained:
+    """Train by `recipe` with `seed`, and write nothing but checkpoints into `work`: what a run and a trial share.
+
+    Raises:
+        HeedError: tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
+
+    """
+    name, h = recipe["model"], recipe["hyperparameters"]
     if tokens.meta["digest"] != recipe["tokens"]:
         raise HeedError(
             f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta['digest'][:12]}, "
@@ -108,7 +161,7 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
         )
     make_deterministic(h["threads"])
     keep_memory()
-    fold = (seed - 1) % recipe["folds"] if recipe["folds"] else 0
+    fold = fold_of(recipe, seed)
     rows = {part: tokens.rows(part, fold) for part in ("train", "validation", "test")}
     for part, documents in rows.items():
         if not len(documents):
@@ -122,30 +175,9 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
     linear = _linear_features(model.branch, tokens, rows["train"], h) if model.branch else None
     model = model.to(device)
     encoded = Encoded(tokens, vocabulary, h, linear)
-    work = checkpoint.folder(recipe, seed)
-    started = time.perf_counter()
     task = Task(encoded, labels, recipe["classes"], rows["train"], rows["validation"])
     history, best_epoch = train(model, task, h, seed, device, work, tell)
-    info = {
-        "seed": seed,
-        "fold": fold,
-        "best_epoch": best_epoch,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "vocabulary_size": len(vocabulary),
-        "documents": {part: len(documents) for part, documents in rows.items()},
-        "recipe": recipe,
-    }
-    with writing_folder(TRAIN / name / str(seed)) as out:
-        save_file({k: v.contiguous().cpu() for k, v in model.state_dict().items()}, out / "model.safetensors")
-        write_text(out / "vocabulary.txt", "".join(f"{word}\n" for word in vocabulary.words))
-        pd.DataFrame(history).to_csv(out / "history.csv", index=False, lineterminator="\n")
-        _predictions(model, encoded, tokens, rows, labels, recipe, device).to_parquet(
-            out / "predictions.parquet", index=False
-        )
-        write_json(out / "run.json", info)
-    shutil.rmtree(work, ignore_errors=True)
-    _write_timing(name, seed, device, time.perf_counter() - started)
-    return info
+    return Trained(model, encoded, vocabulary, rows, labels, device, history, best_epoch)
 
 
 def _linear_features(

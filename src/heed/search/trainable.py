@@ -1,0 +1,96 @@
+"""One trial: the training that `heed train` does, with a configuration put in, told to Ray Tune after each epoch.
+
+A trial keeps its checkpoint in the search's own folder, which every node sees under the same path. One that was killed,
+with its machine or with the whole search, tells Ray its finished epochs again and goes on after them.
+"""
+
+import dataclasses
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from heed.search.outcome import goodness
+from heed.text.tokens import load_tokens
+from heed.training import checkpoint
+from heed.training.loop import Progress
+from heed.training.run import train_model
+
+STARTS, CHECKPOINT = "starts.jsonl", "checkpoint.safetensors"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """All that a trial needs to know of its search, sent to every worker; paths are absolute.
+
+    `recipe` is the trial's recipe but for the configuration. `seed` is the search's own: all trials share it.
+    """
+
+    recipe: dict[str, Any]
+    tokens: Path
+    store: Path
+    seed: int
+    metric: str
+    gpu: float
+
+    def recipe_of(self, configuration: dict[str, Any]) -> dict[str, Any]:
+        """Return the recipe of a trial."""
+        return self.recipe | {"hyperparameters": self.recipe["hyperparameters"] | configuration}
+
+    def folder(self, number: int) -> Path:
+        """Return where trial `number` keeps its checkpoint and notes its starts."""
+        return self.store / "trials" / f"{number:04}"
+
+
+def run_trial(plan: Plan, number: int, configuration: dict[str, Any]) -> None:
+    """Train one configuration inside a Ray worker; each epoch's figures are told to Tune, which may stop it there."""
+    from ray import tune
+
+    _choose_device(plan.gpu)
+    folder = plan.folder(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    node = os.environ.get("HEED_NODE") or os.uname().nodename
+    saved = checkpoint.load(folder / CHECKPOINT)
+    history: list[dict[str, float]] = saved[1]["history"] if saved else []
+    _note_start(folder, node, len(history))
+
+    def report() -> None:
+        score = goodness(history[-1][f"validation_{plan.metric}"], plan.metric)
+        tune.report({"epoch": len(history), "score": score, "history": list(history)})
+
+    told, history = history, []
+    for row in told:
+        history.append(row)
+        report()
+
+    def tell(progress: Progress) -> None:
+        if progress.validation is not None:
+            figures = {f"validation_{key}": value for key, value in progress.validation.items()}
+            history.append({"epoch": progress.epoch, "train_loss": progress.loss, **figures})
+            report()
+
+    train_model(plan.recipe_of(configuration), load_tokens(plan.tokens), plan.seed, tell, folder)
+
+
+def _choose_device(gpu: float) -> None:
+    """Let the training find a place on a card, of as many as its share leaves room for; or on none."""
+    if gpu:
+        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / gpu))
+    else:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def _note_start(folder: Path, node: str, epochs: int) -> None:
+    """Note where and when the trial started, and after how many epochs: read for the timing alone."""
+    import ray
+
+    start = {
+        "time": time.time(),
+        "host": node,
+        "node": ray.get_runtime_context().get_node_id(),
+        "epochs": epochs,
+        "pid": os.getpid(),
+    }
+    with (folder / STARTS).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(start) + "\n")

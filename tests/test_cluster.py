@@ -1,0 +1,224 @@
+"""Searches on a real Ray cluster of several nodes, each with processes of its own, and what is left when some are killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heed import params as schema
+from heed.search.stage import make_plan, write_untuned
+from tests.conftest import write_tokens
+from tests.test_search import STUDY, gone, marked
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
+RESULTS = Path("results/search/hunt")
+TRIALS, EPOCHS = 8, 12
+
+
+class Cluster:
+    """Ray nodes on this machine, by `ray start`, each with its own loopback address and one core."""
+
+    def __init__(self, room: Path) -> None:
+        self.mark, self.room, self.nodes = f"cluster-{os.getpid()}-{time.time_ns()}", room, 0
+        self.port = 20000 + os.getpid() % 10000
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def add(self) -> str:
+        """Start one more node, the first as the head; return its mark."""
+        self.nodes += 1
+        where = ["--head", f"--port={self.port}", "--include-dashboard=false", f"--temp-dir={self.room}"] if self.nodes == 1 else [f"--address={self.address}"]  # fmt: skip
+        mark = f"{self.mark}-{self.nodes}-"
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("ray")), "start", *where, f"--node-ip-address=127.0.0.{self.nodes}", "--num-cpus=1",
+             "--object-store-memory=80000000", "--disable-usage-stats", "--dashboard-agent-listen-port=0"],
+            env=os.environ | {"HEED_MARK": mark, "RAY_AUTH_MODE": "disabled"}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return mark
+
+    def kill(self, mark: str) -> None:
+        """Kill -9 every process of a node, as a power cut would."""
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"HEED_MARK={mark}".encode() in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:
+                continue
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    room = Path(f"/tmp/heed-test-ray-{os.getpid()}")
+    it = Cluster(room)
+    try:
+        yield it
+    finally:
+        it.kill(it.mark)
+        subprocess.run(["rm", "-rf", str(room)], check=False)
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study whose trials take some seconds each."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    labels = [("good", "bad")[i % 2] for i in range(700)]
+    texts = [
+        [*(f"w{w}" for w in generator.integers(0, 300, 60)), *(["fine"] if label == "good" else [])] for label in labels
+    ]
+    write_tokens(tmp_path / "data/tokens/tiny", texts, labels, ["train"] * 600 + ["validation"] * 50 + ["test"] * 50)
+    text = STUDY.replace("trials: 4", f"trials: {TRIALS}").replace("epochs: 3", f"epochs: {EPOCHS}")
+    text = text.replace("integer: [2, 9]", "choice: [48, 60, 72]").replace("max_tokens: 12", "max_tokens: 60")
+    Path("params.yaml").write_text(
+        text.replace("seeds: [1, 2]", "seeds: [1, 2]").replace("batch_size: 8", "batch_size: 16")
+    )
+    write_untuned(Path("results/search/none"))
+    return tmp_path
+
+
+def search(**environment: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "heed.cli", "search", "hunt"], env=os.environ | environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen) -> str:
+    output = process.communicate(timeout=400)[0]
+    assert process.returncode == 0, output
+    return output
+
+
+def starts(folder: Path | None = None) -> dict[int, list[dict]]:
+    """Return the starts of each trial, while the search runs."""
+    store = make_plan(schema.load(), "hunt", {}, Path("data/tokens/tiny")).store
+    files = sorted((store / "trials").glob("*/starts.jsonl"))
+    return {int(file.parent.name): [json.loads(line) for line in file.read_text().splitlines()] for file in files}
+
+
+def ended() -> set[int]:
+    store = make_plan(schema.load(), "hunt", {}, Path("data/tokens/tiny")).store
+    return {int(file.parent.name) for file in (store / "trials").glob("*/ended.json")}
+
+
+def until(condition, process: subprocess.Popen, patience: float = 180) -> None:
+    end = time.monotonic() + patience
+    while not condition():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+def checkpoints() -> int:
+    store = make_plan(schema.load(), "hunt", {}, Path("data/tokens/tiny")).store
+    return len([*(store / "trials").glob("*/checkpoint.safetensors")])
+
+
+def results() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in RESULTS.iterdir()}
+
+
+def timing() -> dict:
+    return json.loads(Path("results/timing/search/hunt.json").read_text())
+
+
+def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster: Cluster) -> None:
+    finish(search(HEED_THREADS="2"))
+    alone = results()
+    cluster.add()
+    second = cluster.add()
+    process = search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
+    until(lambda: len({start["node"] for trial in starts().values() for start in trial}) == 2, process)
+    until(lambda: checkpoints() == 2, process)
+    cluster.kill(second)
+    cluster.add()
+    output = finish(process)
+    assert results() == alone, "which node ran a trial, and how often it was started, changes nothing"
+    assert f"cluster at {cluster.address}, 2 nodes, 2 cores" in output
+    trials = timing()["trials"]
+    assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, "the node added later works too"
+    again = [trial["starts"] for trial in trials if len(trial["starts"]) > 1]
+    assert len(again) == 1, "one trial was on the node that was killed"
+    assert again[0][1]["epochs"] > 0, "it went on at its checkpoint"
+
+
+def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study: Path, cluster: Cluster) -> None:
+    cluster.add()
+    cluster.add()
+    process = search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
+    until(lambda: len(ended()) >= 2 and checkpoints() == 2, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    whole, before = ended(), starts()
+    finish(search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
+    after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
+    assert {*after} == {*range(TRIALS)}
+    assert all(after[number] == before[number] for number in whole), "what had ended was not started again"
+    again = [number for number in before if number not in whole]
+    assert any(after[number][1]["epochs"] > 0 for number in again), "what ran went on at its checkpoint"
+    killed = results()
+    finish(search(HEED_THREADS="2"))
+    assert results() == killed
+
+
+def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study: Path, tmp_path: Path) -> None:
+    process = search(HEED_MARK="killed-search", HEED_THREADS="2")
+    until(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
+    process.kill()
+    process.communicate()
+    assert gone("HEED_MARK=killed-search", 60), marked("HEED_MARK=killed-search")
+    whole = ended()
+    output = finish(search(HEED_THREADS="2"))
+    assert not [*Path("/tmp").glob(f"heed-ray-{process.pid}-*")], "the next search deletes the folder of the killed one"
+    trials = timing()["trials"]
+    assert all(len(trials[number]["starts"]) == 1 for number in whole)
+    assert any(len(trial["starts"]) == 2 and trial["starts"][1]["epochs"] > 0 for trial in trials)
+    assert f"{TRIALS} of {TRIALS} trials ended" in output
+
+
+def test_asha_stops_early_what_does_badly_and_says_so(study: Path) -> None:
+    text = Path("params.yaml").read_text().replace("scheduler: none", "reduction_factor: 2")
+    Path("params.yaml").write_text(text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]"))
+    output = finish(search(HEED_THREADS="2"))
+    found = json.loads((RESULTS / "search.json").read_text())
+    assert found["stops"]["stopped by asha"] > 0
+    assert found["epochs"] < TRIALS * EPOCHS
+    assert "did not run to their end" in found["expected_best"]["reason"]
+    assert f"({found['stops']['stopped by asha']} stopped early)" in output
+
+
+def test_a_budget_of_wall_time_ends_a_search_with_what_there_is(study: Path) -> None:
+    text = Path("params.yaml").read_text().replace(f"epochs: {EPOCHS}", "epochs: 2000\n    minutes: 0.4")
+    Path("params.yaml").write_text(text)
+    began = time.monotonic()
+    finish(search(HEED_THREADS="2"))
+    assert time.monotonic() - began < 80
+    found = json.loads((RESULTS / "search.json").read_text())
+    assert found["stops"] == {"not started": TRIALS - 2, "out of time": 2}
+    assert found["best"]["epoch"] > 0
+
+
+def test_two_searches_at_once_do_not_meet(study: Path) -> None:
+    both = [search(HEED_THREADS="1"), None]
+    other = study / "other"
+    subprocess.run(["cp", "-r", str(study / "data"), str(study / "results"), str(study / "params.yaml"), "-t", str(other)], check=False) if other.mkdir() else None  # fmt: skip
+    finish(both[0])
+
+
+@pytest.mark.timeout(120)
+def test_an_address_without_a_cluster_is_one_line(study: Path) -> None:
+    process = search(RAY_ADDRESS="127.0.0.1:9")
+    output = process.communicate(timeout=100)[0]
+    assert process.returncode == 1
+    assert "heed: no Ray cluster at 127.0.0.1:9" in output
+    assert len(output.splitlines()) == 1, output

@@ -1,0 +1,437 @@
+"""Searches: a space is checked before Ray starts, drawn the same for the same seed, and its winner is real."""
+
+import csv
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from heed import params as schema
+from heed.files import HeedError
+from heed.params import GROUPS, Dimension, parse
+from heed.recipe import read_recipe
+from heed.search.adopt import adopt
+from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
+from heed.search.space import draw
+from heed.search.stage import run_search, write_untuned
+from tests.conftest import ROOT
+
+SPACE = "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: [1, 2, 3, 4]}}"
+STUDY = f"""study: {{name: tiny, title: Tiny}}
+seeds: [1, 2]
+sources: {{tiny: {{kind: table, path: tiny.csv, sha256: {"a" * 64}}}}}
+corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: kind, split: {{kind: random, test: 0.2}}}}}}
+experiments: {{tiny: {{corpus: tiny, label: kind, title: Tiny}}}}
+searches:
+  hunt: # for heads that fit
+    corpus: tiny
+    experiment: tiny
+    model: tiny-attention
+    after: none
+    trials: 4
+    epochs: 3
+    scheduler: none
+    space: {SPACE}
+defaults: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6, linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu, dropout: 0.2}}
+models:
+  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, tuned_by: none, match: tiny-baseline}}
+  # the one that is searched
+  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, tuned_by: hunt, match: tiny-attention, attention: multi-head, heads: 3}}
+  tiny-wide: {{experiment: tiny, corpus: tiny, variant: wide, tuned_by: hunt, match: tiny-attention}}
+"""  # fmt: skip
+
+
+def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "heed.cli", *command], capture_output=True, text=True, env=os.environ | environment
+    )
+
+
+@pytest.fixture
+def study(workplace: Path) -> Path:
+    """The tokenised corpus `tiny`, a study that searches on it, and the search `none`; the test runs inside."""
+    Path("params.yaml").write_text(STUDY)
+    write_untuned(Path("results/search/none"))
+    return workplace
+
+
+# --- the space ---------------------------------------------------------------------------------------------------------
+
+WRONG = [
+    ("learning_rate: {loguniform", "learning_rte: {loguniform", "space.learning_rte", "did you mean learning_rate?"),
+    ("loguniform: [0.001, 0.05]", "loguniform: [0, 0.05]", "space.learning_rate", "needs numbers above 0, found [0"),
+    ("loguniform: [0.001, 0.05]", "loguniform: [0.05, 0.001]", "space.learning_rate", "from a smaller to a larger number"),
+    ("loguniform: [0.001, 0.05]", "loguniform: [0.001]", "space.learning_rate.loguniform", "at least 2 items"),
+    ("loguniform: [0.001, 0.05]", "logunifrom: [0.001, 0.05]", "space.learning_rate.logunifrom", "did you mean loguniform?"),
+    ("loguniform: [0.001, 0.05]", "integer: [1, 5]", "space.learning_rate", "say uniform or loguniform"),
+    ("{loguniform: [0.001, 0.05]}", "[0.001, 0.05]", "space.learning_rate", "found [0.001, 0.05]"),
+    ("{loguniform: [0.001, 0.05]}", "{}", "space.learning_rate", "exactly one of uniform, loguniform, integer, choice; found none"),
+    ("{loguniform: [0.001, 0.05]}", "{uniform: [0.1, 0.2], choice: [1, 2]}", "space.learning_rate", "found uniform and choice"),
+    ("integer: [2, 9]", "uniform: [2, 9]", "space.hidden_size", "say integer or choice"),
+    ("integer: [2, 9]", "integer: [0, 9]", "space.hidden_size", "greater than 0, found 0"),
+    ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
+    ("integer: [2, 9]", "choice: [2, big]", "space.hidden_size", "valid integer, found 'big'"),
+    ("hidden_size: {integer: [2, 9]}", "dropout: {uniform: [0.5, 1.0]}", "space.dropout", "less than 1, found 1.0"),
+    ("hidden_size: {integer", "epochs: {integer", "space.epochs", "the winner's best epoch is kept"),
+    ("hidden_size: {integer", "threads: {integer", "space.threads", "it belongs to the machine"),
+    ("hidden_size: {integer: [2, 9]}", "attention: {choice: [none, multi-head]}", "space.attention", "needs attention"),
+    ("model: tiny-attention", "model: tiny-baseline", "space.heads", "does nothing here: model tiny-baseline has attention: none"),
+    ("model: tiny-attention", "model: tiny-wide", "model", "takes its hyperparameters from tiny-attention"),
+    ("model: tiny-attention", "model: tiny-atention", "model", "did you mean tiny-attention?"),
+    ("    experiment: tiny", "    experiment: other", "experiment", "model tiny-attention has experiment tiny, found other"),
+    ("    corpus: tiny\n", "    corpus: other\n", "corpus", "model tiny-attention has corpus tiny, found other"),
+    ("after: none", "after: hnt", "after", "did you mean hunt?"),
+    ("after: none", "after: hunt", "after", "wait for each other: hunt after hunt"),
+    ("    epochs: 3", "    seed: 2", "seed", "the study's seeds are [1, 2]"),
+    ("    epochs: 3", "    gpu: 2", "gpu", "less than or equal to 1"),
+    ("scheduler: none", "scheduler: halving", "scheduler", "'asha' or 'none'"),
+    ("scheduler: none", "grace_period: 4", "grace_period", "at most the epochs of a trial, 3, found 4"),
+    ("trials: 4", "trails: 4", "trails", "did you mean trials?"),
+    ("trials: 4", "trials: -1", "trials", "greater than or equal to 0"),
+    (f"    space: {SPACE}\n", "", "space", "nothing to search"),
+    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "'group-1' or 'group-2'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "key", "says"), WRONG, ids=[f"{w[2]}: {w[1]}"[:60] for w in WRONG])
+def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, says):
+    assert right in STUDY
+    text = STUDY.replace(right, wrong, 1)
+    with pytest.raises(HeedError) as caught:
+        parse(text)
+    first = next(line for line in str(caught.value).splitlines() if f": searches.hunt.{key}: " in line and says in line)
+    line = text.splitlines()[int(first.split(":")[1]) - 1]
+    assert key.split(".")[1 if key.startswith("space.") else 0] in line or "hunt:" in line, first
+
+
+def test_compared_variants_get_the_same_budget():
+    other = (
+        "  other: {corpus: tiny, experiment: tiny, model: tiny-baseline, after: none, trials: 8, epochs: 3, "
+        "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
+    )
+    text = STUDY.replace("defaults:", other + "defaults:")
+    with pytest.raises(
+        HeedError, match=r"searches.other.trials: compared variants get the same budget: 8 here, 4 in search hunt"
+    ):
+        parse(text)
+    assert parse(text.replace("trials: 8", "trials: 4"))
+    with pytest.raises(
+        HeedError, match=r"searches.other.epochs: .*: 5 here, 3 in search hunt"
+    ):  # the model's own epochs
+        parse(text.replace("trials: 8, epochs: 3", "trials: 4"))
+
+
+def test_the_groups_hold_every_value_that_the_talk_chose():
+    columns = {"lstm_hidden": "hidden_size"}
+    with (ROOT / "data/published/talk_results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    dimensions = {key: dimension for group in GROUPS.values() for key, dimension in group.items()}
+    checked = 0
+    for row in rows:
+        for column, value in row.items():
+            if (dimension := dimensions.get(columns.get(column, column))) is None:
+                continue
+            if column == "heads" and value == "0":  # without attention
+                continue
+            low, high = min(dimension.values), max(dimension.values)
+            assert low <= float(value) <= high, (column, value)
+            assert dimension.kind != "choice" or float(value) in dimension.values, (column, value)
+            checked += 1
+    assert checked > 80
+
+
+def test_a_group_offers_heads_only_where_there_are_some():
+    study = parse(
+        STUDY.replace(f"space: {SPACE}", "groups: [group-1, group-2]\n    space: {dropout: {choice: [0.1, 0.2]}}")
+    )
+    search = study.searches["hunt"]
+    found = search.dimensions(study.hyperparameters("tiny-attention"))
+    assert {*found} == {*GROUPS["group-1"], *GROUPS["group-2"]}
+    assert found["dropout"].kind == "choice", "`space` goes before the groups"
+    assert "heads" not in search.dimensions(study.hyperparameters("tiny-baseline"))
+
+
+def anything(configuration) -> bool:
+    return True
+
+
+def test_the_same_seed_draws_the_same_and_more_trials_begin_with_the_same():
+    dimensions = parse(STUDY).searches["hunt"].space
+    ten = draw(dimensions, 10, 1000, anything)
+    assert draw(dimensions, 10, 1000, anything) == ten
+    assert draw(dimensions, 4, 1000, anything) == ten[:4]
+    assert draw(dimensions, 10, 1001, anything) != ten
+    for configuration in ten:
+        assert [*configuration] == ["learning_rate", "hidden_size", "heads"]
+        assert 0.001 <= configuration["learning_rate"] <= 0.05
+        assert configuration["learning_rate"] == float(f"{configuration['learning_rate']:.4g}")
+        assert configuration["hidden_size"] in range(2, 10)
+    yaml_and_back = yaml.safe_load(yaml.safe_dump(ten))
+    assert yaml_and_back == ten, "best.yaml says what was tried, to the last digit"
+
+
+def test_every_kind_of_dimension_covers_its_span():
+    space = {"learning_rate": Dimension(loguniform=[0.001, 1.0]), "dropout": Dimension(uniform=[0.0, 0.5]), "heads": Dimension(integer=[1, 3])}  # fmt: skip
+    drawn = pd.DataFrame(draw(space, 300, 7, anything))
+    assert {*drawn["heads"]} == {1, 2, 3}
+    thirds = np.histogram(np.log10(drawn["learning_rate"]), bins=[-3, -2, -1, 0])[0]
+    assert thirds.sum() == 300
+    assert thirds.min() > 70, "each order of magnitude as often"
+    assert np.histogram(drawn["dropout"], bins=5, range=(0, 0.5))[0].min() > 35
+
+
+def test_heads_always_divide_the_states_and_each_number_of_heads_comes_as_often():
+    study = parse(STUDY.replace("choice: [1, 2, 3, 4]", "choice: [1, 7, 8]"))
+    space = study.searches["hunt"].space | {"hidden_size": Dimension(integer=[4, 60])}
+    drawn = draw(space, 150, 3, lambda c: study.fits("tiny-attention", c))
+    assert all(2 * c["hidden_size"] % c["heads"] == 0 for c in drawn)
+    counts = [sum(c["heads"] == heads for c in drawn) for heads in (1, 7, 8)]
+    assert min(counts) > 30, counts
+
+
+def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(study):
+    space = {"heads": Dimension(choice=[1, 2]), "batch_size": Dimension(choice=[4, 8])}
+    assert len({json.dumps(c) for c in draw(space, 4, 1, anything)}) == 4
+    with pytest.raises(HeedError, match=r"too few configurations: 4 found of 5 trials"):
+        draw(space, 5, 1, anything)
+    text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]").replace("choice: [1, 2, 3, 4]", "choice: [5, 7]")
+    with pytest.raises(
+        HeedError, match=r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found"
+    ):
+        run_search(parse(text), "hunt", Path("results/search"), Path("data/tokens/tiny"), 1)
+
+
+# --- what a search came to ---------------------------------------------------------------------------------------------
+
+
+def trial(number: int, *scores: float, stop: str = FINISHED) -> Trial:
+    rows = [{"epoch": i, "train_loss": 1.0, "validation_loss": 1 - s, "validation_accuracy": s, "validation_macro_f1": s} for i, s in enumerate(scores, 1)]  # fmt: skip
+    return Trial(number, {"heads": number + 1}, rows, stop)
+
+
+def test_the_winner_is_the_best_then_the_shortest_then_the_first():
+    assert winner([trial(0, 0.5, 0.6), trial(1, 0.7, 0.2)], "accuracy").number == 1
+    assert winner([trial(0, 0.5, 0.7), trial(1, 0.7, 0.2), trial(2, 0.7)], "accuracy").number == 1
+    assert winner([trial(0, 0.5, 0.7), trial(1, 0.7)], "loss").number == 1
+    assert trial(0, 0.5, 0.7, 0.7).best_epoch("accuracy") == 2, "the earliest of equals, as training keeps it"
+    assert winner([trial(0, float("nan")), trial(1, 0.1), trial(2)], "accuracy").number == 1
+    assert winner([trial(0)], "accuracy") is None
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "loss"])
+def test_the_expected_best_is_the_mean_over_all_draws(metric):
+    """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with replacement."""
+    scores, best = [0.3, 0.9, 0.5, 0.6], max if metric == "accuracy" else min
+    for n, found in enumerate(expected_best(scores, metric), 1):
+        assert found == pytest.approx(np.mean([best(draws) for draws in itertools.product(scores, repeat=n)]))
+
+
+def test_the_expected_best_is_given_only_where_its_assumption_holds():
+    whole = [trial(0, 0.5), trial(1, 0.6)]
+    assert summary(whole, "accuracy", "random")["expected_best"] == {"scores": pytest.approx([0.55, 0.575])}
+    for trials, sampler, reason in [
+        (whole, "tpe", "no independent draws"),
+        ([*whole, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
+        ([*whole, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
+    ]:
+        assert reason in why_no_expectation(trials, sampler)
+        assert [*summary(trials, "accuracy", sampler)["expected_best"]] == ["reason"]
+
+
+def test_asha_is_told_what_it_saw_before_a_kill(study):
+    from heed.search.progress import Line
+    from heed.search.stage import make_plan
+    from heed.search.tuner import Watch, _scheduler
+
+    params = parse(STUDY.replace("scheduler: none", "reduction_factor: 2"))
+    plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
+    for number, score in enumerate((0.9, 0.8)):
+        plan.folder(number).mkdir(parents=True)
+        it = trial(number, score, score, score)
+        (plan.folder(number) / "ended.json").write_text(json.dumps({"history": it.history, "stop": FINISHED}))
+    watch = Watch(plan, [{"heads": n} for n in range(4)], Line("hunt"))
+    assert {*watch.ended} == {0, 1}
+    asha = _scheduler(params.searches["hunt"], watch)
+
+    def decision(score: float) -> str:
+        late = type("", (), {"trial_id": f"late-{score}"})
+        asha.on_trial_add(None, late)
+        return asha.on_trial_result(None, late, {"epoch": 1, "score": score})
+
+    assert decision(0.95) == "CONTINUE"
+    assert decision(0.1) == "STOP", "a scheduler that knew nothing would let the first trials go on"
+
+
+# --- the real thing ----------------------------------------------------------------------------------------------------
+
+
+def marked(mark: str) -> list[str]:
+    """Return the command lines of all processes that were started with this mark in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def gone(mark: str, patience: float = 20.0) -> bool:
+    end = time.monotonic() + patience
+    while marked(mark):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+FILES = ["best.yaml", "epochs.csv", "search.json", "trials.csv"]
+
+
+def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):
+    home, room = tmp_path / "home", tmp_path / "t"
+    home.mkdir()
+    room.mkdir()
+    ports = "HEED_MARK=one-machine"
+    done = heed("search", "hunt", HEED_MARK="one-machine", HEED_THREADS="2", HOME=str(home), TMPDIR=str(room))
+    assert done.returncode == 0, done.stderr
+    assert gone(ports), marked(ports)
+    assert [*home.iterdir()] == [], "no token, no statistics, no settings in the home folder"
+    assert not [*room.glob("heed-ray-*")]
+    assert [*Path(".heed/work").iterdir()] == [], "the work folder goes on success"
+    assert "trial" in done.stdout
+    assert len((done.stdout + done.stderr).splitlines()) == 3, done.stdout + done.stderr
+
+    folder = Path("results/search/hunt")
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+    found, best = json.loads((folder / "search.json").read_text()), yaml.safe_load((folder / "best.yaml").read_text())
+    params = schema.load()
+    trials = pd.read_csv(folder / "trials.csv")
+    space = params.searches["hunt"].space
+    drawn = draw(space, 4, 1000, lambda c: params.fits("tiny-attention", c))
+    assert trials[[*space]].to_dict("records") == drawn
+    assert (trials["epochs"] == 3).all()
+    assert (trials["stop"] == FINISHED).all()
+    assert len(found["expected_best"]["scores"]) == 4
+    number, score, epoch = found["best"]["trial"], found["best"]["score"], found["best"]["epoch"]
+    assert best == drawn[number] | {"epochs": epoch, "select": "accuracy"}
+    timing = json.loads(Path("results/timing/search/hunt.json").read_text())
+    assert {len(t["starts"]) for t in timing["trials"]} == {1}
+    assert len({t["starts"][0]["pid"] for t in timing["trials"]}) == 2, (
+        "two cores, two workers, each for several trials"
+    )
+
+    assert heed("recipe", "tiny-attention").returncode == 0
+    assert heed("recipe", "tiny-wide").returncode == 0
+    assert read_recipe("results/recipe/tiny-attention.yaml")["hyperparameters"].items() >= best.items()
+    assert read_recipe("results/recipe/tiny-wide.yaml")["hyperparameters"]["learning_rate"] == best["learning_rate"]
+    done = heed("train", "tiny-attention", "--seed", "1000")  # outside Ray, the search's own seed
+    assert done.returncode == 0, done.stderr
+    outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
+    inside = pd.read_csv(folder / "epochs.csv").query("trial == @number").drop(columns="trial").reset_index(drop=True)
+    pd.testing.assert_frame_equal(outside, inside[:epoch], check_exact=True)
+    assert outside["validation_accuracy"].iloc[-1] == score
+    run = json.loads(Path("results/train/tiny-attention/1000/run.json").read_text())
+    assert run["best_epoch"] == epoch
+
+
+def test_trials_0_hands_the_given_hyperparameters_on(study):
+    Path("params.yaml").write_text(STUDY.replace("trials: 4", "trials: 0"))
+    done = heed("search", "hunt")
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
+    assert not Path(".heed").exists()
+    assert heed("recipe", "tiny-attention").returncode == 0
+    assert read_recipe("results/recipe/tiny-attention.yaml")["hyperparameters"]["learning_rate"] == 0.01
+
+
+def test_a_search_after_another_starts_from_its_winner(study):
+    from heed.search.stage import make_plan
+
+    second = "  second: {corpus: tiny, experiment: tiny, model: tiny-attention, after: hunt, trials: 2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
+    params = parse(STUDY.replace("defaults:", second + "defaults:"))
+    before = {"learning_rate": 0.02, "epochs": 2, "select": "accuracy"}
+    h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe["hyperparameters"]
+    assert (h["learning_rate"], h["epochs"]) == (0.02, 5), "its winner, but the epochs of this search"
+    Path("results/search/hunt").mkdir()
+    Path("results/search/hunt/best.yaml").write_text(yaml.safe_dump(before))
+    none = parse(STUDY.replace("defaults:", second.replace("trials: 2", "trials: 0") + "defaults:"))
+    run_search(none, "second", Path("results/search"), Path("data/tokens/tiny"), 1)
+    assert yaml.safe_load(Path("results/search/second/best.yaml").read_text()) == before
+
+
+def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
+    from heed.search.stage import kept_by, make_plan
+
+    it = trial(0, 0.5, 0.7, 0.6)
+    for extra, epochs in (("", 2), (", decay: linear", 3), (", warmup: 0.1", 3)):
+        params = parse(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
+        plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
+        assert kept_by(plan, it)["epochs"] == epochs, "fewer epochs would be another learning rate"
+
+
+def test_what_only_places_trials_does_not_begin_a_search_anew(study):
+    from heed.search.stage import make_plan
+
+    def store(text: str) -> Path:
+        return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).store
+
+    first = store(STUDY)
+    assert store(STUDY.replace("trials: 4", "trials: 4\n    address: 10.0.0.1:6379\n    concurrent: 2")) == first
+    for change in (
+        ("trials: 4", "trials: 5"),
+        ("[2, 9]", "[2, 8]"),
+        ("epochs: 3", "epochs: 4"),
+        ("linear_size: 5", "linear_size: 6"),
+    ):
+        assert store(STUDY.replace(*change)) != first
+
+
+# --- heed adopt --------------------------------------------------------------------------------------------------------
+
+
+def found(folder: Path = Path("results/search/hunt")) -> dict:
+    best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
+    folder.mkdir(parents=True)
+    (folder / "best.yaml").write_text(yaml.safe_dump(best))
+    about = {"metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "trials": [{}] * 4}
+    (folder / "search.json").write_text(json.dumps(about))
+    return best
+
+
+def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study):
+    best = found()
+    for model in ("tiny-attention", "tiny-wide"):
+        assert heed("recipe", model).returncode == 0
+    before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
+    done = heed("adopt", "hunt")
+    assert done.returncode == 0, done.stderr
+    assert "tiny-attention, tiny-wide took trial 2 of 4, validation accuracy 0.7500 of search hunt" in done.stdout
+    text = Path("params.yaml").read_text()
+    assert "# the one that is searched" in text
+    assert "# for heads that fit" in text
+    assert "# adopted from search hunt: trial 2 of 4" in text
+    params = schema.load()
+    assert params.models["tiny-attention"].given() == {"attention": "multi-head"} | best
+    assert params.models["tiny-attention"].tuned_by == params.models["tiny-wide"].tuned_by == "none"
+    assert params.searches["hunt"].trials == 0
+    for model in ("tiny-attention", "tiny-wide"):
+        assert heed("recipe", model).returncode == 0
+    assert {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()} == before, "no training is stale"
+    assert "trials is 0: there is no winner to adopt" in heed("adopt", "hunt").stderr
+
+
+def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
+    for name, says in (("hunt", "Run: heed search hunt"), ("hnt", "did you mean hunt?")):
+        with pytest.raises(HeedError, match=says.replace("?", r"\?")):
+            adopt(name, Path("params.yaml"), Path("results/search"))
+    assert Path("params.yaml").read_text() == STUDY
