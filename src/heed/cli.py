@@ -121,7 +121,7 @@ def report() -> None:
     from heed.report.render import render
 
     comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
-    render(load(), comparison, Path("data/published"), RESULTS / "evaluate", Path("reports"))
+    render(load(), comparison, Path("data/published"), RESULTS, Path("reports"))
 
 
 def study(name: str, force: bool) -> None:
