@@ -27,8 +27,9 @@ INLINE = 1_000_000  # bytes of SVG in all: more, and the page links the files in
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def _html() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Return what renders HTML: it escapes every value, and shows what cannot be seen."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         finalize=visible,
@@ -36,27 +37,27 @@ def _html() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"points": points, "number": number, "probability": probability}
-    return environment
+    made.filters |= {"points": points, "number": number, "probability": probability}
+    return made
 
 
 def _latex() -> jinja2.Environment:
     """Return an environment whose delimiters LaTeX does not use, and that escapes every value."""
-    environment = jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>",
         comment_start_string="<#", comment_end_string="#>",
         autoescape=False, finalize=latex.escape, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.filters |= {
+    made.filters |= {
         "points": points,
         "number": number,
         "probability": probability,
         "cell": latex.cell,
         "file": latex.Latex,
     }
-    environment.globals |= {"name_column": name_column, "support_column": support_column}
-    return environment
+    made.globals |= {"name_column": name_column, "support_column": support_column}
+    return made
 
 
 def file_name(experiment: Experiment, what: str) -> str:
@@ -107,7 +108,7 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, result
     models = {name: {variant: model["model"] for variant, model in own.items()} for name, own in compared.items()}
     searched = {name: [results / "search" / key for key, search in params.searches.items()
                        if search.experiment == name and search.trials] for name in models}  # fmt: skip
-    evaluated, html, tex = results / "evaluate", _html(), _latex()
+    evaluated, html, tex = results / "evaluate", environment(), _latex()
     with writing_folder(into / "figures") as out:
         plots = plot_all(found, models, evaluated, searched, out)
         chart = gain_chart(found)

@@ -27,15 +27,19 @@ class Source:
         return f"{self.path} · md5 {self.md5} · {by}"
 
 
+def md5(path: Path) -> str:
+    """Return DVC's hash of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
 def source(path: Path) -> Source:
     """Return the source of a file in results/ or data/published/."""
-    with path.open("rb") as file:
-        md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     if "published" in path.parts:
-        return Source(f"data/published/{path.name}", md5, "", "")
+        return Source(f"data/published/{path.name}", md5(path), "", "")
     kind, *names = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
     shown = Path("results", kind, *names, path.name).as_posix()
-    return Source(shown, md5, "@".join([kind, *names]), " ".join(["heed", kind, *names]))
+    return Source(shown, md5(path), "@".join([kind, *names]), " ".join(["heed", kind, *names]))
 
 
 def sources(paths: Iterable[Path]) -> dict[str, Source]:
