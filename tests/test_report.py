@@ -416,7 +416,7 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
                 others[name] = worth([others[name]["mean_pp"] / 100], others[name]["family"])
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
-    assert "– (one seed has no deviation)" in page.text and "one seed has neither" in page.text
+    assert "– (one seed has no deviation)" in page.text and "One seed has neither" in page.text
     assert page.tables["first"][1][4:6] == ["–", "–"] and "over 1 seed." in page.text
     assert "one seed has no interval" in page.text and "cannot tell. " in page.text
     assert not re.search(r"\b(None|nan)\b", page.text)

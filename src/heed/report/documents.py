@@ -10,8 +10,16 @@ from typing import Any
 import pandas as pd
 
 from heed.files import HeedError
+from heed.report.language import say
 
 READ_FIRST = 10  # words in each document's table
+POOLINGS = {
+    "last": "the pooling reads the last state of each direction",
+    "mean": "the pooling counts all positions alike",
+    "max": "a word’s weight in the pooling is the share of features whose maximum stands there",
+    "attention": "a word’s weight in the pooling is that of a learned query",
+    "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
+}
 FAINT = 0.05  # of a document's largest weight: words below it are not shaded
 
 
@@ -82,16 +90,13 @@ def attends(hyperparameters: dict[str, Any]) -> bool:
 
 def how(hyperparameters: dict[str, Any]) -> str:
     """Return, in a sentence, what one weight a word means for this model: weights differ by pooling."""
-    pooling = {
-        "last": "the pooling reads the last state of each direction",
-        "mean": "the pooling counts all positions alike",
-        "max": "a word’s weight in the pooling is the share of features whose maximum stands there",
-        "attention": "a word’s weight in the pooling is that of a learned query",
-        "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
-    }[hyperparameters["pooling"]]
+    pooling = POOLINGS[hyperparameters["pooling"]]
     if hyperparameters["attention"] == "none":
-        return f"Here {pooling}."
-    return f"Here self-attention comes first, with the mean over its heads; {pooling}, and hands its weights on through it."
+        return say("Here {pooling}.", pooling=say(pooling))
+    return say(
+        "Here self-attention comes first, with the mean over its heads; {pooling}, and hands its weights on through it.",
+        pooling=say(pooling),
+    )
 
 
 def browser(folder: Path) -> Browser:

@@ -14,6 +14,7 @@ from heed.report import latex, spreadsheet
 from heed.report.answer import coverage, points, probability
 from heed.report.documents import attends, browser, how
 from heed.report.figures import gain_chart
+from heed.report.language import language, say, speaking
 from heed.report.plots import Plot, Plots, plot_all, read_search
 from heed.report.published import CLASSES, RESULTS
 from heed.report.sources import sources
@@ -38,10 +39,11 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {"points": points, "number": number, "probability": probability}
+    made.globals |= {"say": say, "language": language()}
     return made
 
 
-def _latex() -> jinja2.Environment:
+def latex_environment() -> jinja2.Environment:
     """Return an environment whose delimiters LaTeX does not use, and that escapes every value."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -56,7 +58,7 @@ def _latex() -> jinja2.Environment:
         "cell": latex.cell,
         "file": latex.Latex,
     }
-    made.globals |= {"name_column": name_column, "support_column": support_column}
+    made.globals |= {"say": say, "language": language(), "name_column": name_column, "support_column": support_column}
     return made
 
 
@@ -67,10 +69,10 @@ def file_name(experiment: Experiment, what: str) -> str:
 
 def generated(experiments: list[Experiment]) -> str:
     """Return what the banner says of generated text, whatever the study's note says: nothing where all text is real."""
-    count = sum("generated" in experiment.mark for experiment in experiments)
+    count = sum(experiment.generated for experiment in experiments)
     if not count:
         return ""
-    return (
+    return say(
         "GENERATED TEXT, NOT A RESULT." if count == len(experiments) else "SOME OF THE TEXT IS GENERATED; IT IS MARKED."
     )
 
@@ -103,12 +105,17 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, result
         HeedError: an experiment stands beside one that the talk does not have; a file is missing or broken.
 
     """
+    with speaking(params.study.language):
+        _render(params, comparison, published, results, into)
+
+
+def _render(params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path) -> None:
     found = experiments(params, comparison, published)
     compared = {name: data["models"] for name, data in comparison["experiments"].items()}
     models = {name: {variant: model["model"] for variant, model in own.items()} for name, own in compared.items()}
     searched = {name: [results / "search" / key for key, search in params.searches.items()
                        if search.experiment == name and search.trials] for name in models}  # fmt: skip
-    evaluated, html, tex = results / "evaluate", environment(), _latex()
+    evaluated, html, tex = results / "evaluate", environment(), latex_environment()
     with writing_folder(into / "figures") as out:
         plots = plot_all(found, models, evaluated, searched, out)
         chart = gain_chart(found)
