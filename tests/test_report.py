@@ -10,13 +10,14 @@ import statistics
 import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from scipy import stats
 
 from heed.evaluation.comparison import gain, spread
 from heed.files import HeedError, write_json, write_text
-from heed.params import Params
+from heed.params import Hyperparameters, Params
 from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
 from heed.report.check import check, folder_md5
@@ -649,3 +650,20 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     write_provenance(tmp_path, tmp_path / "provenance.html", {})
     text = (tmp_path / "provenance.html").read_text()
     assert "The tree was clean" in text and "not of the present study" in text
+
+
+def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(tmp_path):
+    data = made_up.comparison("sample")
+    model = data["experiments"]["sample-author"]["models"]["mean"]
+    model["hyperparameters"] |= {"pooling": "attention", "score": "general"}
+    folder = written(made_up.study("sample"), data, tmp_path)
+    table = Page(folder / "index.html").tables["scores"]
+    assert {row[0] for row in table[1:]} == set(get_args(Hyperparameters.model_fields["score"].annotation))
+    general = next(row for row in table if row[0] == "general")
+    accuracy = model["summary"]["accuracy"]
+    assert general[3].startswith("Sample letters by author (generated): mean (pooling)")
+    assert general[4:7] == [f"{accuracy['mean']:.4f}", f"{accuracy['std_pp']:.2f}", points(model["gain"]["mean_pp"])]
+    assert next(row for row in table if row[0] == "dot")[3] == "no model of this study"
+    lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
+    assert lines["general"]["variant"] == "mean" and "dot" not in lines
+    assert "multi-head" in (folder / "tables/scores.tex").read_text()

@@ -13,6 +13,7 @@ from heed.files import HeedError
 from heed.report.language import say
 
 READ_FIRST = 10  # words in each document's table
+ATTENTIVE = ("attention", "max-attention")  # poolings with a score function
 POOLINGS = {
     "last": "the pooling reads the last state of each direction",
     "mean": "the pooling counts all positions alike",
@@ -84,8 +85,9 @@ def attends(hyperparameters: dict[str, Any]) -> bool:
     if hyperparameters["encoder"] == "none":
         return False
     return hyperparameters["attention"] in ("multi-head", "single-head") or hyperparameters["pooling"] in (
-        "max", "attention", "max-attention"
-    )  # fmt: skip
+        "max",
+        *ATTENTIVE,
+    )
 
 
 def how(hyperparameters: dict[str, Any]) -> str:

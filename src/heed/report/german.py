@@ -262,6 +262,14 @@ GERMAN = {
     "The heaviest words as a table": "Die schwersten Wörter als Tabelle",
     "Word": "Wort",
     "Weight": "Gewicht",
+    # score functions
+    "The score functions of the lectures": "Die Score-Funktionen der Vorlesungen",
+    "How well a query q fits a key k, as the lectures list it, and what the models of this study that use it reached on test.": "Wie gut eine Query q zu einem Key k passt, wie die Vorlesungen es auflisten, und was die Modelle dieser Studie damit auf dem Testteil erreichten.",
+    "Score": "Score",
+    "Equation": "Gleichung",
+    "Lecture, source": "Vorlesung, Quelle",
+    "Model": "Modell",
+    "no model of this study": "kein Modell dieser Studie",
     # sources
     "Where every number comes from": "Woher jede Zahl kommt",
     "Each table and figure names its file; a pointer that rests on it shows the same. MD5 is DVC’s hash: under it the file’s content lies in DVC’s cache. The command makes the file again from the stages before it; dvc repro runs what is not up to date. heed report --check says whether this report and the present results agree, number by number. When, where, and by which versions it was computed: heed provenance writes it to reports/provenance.html.": "Jede Tabelle und Abbildung nennt ihre Datei; ein Zeiger, der auf ihr ruht, zeigt dasselbe. MD5 ist DVCs Prüfsumme: unter ihr liegt der Inhalt der Datei in DVCs Cache. Der Befehl macht die Datei aus den Stufen davor neu; dvc repro führt aus, was nicht aktuell ist. heed report --check sagt, ob dieser Bericht und die jetzigen Ergebnisse übereinstimmen, Zahl für Zahl. Wann, wo und mit welchen Versionen gerechnet wurde: das schreibt heed provenance nach reports/provenance.html.",

@@ -17,6 +17,7 @@ from heed.report.figures import gain_chart
 from heed.report.language import language, say, speaking
 from heed.report.plots import Plot, Plots, plot_all, read_search
 from heed.report.published import CLASSES, RESULTS
+from heed.report.scores import score_table
 from heed.report.sources import sources
 from heed.report.tables import Experiment, Table, experiments, number
 from heed.report.text import visible
@@ -134,6 +135,7 @@ def _render(params: "Params", comparison: dict[str, Any], published: Path, resul
             "image": image(plots, out),
             "searches": {name: [about for folder in folders if (about := read_search(folder))] for name, folders in searched.items()},
             "models": models,
+            "scores": score_table(found, comparison),
             "figures": lambda experiment: _figures(plots, experiment, models[experiment.key]),
             "found_by": lambda about: [(plot, "") for plot in plots.searches[about["search"]]],
             "documents": {
@@ -160,6 +162,8 @@ def _render(params: "Params", comparison: dict[str, Any], published: Path, resul
     with writing_folder(into / "tables") as out:
         _write_csv(out / "summary.csv", spreadsheet.of_summary(found))
         write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
+        _write_csv(out / "scores.csv", spreadsheet.of_scores(context["scores"]))
+        write_text(out / "scores.tex", tex.get_template("scores.tex.jinja").render(context))
         for experiment in found:
             _write_tables(out, experiment, tex, context["covers"])
     with writing_folder(into / "documents") as out:
