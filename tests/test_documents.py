@@ -42,7 +42,7 @@ WORDS = [("A", 0.1, 0, 0.75, False), ("fine", 0.5, 0, 0.75, True), ("film", 0.15
 
 def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     write(tmp_path / "m", TEXT, WORDS)
-    page = browser(tmp_path / "m")
+    page = browser(tmp_path / "m", {})
     (document,) = page.documents
     assert [round(sentence.weight, 2) for sentence in document.sentences] == [0.75, 0.25, 0.1]
     assert document.sentences[0].shade == 1 and document.sentences[1].shade == pytest.approx(1 / 3)
@@ -59,7 +59,7 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
 
 def test_without_planted_evidence_nothing_is_said_of_it(tmp_path):
     write(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
-    page = browser(tmp_path / "m")
+    page = browser(tmp_path / "m", {})
     assert page.evidence is None and not page.sentences
     with pytest.raises(HeedError, match=r"Run again: heed evaluate none"):
         browser(tmp_path / "none")

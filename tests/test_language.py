@@ -16,6 +16,7 @@ from tests.test_report import Page, quick_figures, written  # noqa: F401
 
 SPOKEN = {"say": (0,), "_made": (2, 3), "_searched": (5, 6)}  # function: which of its arguments are texts
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")  # evaluation/explanation.py
+OFTEN = ("always", "sometimes", "never")  # documents.py
 STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")  # search/outcome.py
 
 
@@ -52,7 +53,7 @@ def of_tables() -> set[str]:
 
 
 def spoken() -> set[str]:
-    return of_code() | of_templates() | of_tables() | {*RULES, *STOPS}
+    return of_code() | of_templates() | of_tables() | {*RULES, *STOPS, *OFTEN}
 
 
 def test_every_text_has_its_german_and_none_is_left_over():

@@ -1,6 +1,8 @@
 """Write the report: one HTML file, one LaTeX document, and every table as a file of its own."""
 
+import base64
 import csv
+import hashlib
 import io
 import urllib.parse
 from collections.abc import Callable
@@ -8,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup
 
 from heed.files import write_text, writing_folder
 from heed.report import latex, spreadsheet
-from heed.report.answer import coverage, points, probability
+from heed.report.answer import PAIR, coverage, points, probability
 from heed.report.documents import attends, browser, how
 from heed.report.figures import gain_chart
 from heed.report.language import language, say, speaking
@@ -40,7 +43,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {"points": points, "number": number, "probability": probability}
-    made.globals |= {"say": say, "language": language()}
+    made.globals |= {"say": say, "language": language(), "script": script, "policy": policy}
     return made
 
 
@@ -147,13 +150,22 @@ def _render(params: "Params", comparison: dict[str, Any], published: Path, resul
             write_text(out / "gain.svg", html.get_template("gain.svg.jinja").render(context))
             write_text(out / "gain.tex", tex.get_template("gain.tex.jinja").render(context))
         pages = {
-            model: (experiment, variant, evaluated / model, browser(evaluated / model))
+            model: (
+                experiment,
+                variant,
+                evaluated / model,
+                browser(evaluated / model, beside(variant, models[experiment.key], evaluated)),
+            )
             for experiment in found
             for variant, model in context["documents"][experiment.key].items()
         }
         read = [results / "compare" / "comparison.json", published / RESULTS, published / CLASSES]
         read += [path for plot in plots.all() for path in plot.sources]
-        read += [folder / f"{name}.parquet" for _, _, folder, _ in pages.values() for name in ("documents", "weights")]
+        read += [
+            folder / f"{name}.parquet"
+            for _, _, folder, _ in pages.values()
+            for name in ("documents", "weights", "predictions")
+        ]
         context["sources"] = sources(path for path in read if path.exists())
         context["evidence"] = {model: page.evidence for model, (*_, page) in pages.items() if page.evidence}
         context["comparison"] = str(results / "compare" / "comparison.json")
@@ -170,13 +182,33 @@ def _render(params: "Params", comparison: dict[str, Any], published: Path, resul
         template = html.get_template("documents.html.jinja")
         for model, (experiment, variant, folder, page_of_model) in pages.items():
             settings = compared[experiment.key][variant]["hyperparameters"]
-            made_of = [context["sources"][str(folder / f"{name}.parquet")] for name in ("documents", "weights")]
+            made_of = [
+                context["sources"][str(folder / f"{name}.parquet")] for name in ("documents", "weights", "predictions")
+            ]
             text = template.render(
                 experiment=experiment, variant=variant, page=page_of_model, how=how(settings), sources=made_of
             )
             write_text(out / f"{model}.html", text)
     write_text(into / "report.tex", document)
     write_text(into / "index.html", page)
+
+
+def beside(variant: str, models: dict[str, str], evaluated: Path) -> dict[str, Path]:
+    """Return the variants whose answers stand on the page of `variant`: both models of the talk, and itself."""
+    return {name: evaluated / model for name, model in models.items() if name in (*PAIR, variant)}
+
+
+def script(name: str) -> Markup:
+    """Return a script of templates/, which holds nothing that users wrote."""
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def policy(name: str) -> Markup:
+    """Return the Content-Security-Policy of a page: no network, and no script but the one of this name."""
+    digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
+    return Markup(
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src 'sha256-{digest}'"
+    )
 
 
 def _figures(plots: Plots, experiment: Experiment, models: dict[str, str]) -> list[tuple[Plot, str]]:
