@@ -3,7 +3,6 @@
 import copy
 import csv
 import html.parser
-import json
 import re
 import shutil
 import statistics
@@ -551,34 +550,6 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     shutil.rmtree(tmp_path / ".heed")
     subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, check=True)
     assert (folder / "report.pdf").read_bytes() == first
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["hostile", "talk"])
-@pytest.mark.parametrize("width", [320, 390, 800, 1400])
-def test_the_page_does_not_overflow_its_window(tmp_path, what, width):
-    if not shutil.which("chromium"):
-        pytest.skip("chromium is not installed")
-    folder = (
-        hostile(tmp_path) if what == "hostile" else written(made_up.study(what), made_up.comparison(what), tmp_path)
-    )
-    page = json.dumps((folder / "index.html").read_text()).replace("</", "<\\/").replace("<!--", "<\\!--")
-    measure = (
-        f"f.onload=()=>{{f.contentDocument.querySelectorAll('details').forEach(d=>d.open=true);"
-        f"document.title='overflow '+(f.contentDocument.documentElement.scrollWidth-{width})}}"
-    )
-    (folder / "frame.html").write_text(
-        f"<iframe id=f width={width} height=900 style='border:0'></iframe><script>f.srcdoc={page};{measure}</script>"
-    )
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]  # fmt: skip
-    done = subprocess.run(
-        ["chromium", *flags, "--virtual-time-budget=3000", f"file://{folder}/frame.html"],
-        capture_output=True,
-        text=True,
-    )
-    assert "<title>overflow " in done.stdout
-    assert int(done.stdout.split("<title>overflow ")[1].split("<")[0]) <= 0
 
 
 def checked(params: Params, data: dict, folder: Path, lock: Path) -> str:

@@ -56,6 +56,7 @@ for (const table of document.querySelectorAll("table")) {
     head.append(button);
     button.addEventListener("click", () => sort(table, column, button));
   });
-  const named = table.closest("figure")?.querySelector("figcaption") || table.closest("[aria-label]");
-  if (table.tBodies[0].rows.length >= 8) search(table, named?.getAttribute?.("aria-label") || named?.textContent.trim() || "");
+  const region = table.closest(".scroll[aria-label]"), caption = table.closest("figure")?.querySelector("figcaption");
+  const name = region?.getAttribute("aria-label") || caption?.textContent.trim() || "";
+  if (table.tBodies[0].rows.length >= 8) search(table, name);
 }
