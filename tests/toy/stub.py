@@ -79,7 +79,9 @@ def run() -> None:
         write("reports/index.html", PARAMS["study"]["title"] + read("results/compare/comparison.json"))
         write("reports/report.tex", "tex")
         write("reports/tables/tables.csv", read("results/compare/comparison.json"))
-        write("reports/figures/gain.svg", "svg")
+        write("reports/figures/gain.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
+        write("reports/figures/feelings_curves.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
+        write("reports/plots/curves.csv", "epoch,validation_accuracy,model,seed\n1,0.5,feelings,1")
         write(
             "reports/documents/documents.html",
             "".join(read(f"results/evaluate/{key}/summary.csv") for key in PARAMS["models"]),

@@ -21,6 +21,7 @@ from heed.report.language import language, say, speaking
 from heed.report.plots import Plot, Plots, plot_all, read_search
 from heed.report.published import CLASSES, RESULTS
 from heed.report.scores import score_table
+from heed.report.series import write_series
 from heed.report.sources import sources
 from heed.report.tables import Experiment, Table, experiments, number
 from heed.report.text import visible
@@ -96,7 +97,7 @@ def support_column(tables: list[Table]) -> latex.Latex:
 
 
 def render(params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path) -> None:
-    """Write index.html, report.tex, figures/, tables/ and documents/ into `into`: the same bytes for the same results.
+    """Write index.html, report.tex, figures/, tables/, plots/ and documents/ into `into`: the same bytes for the same results.
 
     Args:
         params: the study: its title, note, experiments and searches.
@@ -178,6 +179,8 @@ def _render(params: "Params", comparison: dict[str, Any], published: Path, resul
         write_text(out / "scores.tex", tex.get_template("scores.tex.jinja").render(context))
         for experiment in found:
             _write_tables(out, experiment, tex, context["covers"])
+    with writing_folder(into / "plots") as out:
+        write_series(found, [evaluated / model for own in models.values() for model in own.values()], out)
     with writing_folder(into / "documents") as out:
         template = html.get_template("documents.html.jinja")
         for model, (experiment, variant, folder, page_of_model) in pages.items():
