@@ -24,7 +24,7 @@ stages.hush()
 
 def receipts(names):
     acting = workflow.executor_plugin and not workflow.dryrun and not workflow.touch
-    return run.receipts(names, bool(acting), workflow.cores or 1)
+    return run.receipts(names, bool(acting), workflow.resource_settings.cores or 1)
 
 
 if workflow.is_main_process and not workflow.output_settings.dryrun:
