@@ -45,7 +45,7 @@ class Toy:
 
     def try_(self, *command: str, **environment: str) -> tuple[int, str]:
         process = self.start(*command, **environment)
-        output = process.communicate(timeout=300)[0]
+        output = process.communicate(timeout=900)[0]
         return process.returncode, output
 
     def run(self, *command: str, **environment: str) -> str:

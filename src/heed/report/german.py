@@ -185,7 +185,7 @@ GERMAN = {
     "One line a seed. Loss: dashed on the training part, solid on the validation part. Accuracy: on the validation part. All models on the same scales.": "Eine Linie je Seed. Loss: gestrichelt auf dem Trainings-, durchgezogen auf dem Validierungsteil. Accuracy: auf dem Validierungsteil. Alle Modelle auf gleichen Skalen.",
     "Gain by class": "Steigerung nach Klasse",
     "F1 with attention minus F1 without, paired by seed: dot the mean, strokes the seeds. A class of few test documents moves much by chance.": "F1 mit Attention minus F1 ohne, gepaart nach Seed: Punkt das Mittel, Striche die Seeds. Eine Klasse mit wenigen Testdokumenten schwankt stark durch Zufall.",
-    "F1 with attention − without, percentage points": "F1 mit Attention − ohne, Prozentpunkte",
+    "F1, percentage points": "F1, Prozentpunkte",
     "Accuracy against the length of the text": "Accuracy gegen die Länge des Textes",
     "The corpus in eight groups of about as many documents, from its shortest to its longest texts. Mean over seeds; the upright stroke goes from the worst seed to the best.": "Das Korpus in acht Gruppen von etwa gleich vielen Dokumenten, von den kürzesten zu den längsten Texten. Mittel über die Seeds; der senkrechte Strich reicht vom schlechtesten Seed zum besten.",
     "tokens of the text, mean of each group": "Tokens des Textes, Mittel jeder Gruppe",

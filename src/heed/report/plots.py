@@ -159,7 +159,7 @@ def class_gain(experiment: Experiment, folders: dict[str, Path], into: Path) -> 
         axes.set_yticks(range(len(gains)), [short(name) for name, _, _ in gains])
         axes.grid(axis="y", visible=False)
         axes.set_ylim(-0.7, len(gains) - 0.3)
-        axes.set_xlabel(say("F1 with attention − without, percentage points"))
+        axes.set_xlabel(say("F1, percentage points"))
         _legend(figure, axes, 3)
 
     return [_made(
