@@ -534,12 +534,17 @@ def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["hostile", "sample", "talk"])
+@pytest.mark.parametrize("what", ["hostile", "sample", "talk", "German"])
 def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, what):
     if not shutil.which("latexmk"):
         pytest.skip("latexmk is not installed")
     into = tmp_path / "reports"
-    folder = hostile(into) if what == "hostile" else written(made_up.study(what), made_up.comparison(what), into)
+    name = "talk" if what == "German" else what
+    if what == "hostile":
+        folder = hostile(into)
+    else:
+        params = named(made_up.study(name), language="de" if what == "German" else "en")
+        folder = written(params, made_up.comparison(name), into)
     shutil.copy(ROOT / "Makefile", tmp_path)
     done = subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
