@@ -29,7 +29,7 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 
 def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> None:
     studies = {name: active for name, _, active in available()}
-    assert studies == {"desk": False, "sample": True, "strong": False, "strong-letters": False, "talk": False}
+    assert studies == {"desk": False, "sample": True, "scores": False, "strong": False, "strong-letters": False, "talk": False}
 
 
 def test_a_study_is_activated_validated_and_its_cost_is_said(clone: Path) -> None:
@@ -61,7 +61,7 @@ def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
 
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
     before = (clone / "params.yaml").read_text()
-    with pytest.raises(HeedError, match=r"no such study. Known: desk, sample, strong-letters, strong, talk"):
+    with pytest.raises(HeedError, match=r"no such study. Known: desk, sample, scores, strong-letters, strong, talk"):
         activate("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
     with pytest.raises(HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.epochs"):
