@@ -29,7 +29,14 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 
 def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> None:
     studies = {name: active for name, _, active in available()}
-    assert studies == {"desk": False, "sample": True, "scores": False, "strong": False, "strong-letters": False, "talk": False}
+    assert studies == {
+        "desk": False,
+        "sample": True,
+        "scores": False,
+        "strong": False,
+        "strong-letters": False,
+        "talk": False,
+    }
 
 
 def test_a_study_is_activated_validated_and_its_cost_is_said(clone: Path) -> None:
