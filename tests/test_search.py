@@ -257,14 +257,15 @@ def test_asha_is_told_what_it_saw_before_a_kill(study):
         plan.folder(number).mkdir(parents=True)
         it = trial(number, score, score, score)
         (plan.folder(number) / "ended.json").write_text(json.dumps({"history": it.history, "stop": FINISHED}))
-    watch = Watch(plan, [{"heads": n} for n in range(4)], Line("hunt"))
+        (plan.folder(number) / "told.jsonl").write_text(f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0")
+    watch = Watch(plan, [{"heads": n} for n in range(4)], 4, Line("hunt"))
     assert {*watch.ended} == {0, 1}
     asha = _scheduler(params.searches["hunt"], watch)
 
     def decision(score: float) -> str:
         late = type("", (), {"trial_id": f"late-{score}"})
         asha.on_trial_add(None, late)
-        return asha.on_trial_result(None, late, {"epoch": 1, "score": score})
+        return asha.on_trial_result(None, late, {"part": 1, "score": score})
 
     assert decision(0.95) == "CONTINUE"
     assert decision(0.1) == "STOP", "a scheduler that knew nothing would let the first trials go on"

@@ -420,7 +420,13 @@ class Search(Section):
         "asha",
         description="asha: stops what does badly early (Li et al. 2020); none: every trial runs to its end, reproducible",
     )
-    grace_period: Positive = Field(1, description="asha: epochs that every trial gets")
+    reports: Positive = Field(
+        1,
+        description="asha: times an epoch that it hears of a trial: at the end of all validation documents, before that of every `reports`-th of them",
+    )
+    grace_period: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="asha: epochs that every trial gets, 0.25 with `reports: 4` or 8, for instance"
+    )
     reduction_factor: Annotated[int, Field(ge=2)] = Field(
         3, description="asha: one trial in this many goes on at each rung"
     )
@@ -458,7 +464,7 @@ class Search(Section):
 
     def budget(self, h: Hyperparameters) -> dict[str, Any]:
         """Return what compared variants must have alike; `h` are those of the search's model."""
-        keys = ("trials", "minutes", "metric", "sampler", "scheduler", "grace_period", "reduction_factor")
+        keys = ("trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period", "reduction_factor")
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
 
 
@@ -633,7 +639,12 @@ def _search_contradictions(params: Params, name: str) -> Iterator[tuple[tuple[st
     h = params.hyperparameters(search.model)
     most = search.epochs or h.epochs
     if search.scheduler == "asha" and search.grace_period > most:
-        yield (*key, "grace_period"), f"at most the epochs of a trial, {most}, found {search.grace_period}"
+        yield (*key, "grace_period"), f"at most the epochs of a trial, {most}, found {search.grace_period:g}"
+    if search.scheduler == "asha" and (search.grace_period * search.reports) % 1:
+        yield (
+            (*key, "grace_period"),
+            f"a multiple of 1/reports of an epoch, 1/{search.reports}, found {search.grace_period:g}",
+        )
     if h.device == "cuda" and not search.gpu:
         yield (
             (*key, "gpu"),

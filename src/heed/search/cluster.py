@@ -66,10 +66,10 @@ def _start(folder: str, cores: int, gpu: float) -> str:
 
     from heed.training.device import cards
 
-    gpus = len(cards()) if gpu else 0
+    gpus = min(len(cards()), _given_gpus()) if gpu else 0
     if gpu > gpus:
         raise HeedError(
-            f"a trial takes {gpu:g} GPUs, and this machine has {gpus}. Mend `gpu` of the search in params.yaml"
+            f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in params.yaml"
         )
     ray.init(
         address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False, log_to_driver=False,

@@ -53,24 +53,27 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     from heed.search import outcome
     from heed.search.cluster import ray_running
     from heed.search.progress import line
-    from heed.search.space import draw
+    from heed.search.space import Space, draw
 
     started = time.time()
     given = params.hyperparameters(search.model)
     dimensions = search.dimensions(given)
-    try:
-        configurations = draw(
-            dimensions, search.trials, search.seed, lambda drawn: params.fits(search.model, before | drawn)
-        )
+
+    def fits(drawn: dict[str, Any]) -> bool:
+        return params.fits(search.model, before | drawn)
+
+    try:  # for tpe too: a space that is too small is found before Ray starts
+        configurations = draw(dimensions, search.trials, search.seed, fits)
     except HeedError as error:
         raise HeedError(f"params.yaml: searches.{name}.space: {error}") from None
     plan = make_plan(params, name, before, tokens)
+    space = Space(dimensions, fits, configurations if search.sampler == "random" else None)
     plan.store.mkdir(parents=True, exist_ok=True)
     with line(name) as shown, ray_running(search.address, cores, search.cpu, search.gpu) as where:
         from heed.search.tuner import run_trials
 
         print(f"{name}: {search.trials} trials on {where}", flush=True)
-        trials = run_trials(plan, search, configurations, shown)
+        trials = run_trials(plan, search, space, shown)
     best = outcome.winner(trials, search.metric)
     if best is None:
         raise HeedError(f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more `minutes`")
@@ -115,7 +118,8 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     ]
     what = json.dumps([recipe, section, code, torch.__version__], sort_keys=True)
     store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
-    return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu)
+    reports = search.reports if search.scheduler == "asha" else 1
+    return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu, reports)
 
 
 def kept_by(plan: "Plan", best: "Trial") -> dict[str, Any]:

@@ -140,7 +140,7 @@ def fold_of(recipe: dict[str, Any], seed: int) -> int:
 
 
 def train_model(
-    recipe: dict[str, Any], tokens: Tokens, seed: int, tell: Callable[[Progress], None], work: Path
+    recipe: dict[str, Any], tokens: Tokens, seed: int, tell: Callable[[Progress], None], work: Path, glances: int = 1
 ) -> Trained:
     """Train by `recipe` with `seed`, and write nothing but checkpoints into `work`: what a run and a trial share.
 
@@ -176,7 +176,7 @@ def train_model(
     model = model.to(device)
     encoded = Encoded(tokens, vocabulary, h, linear)
     task = Task(encoded, labels, recipe["classes"], rows["train"], rows["validation"])
-    history, best_epoch = train(model, task, h, seed, device, work, tell)
+    history, best_epoch = train(model, task, h, seed, device, work, tell, glances)
     return Trained(model, encoded, vocabulary, rows, labels, device, history, best_epoch)
 
 
