@@ -21,7 +21,7 @@ stages.hush()
 
 def receipts(names):
     acting = workflow.executor_plugin and not workflow.dryrun and not workflow.touch
-    return run.receipts(names, bool(acting), workflow.cores or 1)
+    return run.receipts(names, bool(acting), workflow.resource_settings.cores or 1)
 
 
 localrules:
