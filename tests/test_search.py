@@ -22,6 +22,7 @@ from heed.search.adopt import adopt
 from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
 from heed.search.space import draw
 from heed.search.stage import run_search, write_untuned
+from heed.search.trainable import told_by
 from tests.conftest import ROOT
 
 SPACE = "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: [1, 2, 3, 4]}}"
@@ -94,6 +95,8 @@ WRONG = [
     ("    epochs: 3", "    gpu: 2", "gpu", "less than or equal to 1"),
     ("scheduler: none", "scheduler: halving", "scheduler", "'asha' or 'none'"),
     ("scheduler: none", "grace_period: 4", "grace_period", "at most the epochs of a trial, 3, found 4"),
+    ("scheduler: none", "reports: 4\n    grace_period: 0.3", "grace_period", "a multiple of 1/reports of an epoch, 1/4, found 0.3"),
+    ("scheduler: none", "reports: 0", "reports", "greater than 0"),
     ("trials: 4", "trails: 4", "trails", "did you mean trials?"),
     ("trials: 4", "trials: -1", "trials", "greater than or equal to 0"),
     (f"    space: {SPACE}\n", "", "space", "nothing to search"),
@@ -269,6 +272,46 @@ def test_asha_is_told_what_it_saw_before_a_kill(study):
 
     assert decision(0.95) == "CONTINUE"
     assert decision(0.1) == "STOP", "a scheduler that knew nothing would let the first trials go on"
+
+
+def test_what_a_trial_told_is_read_up_to_a_torn_line(tmp_path):
+    assert told_by(tmp_path) == {}
+    (tmp_path / "told.jsonl").write_text("[1, 0.5]\n[4, 0.75]\n[4, 0.75]\n[5, 0")
+    assert told_by(tmp_path) == {1: 0.5, 4: 0.75}
+
+
+def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(study):
+    from heed.search.sampler import Tpe
+    from heed.search.stage import make_plan
+
+    params = parse(STUDY)
+    plan, search = make_plan(params, "hunt", {}, Path("data/tokens/tiny")), params.searches["hunt"]
+    space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
+
+    def tpe(ended: dict[int, float | None]) -> Tpe:
+        return Tpe(space, 12, 1000, lambda c: params.fits("tiny-attention", c), plan.folder, ended)
+
+    def drawn(sampler: Tpe, count: int) -> list[dict]:
+        found = []
+        for _ in range(count):
+            trial = sampler.suggest(f"t{len(sampler.drawn)}-{count}-{len(found)}")["trial"]
+            found.append(trial)
+            score = float(trial["configuration"]["learning_rate"])
+            sampler.on_trial_complete([*sampler._ot_trials][-1], {"best": score})
+        return found
+
+    first = drawn(tpe({}), 6)
+    assert [trial["number"] for trial in first] == [*range(6)]
+    for trial in first:
+        c = trial["configuration"]
+        assert 2 * c["hidden_size"] % c["heads"] == 0
+        assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
+    again = tpe({0: 0.1, 1: 0.2, 3: None})
+    assert drawn(again, 3) == [first[2], first[4], first[5]], "what had not ended comes first, as it was"
+    more = drawn(again, 6)
+    assert [trial["number"] for trial in more] == [*range(6, 12)]
+    assert again.suggest("one too many") == "FINISHED"
+    assert len({json.dumps(trial["configuration"]) for trial in first + more}) == 12
 
 
 # --- the real thing ----------------------------------------------------------------------------------------------------

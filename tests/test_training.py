@@ -108,6 +108,19 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     assert hashes() == whole
 
 
+def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplace):
+    from heed.training.run import train_model
+
+    recipe, tokens = recipes.read_recipe("results/recipe/tiny-attention.yaml"), load_tokens("data/tokens/tiny")
+    seen, told = [], []
+    for glances in (1, 4):
+        trained = train_model(recipe, tokens, 1, told.append, Path(f"work-{glances}"), glances)
+        seen.append((trained.history, [p.detach().numpy().tobytes() for p in trained.model.parameters()]))
+    assert seen[0] == seen[1]
+    looks = [(progress.epoch, progress.glance[0]) for progress in told if progress.glance]
+    assert looks == [(epoch, part) for epoch in range(1, recipe["hyperparameters"]["epochs"] + 1) for part in (1, 2, 3)]
+
+
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     train_run("tiny-attention", 1, silent)
     whole = hashes()
