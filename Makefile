@@ -29,6 +29,7 @@ setup: .venv/.runtime ## the virtual environment alone
 report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, say where the report is
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --resources gpu=$(GPUS)
+	@$(BIN)/heed provenance >/dev/null
 	@echo "heed: the report is $(CURDIR)/reports/index.html"
 
 test: .venv/.development ## set up, lint, check the format and the types, run the tests

@@ -163,7 +163,7 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "one model less": ("  feelings-attention: {experiment", "#  feelings-attention: {experiment", ["compare", "report"]),
     "a corpus": ("kind: sample-letters, split: {kind: random, test: 0.25}", "kind: sample-letters, split: {kind: random, test: 0.5}",
                  sorted([*below("author-baseline"), "tokenize letters", "opponents author"])),
-    "a search, named by a model": ("searches: {}", "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, after: none}}", ["search hunt"]),
+    "a search, named by a model": ("searches: {}", "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, after: none}}", ["report", "search hunt"]),
 }  # fmt: skip
 
 

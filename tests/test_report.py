@@ -15,12 +15,16 @@ import pytest
 from scipy import stats
 
 from heed.evaluation.comparison import gain, spread
-from heed.files import HeedError
+from heed.files import HeedError, write_json, write_text
 from heed.params import Params
+from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
+from heed.report.check import check, folder_md5
 from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
+from heed.report.provenance import write_provenance
 from heed.report.render import render
+from heed.report.sources import md5
 from heed.report.tables import experiments, number
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -69,9 +73,16 @@ def numbers(baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7
     return {"models": models, "opponents": opponents, "comparisons": {"attention": own}}
 
 
+@pytest.fixture(autouse=True)
+def quick_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty drawings for tests that look at words and numbers: drawing all of a study takes half a minute."""
+    if not request.node.get_closest_marker("slow"):
+        monkeypatch.setattr(plots, "draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"))
+
+
 def written(params: Params, data: dict, into: Path) -> Path:
-    evaluated = made_up.evaluated(data, into.with_name(f"{into.name}-evaluated"))
-    render(params, data, ROOT / "data/published", evaluated, into)
+    results = made_up.results(data, into.with_name(f"{into.name}-results"))
+    render(params, data, ROOT / "data/published", results, into)
     return into
 
 
@@ -112,7 +123,9 @@ class Page(html.parser.HTMLParser):
         if tag == "figure":
             self._name = attributes["id"].removeprefix("table-")
         elif tag == "table":
-            name = {"seeds": self._name + " seeds", "first": "first"}.get(attributes["class"], self._name)
+            name = {"seeds": self._name + " seeds", "first": "first", "from": "sources"}.get(
+                attributes["class"], self._name
+            )
             self._rows = self.tables.setdefault(name, [])
         elif tag == "tr":
             self._rows.append([])
@@ -208,6 +221,25 @@ def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
         assert text.count("Steigerung durch Attention") == 2 and text.count("Gain over the baseline") == 4
 
 
+@pytest.mark.slow
+def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path):
+    params, data = made_up.study("talk"), made_up.comparison("talk")
+    data["experiments"] = {name: data["experiments"][name] for name in ("letters-author", "news")}
+    data = with_classes(data, "letters-author", HOSTILE)
+    one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
+    drawings = sorted((one / "figures").glob("*.svg"))
+    assert {path.stem for path in drawings} - {"gain"} == {path.stem for path in (one / "figures").glob("*.pdf")}
+    assert len(drawings) == 1 + 2 * (4 + 2)
+    for path in (one / "figures").iterdir():
+        assert path.read_bytes() == (two / "figures" / path.name).read_bytes(), path.name
+    for path in drawings:
+        root = xml.etree.ElementTree.parse(path).getroot()
+        assert root.get("role") == "img" and root.get("aria-label")
+        assert not re.search(r"<script|\bNaN\b|/tmp|20\d\d-\d\d-", path.read_text())
+    texts = (one / "figures/letters-author-attention_confusion.svg").read_text()
+    assert "[U+202E]" in texts and "prefers-color-scheme:dark" in texts
+
+
 def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(tmp_path):
     params, data = made_up.study("talk"), made_up.comparison("talk")
     one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
@@ -215,11 +247,12 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     assert files == sorted(path.relative_to(two) for path in two.rglob("*") if path.is_file())
     assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
     page = Page(one / "index.html")
-    assert not page.tags & {"script", "img", "link", "iframe", "object", "embed"}
+    assert not page.tags & {"script", "link", "iframe", "object", "embed"}
     assert not re.search(r"https?:|url\(|@import|//[a-z]", page.source)
     assert len(page.ids) == len(set(page.ids))
     for link in page.links:
-        assert link[1:] in page.ids if link.startswith("#") else (one / link).is_file(), link
+        if not link.startswith("data:image/svg+xml,") and not link.endswith(".pdf"):
+            assert link[1:] in page.ids if link.startswith("#") else (one / link).is_file(), link
 
 
 @pytest.mark.parametrize(
@@ -386,7 +419,7 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     assert "– (one seed has no deviation)" in page.text and "one seed has neither" in page.text
     assert page.tables["first"][1][4:6] == ["–", "–"] and "over 1 seed." in page.text
     assert "one seed has no interval" in page.text and "cannot tell. " in page.text
-    assert "None" not in page.text and "nan" not in page.text
+    assert not re.search(r"\b(None|nan)\b", page.text)
     assert "one seed has no deviation" in (folder / "report.tex").read_text()
 
 
@@ -543,3 +576,76 @@ def test_the_page_does_not_overflow_its_window(tmp_path, what, width):
     )
     assert "<title>overflow " in done.stdout
     assert int(done.stdout.split("<title>overflow ")[1].split("<")[0]) <= 0
+
+
+def checked(params: Params, data: dict, folder: Path, lock: Path) -> str:
+    results = folder.with_name(f"{folder.name}-results")
+    return check(params, data, ROOT / "data/published", results, folder, lock)
+
+
+def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_path):
+    params, data = made_up.study("sample"), made_up.comparison("sample")
+    folder, lock = written(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
+    assert "every number in" in checked(params, data, folder, lock)
+    old = f"{data['experiments']['sample-author']['models']['attention']['summary']['accuracy']['mean']:.4f}"
+    for name in ("index.html", "tables/summary.csv"):
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, "0.9999"))
+    (folder / "tables/left-over.csv").write_text("")
+    (folder / "figures/gain.svg").write_text("<svg/>")
+    with pytest.raises(HeedError) as error:
+        checked(params, data, folder, lock)
+    said = str(error.value)
+    assert "Run: dvc repro report" in said and "left-over.csv: is no longer of the report" in said
+    assert f"summary.csv: line 3, attention: 0.9999 in the report, {old} by the results" in said
+    assert re.search(rf"index\.html: line \d+: 0\.9999 in the report, {old} by the results", said)
+    assert "gain.svg: drawn of other numbers" in said
+
+
+def test_the_check_says_which_result_is_not_what_dvc_has(tmp_path):
+    params, data = made_up.study("sample"), made_up.comparison("sample")
+    folder, lock = written(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
+    (tmp_path / "results").symlink_to(tmp_path / "reports-results")
+    found = tmp_path / "results/evaluate/sample-author-mean"
+    out = {"path": "results/evaluate/sample-author-mean", "md5": folder_md5(found)}
+    write_json(lock, {"stages": {"evaluate@sample-author-mean": {"outs": [out]}}})
+    assert "every number in" in checked(params, data, folder, lock)
+    (found / "more.csv").write_text("")
+    with pytest.raises(HeedError, match="is not what the stage evaluate@sample-author-mean wrote"):
+        checked(params, data, folder, lock)
+
+
+def test_every_table_and_figure_leads_to_its_file_hash_stage_and_command(tmp_path):
+    data = made_up.comparison("sample")
+    folder = written(made_up.study("sample"), data, tmp_path / "reports")
+    page = Page(folder / "index.html")
+    rows_ = {row[0]: row[1:] for row in page.tables["sources"][1:]}
+    assert rows_["results/compare/comparison.json"] == [
+        "compare", "heed compare", md5(tmp_path / "reports-results/compare/comparison.json")
+    ]  # fmt: skip
+    assert rows_["results/evaluate/sample-author-mean/confusion.csv"][:2] == [
+        "evaluate@sample-author-mean", "heed evaluate sample-author-mean"
+    ]  # fmt: skip
+    figures = re.findall(r"<figure .*?</figure>", page.source, flags=re.DOTALL)
+    assert len(figures) > 20
+    for figure in figures:
+        assert 'href="#from-' in figure
+    for table in re.findall(r"<table [^>]*>", page.source):
+        assert "comparison.json · md5" in table or 'class="from"' in table
+
+
+def test_provenance_names_commit_versions_and_core_hours(tmp_path):
+    write_json(tmp_path / "results/timing/train/it/1.json",
+               {"seconds": 1800, "device": "cpu", "host": "here", "torch": "2", "ended": "2026-01-02T03:04:05+0000"})  # fmt: skip
+    write_provenance(tmp_path, tmp_path / "reports/provenance.html", {"it": 2})
+    text = (tmp_path / "reports/provenance.html").read_text()
+    assert "1.00 core-hours" in text and "No git commit is known" in text and "2026-01-02" in text
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    write_provenance(tmp_path, tmp_path / "reports/provenance.html", {"it": 2})
+    assert "differed from the commit" in (tmp_path / "reports/provenance.html").read_text()
+    subprocess.run(["git", "checkout", "-q", "."], cwd=tmp_path, check=True)
+    write_provenance(tmp_path, tmp_path / "provenance.html", {})
+    text = (tmp_path / "provenance.html").read_text()
+    assert "The tree was clean" in text and "not of the present study" in text

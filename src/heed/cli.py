@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-RAW, TOKENS, RESULTS = Path("data/raw"), Path("data/tokens"), Path("results")
+RAW, TOKENS, RESULTS, REPORTS = Path("data/raw"), Path("data/tokens"), Path("results"), Path("reports")
 
 
 def _cores() -> int:
@@ -114,14 +114,32 @@ def compare() -> None:
     compare({name: m for name, m in experiments.items() if m}, params.seeds, RESULTS / "compare", Path("metrics.json"))
 
 
-def report() -> None:
-    """Write reports/index.html, report.tex, the tables and the document browser."""
+def report(check: bool) -> None:
+    """Write reports/index.html, report.tex, figures, tables and the document browser; or check them against the results."""
     from heed.files import read_json
     from heed.params import load
-    from heed.report.render import render
 
     comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
-    render(load(), comparison, Path("data/published"), RESULTS / "evaluate", Path("reports"))
+    made_of = load(), comparison, Path("data/published"), RESULTS, REPORTS
+    if check:
+        from heed.report.check import check as check_report
+
+        print(check_report(*made_of, Path("dvc.lock")))
+        return
+    from heed.report.render import render
+
+    render(*made_of)
+
+
+def provenance() -> None:
+    """Write reports/provenance.html: commit, versions, machine, dates, core-hours."""
+    from heed.params import load
+    from heed.report.provenance import write_provenance
+
+    params = load()
+    threads = {name: params.hyperparameters(name).threads for name in params.models}
+    write_provenance(Path(), REPORTS / "provenance.html", threads)
+    print(f"{REPORTS}/provenance.html")
 
 
 def study(name: str, force: bool) -> None:
@@ -205,7 +223,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
     command.add_argument("--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml")
     add(compare)
-    add(report)
+    add(report).add_argument(
+        "--check", action="store_true", help="write nothing: say which numbers of reports/ are not those of results/"
+    )
+    add(provenance)
     add(adopt).add_argument("name", metavar="SEARCH", help="a key of `searches` that has run")
     command = add(study)
     command.add_argument(

@@ -34,3 +34,10 @@ def read_predictions(path: Path, part: str, made_by: str) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise HeedError(f"{path}: cannot be read ({error}). Run again: {made_by}") from None
     return table[table["split"] == part]
+
+
+def read_certainty(path: Path, part: str) -> np.ndarray:
+    """Return the probability of the predicted class of every document of one part, (documents,)"""
+    table = pd.read_parquet(path)
+    of_part = table[table["split"] == part]
+    return of_part.filter(like="p:").max(axis=1).to_numpy()

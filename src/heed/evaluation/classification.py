@@ -1,13 +1,15 @@
-"""The tables of one model: per-class and averaged figures on test, a set for each seed; its answers; what it attended to."""
+"""The tables of one model: figures on test by class and averaged, for each seed; its answers; what it attended to."""
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from heed import metrics
+from heed.evaluation import diagnosis
 from heed.evaluation.explanation import explain
 from heed.files import HeedError, read_json, writing_folder
-from heed.predictions import read_predictions
+from heed.predictions import read_certainty, read_predictions
 from heed.recipe import write_recipe
 from heed.text.tokens import load_tokens
 from heed.training.run import TOKENS, TRAIN, load_run
@@ -21,6 +23,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
 
     """
     classes_rows, summary_rows, recipes, answers = [], [], [], []
+    diagnosed: dict[str, list[pd.DataFrame]] = {"history": [], "confusion": [], "lengths": [], "calibration": []}
     for seed in seeds:
         command = f"heed train {name} --seed {seed}"
         folder = TRAIN / name / str(seed)
@@ -33,6 +36,9 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
         validation = read_predictions(folder / "predictions.parquet", "validation", command)
         answers.append(test.drop(columns="split").assign(seed=seed))
         label, predicted = test["label"].to_numpy(), test["predicted"].to_numpy()
+        for what, table in _diagnosis(folder, test, TOKENS / recipes[0]["corpus"], command).items():
+            table.insert(0, "seed", seed)
+            diagnosed[what].append(table)
         for class_name, figures in metrics.by_class(label, predicted, classes).items():
             classes_rows.append({"seed": seed, "class": class_name, **figures})
         summary_rows.append(
@@ -52,8 +58,29 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     with writing_folder(into) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
+        for what, tables in diagnosed.items():
+            table = pd.concat(tables, ignore_index=True)
+            table.to_csv(out / f"{what}.csv", index=False, lineterminator="\n", float_format="%.6g")
         pd.concat(answers, ignore_index=True).to_parquet(out / "predictions.parquet", index=False)
         documents.to_parquet(out / "documents.parquet", index=False)
         weights.to_parquet(out / "weights.parquet", index=False)
         write_recipe(out / "recipe.yaml", recipes[0])
     return summary
+
+
+def _diagnosis(run: Path, test: pd.DataFrame, corpus: Path, command: str) -> dict[str, pd.DataFrame]:
+    """Return of one run: its history, who was taken for whom, right answers by length of text and by certainty."""
+    tokens = load_tokens(corpus)
+    lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
+    right = (test["label"] == test["predicted"]).to_numpy()
+    try:
+        history = pd.read_csv(run / "history.csv")
+    except (OSError, ValueError) as error:
+        raise HeedError(f"{run / 'history.csv'}: cannot be read ({error}). Run again: {command}") from None
+    edges = diagnosis.length_edges(lengths.to_numpy())
+    return {
+        "history": history,
+        "confusion": diagnosis.confusion(test),
+        "lengths": diagnosis.by_length(right, lengths[test["id"]].to_numpy(), edges),
+        "calibration": diagnosis.calibration(right, read_certainty(run / "predictions.parquet", "test")),
+    }

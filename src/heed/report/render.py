@@ -2,37 +2,34 @@
 
 import csv
 import io
-import re
+import urllib.parse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from markupsafe import Markup
 
 from heed.files import write_text, writing_folder
 from heed.report import latex, spreadsheet
 from heed.report.answer import coverage, points, probability
 from heed.report.documents import attends, browser, how
 from heed.report.figures import gain_chart
+from heed.report.plots import Plot, Plots, plot_all, read_search
+from heed.report.published import CLASSES, RESULTS
+from heed.report.sources import sources
 from heed.report.tables import Experiment, Table, experiments, number
+from heed.report.text import visible
 
 if TYPE_CHECKING:
     from heed.params import Params
 
+INLINE = 1_000_000  # bytes of SVG in all: more, and the page links the files in figures/ instead of holding them
 TEMPLATES = Path(__file__).parent / "templates"
-# Control characters, and those that turn the direction of the text after them: shown, never obeyed.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
-def visible(value: Any) -> Any:
-    """Return text with every character that cannot be seen named by its code point; jinja escapes the result."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
-
-
-def _html() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Return what renders HTML: it escapes every value, and shows what cannot be seen."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         finalize=visible,
@@ -40,27 +37,27 @@ def _html() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"points": points, "number": number, "probability": probability}
-    return environment
+    made.filters |= {"points": points, "number": number, "probability": probability}
+    return made
 
 
 def _latex() -> jinja2.Environment:
     """Return an environment whose delimiters LaTeX does not use, and that escapes every value."""
-    environment = jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>",
         comment_start_string="<#", comment_end_string="#>",
         autoescape=False, finalize=latex.escape, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    environment.filters |= {
+    made.filters |= {
         "points": points,
         "number": number,
         "probability": probability,
         "cell": latex.cell,
         "file": latex.Latex,
     }
-    environment.globals |= {"name_column": name_column, "support_column": support_column}
-    return environment
+    made.globals |= {"name_column": name_column, "support_column": support_column}
+    return made
 
 
 def file_name(experiment: Experiment, what: str) -> str:
@@ -92,48 +89,67 @@ def support_column(tables: list[Table]) -> latex.Latex:
     return latex.Latex(f"S[table-format={digits}.{places},group-digits=none]")
 
 
-def render(params: "Params", comparison: dict[str, Any], published: Path, evaluated: Path, into: Path) -> None:
+def render(params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path) -> None:
     """Write index.html, report.tex, figures/, tables/ and documents/ into `into`: the same bytes for the same results.
 
     Args:
-        params: the study: its title, note and experiments.
+        params: the study: its title, note, experiments and searches.
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
-        evaluated: results/evaluate, with the weights of chosen documents.
+        results: the folder of the stages before: what the figures and the document browser are made of.
         into: reports/.
 
     Raises:
-        HeedError: an experiment stands beside one that the talk does not have.
+        HeedError: an experiment stands beside one that the talk does not have; a file is missing or broken.
 
     """
     found = experiments(params, comparison, published)
-    context: dict[str, Any] = {
-        "study": params.study,
-        "experiments": found,
-        "seeds": comparison["seeds"],
-        "file_name": file_name,
-        "generated": generated(found),
-        "beside": any(experiment.line.beside for experiment in found),
-        "significance": comparison["significance"],
-        "covers": coverage(comparison["significance"]["alpha"]),
-        "folded": any(experiment["corpus"]["folds"] for experiment in comparison["experiments"].values()),
-        "chart": gain_chart(found),
-        "documents": {
-            name: {
-                variant: model["model"]
-                for variant, model in data["models"].items()
-                if attends(model["hyperparameters"])
-            }
-            for name, data in comparison["experiments"].items()
-        },
-    }
-    html, tex = _html(), _latex()
-    page = html.get_template("index.html.jinja").render(context)
-    document = tex.get_template("report.tex.jinja").render(context)
+    compared = {name: data["models"] for name, data in comparison["experiments"].items()}
+    models = {name: {variant: model["model"] for variant, model in own.items()} for name, own in compared.items()}
+    searched = {name: [results / "search" / key for key, search in params.searches.items()
+                       if search.experiment == name and search.trials] for name in models}  # fmt: skip
+    evaluated, html, tex = results / "evaluate", environment(), _latex()
     with writing_folder(into / "figures") as out:
-        if context["chart"]:
+        plots = plot_all(found, models, evaluated, searched, out)
+        chart = gain_chart(found)
+        context: dict[str, Any] = {
+            "study": params.study,
+            "experiments": found,
+            "seeds": comparison["seeds"],
+            "file_name": file_name,
+            "generated": generated(found),
+            "beside": any(experiment.line.beside for experiment in found),
+            "significance": comparison["significance"],
+            "covers": coverage(comparison["significance"]["alpha"]),
+            "folded": any(experiment["corpus"]["folds"] for experiment in comparison["experiments"].values()),
+            "chart": chart,
+            "plots": plots,
+            "image": image(plots, out),
+            "searches": {name: [about for folder in folders if (about := read_search(folder))] for name, folders in searched.items()},
+            "models": models,
+            "figures": lambda experiment: _figures(plots, experiment, models[experiment.key]),
+            "found_by": lambda about: [(plot, "") for plot in plots.searches[about["search"]]],
+            "documents": {
+                name: {key: model["model"] for key, model in own.items() if attends(model["hyperparameters"])}
+                for name, own in compared.items()
+            },
+        }  # fmt: skip
+        if chart:
             write_text(out / "gain.svg", html.get_template("gain.svg.jinja").render(context))
             write_text(out / "gain.tex", tex.get_template("gain.tex.jinja").render(context))
+        pages = {
+            model: (experiment, variant, evaluated / model, browser(evaluated / model))
+            for experiment in found
+            for variant, model in context["documents"][experiment.key].items()
+        }
+        read = [results / "compare" / "comparison.json", published / RESULTS, published / CLASSES]
+        read += [path for plot in plots.all() for path in plot.sources]
+        read += [folder / f"{name}.parquet" for _, _, folder, _ in pages.values() for name in ("documents", "weights")]
+        context["sources"] = sources(path for path in read if path.exists())
+        context["evidence"] = {model: page.evidence for model, (*_, page) in pages.items() if page.evidence}
+        context["comparison"] = str(results / "compare" / "comparison.json")
+        page = html.get_template("index.html.jinja").render(context)
+        document = tex.get_template("report.tex.jinja").render(context)
     with writing_folder(into / "tables") as out:
         _write_csv(out / "summary.csv", spreadsheet.of_summary(found))
         write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
@@ -141,14 +157,34 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, evalua
             _write_tables(out, experiment, tex, context["covers"])
     with writing_folder(into / "documents") as out:
         template = html.get_template("documents.html.jinja")
-        for experiment in found:
-            for variant, model in context["documents"][experiment.key].items():
-                settings = comparison["experiments"][experiment.key]["models"][variant]["hyperparameters"]
-                page_of_model = browser(evaluated / model)
-                text = template.render(experiment=experiment, variant=variant, page=page_of_model, how=how(settings))
-                write_text(out / f"{model}.html", text)
+        for model, (experiment, variant, folder, page_of_model) in pages.items():
+            settings = compared[experiment.key][variant]["hyperparameters"]
+            made_of = [context["sources"][str(folder / f"{name}.parquet")] for name in ("documents", "weights")]
+            text = template.render(
+                experiment=experiment, variant=variant, page=page_of_model, how=how(settings), sources=made_of
+            )
+            write_text(out / f"{model}.html", text)
     write_text(into / "report.tex", document)
     write_text(into / "index.html", page)
+
+
+def _figures(plots: Plots, experiment: Experiment, models: dict[str, str]) -> list[tuple[Plot, str]]:
+    """Return an experiment's figures, each with the title of the model that it is of."""
+    own = [
+        (plot, table.title)
+        for table in experiment.tables
+        if table.key in models
+        for plot in plots.models[models[table.key]]
+    ]
+    return [(plot, "") for plot in plots.experiments[experiment.key]] + own
+
+
+def image(plots: Plots, folder: Path) -> Callable[[str], str]:
+    """Return what gives a figure's address: all of it in the page, or a file beside it where all together are large."""
+    texts = {plot.key: (folder / f"{plot.key}.svg").read_text(encoding="utf-8") for plot in plots.all()}
+    if sum(map(len, texts.values())) > INLINE:
+        return lambda key: f"figures/{key}.svg"
+    return lambda key: "data:image/svg+xml," + urllib.parse.quote(texts[key], safe=" !$()*+,-./;=?@[]_~'")
 
 
 def _write_tables(out: Path, experiment: Experiment, tex: jinja2.Environment, covers: str) -> None:
