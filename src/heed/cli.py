@@ -142,6 +142,16 @@ def provenance() -> None:
     print(f"{REPORTS}/provenance.html")
 
 
+def publish() -> None:
+    """Write docs/studies/NAME, the report without any text of a corpus, and its summary in README.md."""
+    from heed.files import read_json
+    from heed.params import load
+    from heed.report.publish import publish
+
+    comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
+    print(publish(load(), comparison, Path("data/published"), RESULTS, Path()))
+
+
 def study(name: str, force: bool) -> None:
     """List the studies, or make one active and say what it will cost."""
     from heed.study import activate, available
@@ -227,6 +237,7 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing: say which numbers of reports/ are not those of results/"
     )
     add(provenance)
+    add(publish)
     add(adopt).add_argument("name", metavar="SEARCH", help="a key of `searches` that has run")
     command = add(study)
     command.add_argument(
