@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# Threads of several test processes wait for each other: a test of 5 s took 220 s beside others.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pandas as pd
 import pytest

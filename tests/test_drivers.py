@@ -460,6 +460,7 @@ def is_bare(module: str) -> bool:
     return module.endswith("__init__.py") and all(isinstance(node, ast.Expr) for node in body)
 
 
+@pytest.mark.xdist_group("used")  # one worker runs the commands
 @pytest.mark.parametrize("stage", COMMANDS)
 def test_a_stage_declares_the_code_that_its_command_imports_and_no_other(used: dict, stage: str) -> None:
     imported = {module for module in used[stage][0] - NOT_DECLARED if not is_bare(module)}
@@ -472,6 +473,7 @@ def test_a_stage_declares_the_code_that_its_command_imports_and_no_other(used: d
     assert not unused, "in dvc.yaml, but not imported"
 
 
+@pytest.mark.xdist_group("used")  # one worker runs the commands
 @pytest.mark.parametrize("stage", COMMANDS)
 def test_a_stage_reads_no_file_that_it_does_not_declare(used: dict, stage: str) -> None:
     deps, outs = declared(stage)

@@ -90,7 +90,7 @@ def by_spacy(texts: list[str], name: str) -> tuple[list[int], list[int]]:
     return starts, counts
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(texts=SENTENCES)
 @pytest.mark.parametrize("name", ["xx", "en", "de"])
 def test_sentences_are_those_of_spacys_sentencizer(name, texts):
