@@ -39,7 +39,7 @@ test: .venv/.development ## set up, lint, check the format and the types, run th
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
 test-slow: .venv/.development ## the tests that take long or need a browser or LaTeX
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 benchmark: .venv/.runtime ## the table of docs/performance.md, some minutes on an idle machine; a GPU has its own: python -m benchmarks.gpu
 	@$(BIN)/python -m benchmarks
