@@ -116,10 +116,11 @@ def compare() -> None:
 
 def report() -> None:
     """Write reports/index.html, report.tex, the tables and the document browser."""
-    from heed.files import read_json
+    from heed.files import check, read_json
     from heed.params import load
     from heed.report.render import render
 
+    check(RESULTS / "compare", "heed compare")
     comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
     render(load(), comparison, Path("data/published"), RESULTS / "evaluate", Path("reports"))
 
@@ -247,6 +248,9 @@ def main() -> None:
         arguments.pop("function")(**arguments)
     except HeedError as error:
         sys.exit(f"heed: {error}")
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
+        sys.exit(f"heed: {what}. Free space or mend the rights, and run the same command again")
     except KeyboardInterrupt:
         sys.exit("heed: stopped; run the same command again to go on")
 

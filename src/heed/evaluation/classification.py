@@ -6,7 +6,7 @@ import pandas as pd
 
 from heed import metrics
 from heed.evaluation.explanation import explain
-from heed.files import HeedError, read_json, writing_folder
+from heed.files import HeedError, check, read_json, writing_folder
 from heed.predictions import read_predictions
 from heed.recipe import write_recipe
 from heed.text.tokens import load_tokens
@@ -24,6 +24,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     for seed in seeds:
         command = f"heed train {name} --seed {seed}"
         folder = TRAIN / name / str(seed)
+        check(folder, command)
         info = read_json(folder / "run.json", command)
         recipes.append(info["recipe"])
         if info["recipe"] != recipes[0]:
@@ -49,7 +50,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     tokens = load_tokens(TOKENS / recipes[0]["corpus"])
     predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
     documents, weights = explain(load_run(first), tokens, predictions)
-    with writing_folder(into) as out:
+    with writing_folder(into, sealed=True) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
         pd.concat(answers, ignore_index=True).to_parquet(out / "predictions.parquet", index=False)
