@@ -14,7 +14,7 @@ import pytest
 from heed.corpora import sample, source
 from heed.corpora.archive import members
 from heed.corpora.publication import File
-from heed.files import HeedError
+from heed.files import SUMS, HeedError
 from heed.params import Source
 
 CONTENT = bytes(range(256)) * 400
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_fetched_anew_and_strangers_are_removed(server):
     Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
     Path("data/raw/imdb/stranger").write_text("x")
     fetch()
-    assert [path.name for path in Path("data/raw/imdb").iterdir()] == [NAME]
+    assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [SUMS, NAME]
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 

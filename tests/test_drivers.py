@@ -34,7 +34,9 @@ class Toy:
         self.params = path / "params.yaml"
         tools = os.pathsep.join([str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
         author = {f"GIT_{who}_{what}": "toy@heed" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        self.environment = os.environ | author | {"PATH": tools, "TOY_LOG": str(self.log)}
+        self.environment = (
+            os.environ | author | {"PATH": tools, "TOY_LOG": str(self.log), "PYTHONPATH": str(ROOT / "src")}
+        )
 
     def start(self, *command: str, **environment: str) -> subprocess.Popen:
         return subprocess.Popen(
@@ -67,7 +69,7 @@ class Toy:
         self.params.write_text(text.replace(old, new))
 
     def copy(self, path: Path) -> "Toy":
-        shutil.copytree(self.path, path / "clone", symlinks=True)
+        shutil.copytree(self.path, path / "clone", symlinks=True, dirs_exist_ok=True)
         write_stub(path / "bin")
         return Toy(path / "clone")
 

@@ -5,12 +5,15 @@ and pydantic, and `heed --help` is quick. argparse, because typer loads pydantic
 """
 
 import argparse
+import contextlib
+import fcntl
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 RAW, TOKENS, RESULTS = Path("data/raw"), Path("data/tokens"), Path("results")
+LOCKS = Path(".heed/locks")
 
 
 def _cores() -> int:
@@ -177,6 +180,9 @@ def corpus_add(
     )
 
 
+STAGES = (download, tokenize, search, recipe, train, opponents, evaluate, compare, report)
+
+
 def _parser() -> argparse.ArgumentParser:
     """Return the command line: every command is one of the functions above, named as it is."""
     parser = argparse.ArgumentParser(
@@ -239,13 +245,36 @@ def _seeds(text: str) -> list[int]:
     return [_seed(part) for part in text.split(",")]
 
 
+@contextlib.contextmanager
+def _alone(command: str) -> Iterator[None]:
+    """Let one process at a time do the same thing in this folder; a second one waits.
+
+    Where the driver of a stage was killed the stage may still be running, beside the one that the next driver starts. The
+    kernel drops the lock when the process ends, kill -9 included.
+    """
+    LOCKS.mkdir(parents=True, exist_ok=True)
+    with (LOCKS / command.replace("/", "-")).open("a") as lock:
+        with contextlib.suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(f"another `heed {command}` is running here: waiting for it", file=sys.stderr, flush=True)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def main() -> None:
     """Run the command line; an error that the user can mend is one message and exit code 1."""
     from heed.files import HeedError
 
     arguments = vars(_parser().parse_args())
+    function = arguments.pop("function")
     try:
-        arguments.pop("function")(**arguments)
+        if function in STAGES:
+            with _alone(" ".join([function.__name__, *(str(value) for value in arguments.values() if value)])):
+                function(**arguments)
+        else:
+            function(**arguments)
     except HeedError as error:
         sys.exit(f"heed: {error}")
     except OSError as error:

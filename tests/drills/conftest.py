@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.drills.study import PARAMS, STAGES, WHOLE, Heed, Study
+from tests.test_drivers import finished, toy  # noqa: F401 (the fixtures of the toy study)
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
 WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")  # root then obeys rwx as anyone does

@@ -79,6 +79,7 @@ class Heed:
 
     def __init__(self, *prefix: str) -> None:
         self.prefix = prefix
+        self.command = [*prefix, sys.executable, "-m", "heed.cli"]  # as anyone starts it
         self.environment = os.environ | {
             "PYTHONPATH": str(ROOT / "src"),
             "CUDA_VISIBLE_DEVICES": "",
@@ -95,32 +96,43 @@ class Heed:
         return self.process.stdout.readline().strip()
 
     def run(
-        self, folder: Path, command: str, kill: int | None = None, trace: Path | None = None, limit: float = 120
+        self,
+        folder: Path,
+        command: str,
+        kill: int | None = None,
+        trace: Path | None = None,
+        limit: float = 120,
+        cold: bool = False,
+        **environment: str,
     ) -> Outcome:
-        """Run `heed COMMAND` in `folder`. A command that takes longer than `limit` seconds hangs: an error."""
+        """Run `heed COMMAND` in `folder`. A command that takes longer than `limit` seconds hangs: an error.
+
+        A `cold` one is a process that imports everything anew; several may run at once, each called from its own thread.
+        """
         with tempfile.NamedTemporaryFile("w+", suffix=".log") as log:
-            job = {"folder": str(folder), "command": command.split(), "output": log.name, "environment": {},
+            job = {"folder": str(folder), "command": command.split(), "output": log.name, "environment": environment,
                    "kill": kill, "trace": trace and str(trace)}  # fmt: skip
             hung = threading.Event()
-            cold = None
-            if command == "search hunt":
-                cold = subprocess.Popen([*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment)
-                self.child = cold.pid
+            process = None
+            if cold or command == "search hunt":
+                process = subprocess.Popen([*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment)
+                child = process.pid
             else:
                 assert self.process.stdin
                 print(json.dumps(job), file=self.process.stdin, flush=True)
-                self.child = int(self._line())
+                child = int(self._line())
+            self.child = child
 
             def end() -> None:
                 hung.set()
-                os.killpg(self.child, signal.SIGKILL)
+                os.killpg(child, signal.SIGKILL)
 
             timer = threading.Timer(limit, end)
             timer.start()
-            code = cold.wait() if cold else int(self._line())
+            code = process.wait() if process else int(self._line())
             timer.cancel()
             with contextlib.suppress(ProcessLookupError):  # what the command has left running
-                os.killpg(self.child, signal.SIGKILL)
+                os.killpg(child, signal.SIGKILL)
             output = Path(log.name).read_text(errors="replace")
         assert not hung.is_set(), f"heed {command} hung for {limit} s: {output}"
         return Outcome(code, output)
