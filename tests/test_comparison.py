@@ -134,6 +134,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
             test = whole[whole["split"] == "test"].iloc[6 * fold : 6 * fold + 6]
             test.to_parquet(f"results/opponents/tiny/{opponent}-{fold}.parquet", index=False)
             halves.setdefault(opponent, []).append((test["label"] == test["predicted"]).to_numpy()[None])
+    Path("results/opponents/tiny", SUMS).unlink()
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     assert "folds:t" in found["significance"]["signature"] and "crossed" not in found["significance"]["signature"]
     for rival, model in (("baseline", "tiny-baseline"), ("linear", "linear"), ("majority", "majority")):

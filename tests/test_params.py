@@ -65,6 +65,7 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.drill("params.yaml: one mistake, one line with file, line and key")
 @pytest.mark.parametrize(("right", "wrong", "key", "says"), WRONG, ids=[case[1][:40] for case in WRONG])
 def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says):
     assert right in SAMPLE
@@ -78,6 +79,7 @@ def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says
     assert "Traceback" not in message
 
 
+@pytest.mark.drill("params.yaml: no params file at all")
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -349,7 +349,7 @@ def test_trials_0_hands_the_given_hyperparameters_on(study):
     done = heed("search", "hunt")
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
-    assert not Path(".heed").exists()
+    assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
     assert read_recipe("results/recipe/tiny-attention.yaml")["hyperparameters"]["learning_rate"] == 0.01
 

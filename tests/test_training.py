@@ -89,6 +89,7 @@ def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
     assert info["best_epoch"] == expected
 
 
+@pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     train_run("tiny-attention", 1, silent)
     whole = hashes()
@@ -411,6 +412,7 @@ def test_train_and_evaluate_run_without_the_engines_and_without_pydantic(workpla
     assert "walled off" in done.stderr, "the wall stands"
 
 
+@pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     change(epochs=80)
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1"]

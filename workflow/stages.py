@@ -5,6 +5,7 @@ DVC decides what must run, runs it, caches it and locks it. Snakemake orders and
 touch or delete.
 """
 
+import contextlib
 import dataclasses
 import fcntl
 import json
@@ -140,6 +141,38 @@ def lock_is_whole(root: Path, patience: float = 2.0) -> bool:
     return True
 
 
+def free_locks(root: Path) -> None:
+    """Wait until no DVC process holds a stage, then drop what dead ones still hold in DVC's rwlock.
+
+    A snakemake that was killed leaves its jobs at work. DVC takes a process of any kind for the holder when it has its id, and
+    writes the file in place, so that a kill can cut it off; it would then refuse every stage.
+    """
+    path, told = root / ".dvc/tmp/rwlock", False
+    while holder := _holder(path):
+        if not told:
+            say(f"waiting for process {holder}, a dvc that a killed run has left at work, or that you have started")
+        told = True
+        time.sleep(0.5)
+    path.unlink(missing_ok=True)
+
+
+def _holder(path: Path) -> int | None:
+    """Return a DVC process that holds a stage."""
+    import psutil
+
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        entries = [*held.get("write", {}).values(), *(one for many in held.get("read", {}).values() for one in many)]
+        pids = {int(entry["pid"]) for entry in entries}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            if any("dvc" in part for part in psutil.Process(pid).cmdline()):
+                return pid
+    return None
+
+
 def mend_lock(root: Path) -> None:
     """Put the last whole dvc.lock back where a kill cut it off; what was done since comes back from DVC's run-cache."""
     lock, kept = root / "dvc.lock", root / KEPT_LOCK
@@ -213,6 +246,7 @@ class Run:
             return
         if main and not dry:
             self._lock()
+            free_locks(Path())
             mend_lock(Path())
         self.stages = read_stages()
 

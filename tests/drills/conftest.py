@@ -16,6 +16,13 @@ NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS
 WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")  # root then obeys rwx as anyone does
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker run all that needs the warm command and the undisturbed study."""
+    for item in items:
+        if {"heed", "study_of"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("drills"))
+
+
 @pytest.fixture(scope="session")
 def mounts() -> bool:
     """Whether this process may mount: it gets a mount namespace of its own, which ends with it."""

@@ -52,8 +52,7 @@ def output(stage: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.drill("cache object corrupted, missing")
-@pytest.mark.parametrize("fault", [spoil, Path.unlink])
-@pytest.mark.parametrize("which", [0, -1], ids=["list", "file"])
+@pytest.mark.parametrize(("fault", "which"), [(spoil, -1), (Path.unlink, 0)], ids=["corrupted", "missing"])
 @each_driver
 @each_out
 def test_a_broken_cache(toy: Toy, driver: str, stage: str, which: int, fault: Callable, undisturbed: Callable) -> None:
@@ -69,8 +68,8 @@ def edited(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.drill("output edited, cut off, deleted (token array, vocabulary, report)")
-@pytest.mark.parametrize("fault", [edited, power_cut, Path.unlink])
+@pytest.mark.drill("output edited, cut off (token array, vocabulary, report)")
+@pytest.mark.parametrize("fault", [edited, power_cut])
 @each_driver
 @each_out
 def test_a_broken_output(toy: Toy, driver: str, stage: str, fault: Callable, undisturbed: Callable) -> None:
@@ -228,7 +227,7 @@ def test_a_clock_set_back(toy: Toy, driver: str, clock_set_back: dict[str, str],
 
 @pytest.mark.slow
 @pytest.mark.drill("path with spaces, non-ASCII, and what shells read, under a driver")
-@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize("name", STRANGE[1:3])
 @each_driver
 def test_a_strange_path(finished: Toy, driver: str, name: str, tmp_path: Path, undisturbed: Callable) -> None:
     change = "a hyperparameter of one model"
