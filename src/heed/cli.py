@@ -280,6 +280,12 @@ def main() -> None:
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
         sys.exit(f"heed: {what}. Free space or mend the rights, and run the same command again")
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "memory" not in str(error):  # torch's own are RuntimeErrors
+            raise
+        sys.exit(
+            f"heed: out of memory: {' '.join(str(error).split())[:200]}. Make the model, the batch or the corpus smaller"
+        )
     except KeyboardInterrupt:
         sys.exit("heed: stopped; run the same command again to go on")
 

@@ -192,3 +192,16 @@ def test_a_clock_set_back(clock_set_back: dict[str, str], study_of: Callable[...
     finally:
         late.end()
     study.is_whole()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("a model larger than memory")
+def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study]) -> None:
+    study = study_of("train")
+    text = (study.path / "params.yaml").read_text()
+    (study.path / "params.yaml").write_text(text.replace("hidden_size: 4", "hidden_size: 100000000"))
+    study.run("recipe author-attention")
+    assert "out of memory" in study.try_(STAGES["train"][0]).message
+    (study.path / "params.yaml").write_text(text)
+    study.run("recipe author-attention")
+    study.is_whole()

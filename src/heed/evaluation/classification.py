@@ -10,6 +10,7 @@ from heed.files import HeedError, check, read_json, writing_folder
 from heed.predictions import read_predictions
 from heed.recipe import write_recipe
 from heed.text.tokens import load_tokens
+from heed.training.determinism import make_deterministic
 from heed.training.run import TOKENS, TRAIN, load_run
 
 
@@ -50,6 +51,9 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     tokens = load_tokens(TOKENS / recipes[0]["corpus"])
     predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
     documents, weights = explain(load_run(first), tokens, predictions)
+    make_deterministic(
+        recipes[0]["hyperparameters"]["threads"]
+    )  # with those of the machine the weights would be its own
     with writing_folder(into, sealed=True) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
