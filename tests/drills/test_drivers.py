@@ -155,6 +155,12 @@ def test_power_cut(drill: Drill, left: float) -> None:
     for path in [*newest, drill.toy.path / ".dvc/tmp/rwlock", *drill.toy.path.glob(".heed/snakemake/*/plan.json")]:
         if path.exists():
             os.truncate(path, int(path.stat().st_size * left))
+    code, output = drill.toy.try_(*drill.driver)
+    assert "Traceback" not in output
+    if code:  # DVC's own message, which names its file; snakemake mends it
+        assert "RWLock-file '.dvc/tmp/rwlock'" in output
+        assert drill.driver == DVC
+        (drill.toy.path / ".dvc/tmp/rwlock").unlink()
     drill.recovers()
 
 

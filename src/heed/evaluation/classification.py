@@ -50,10 +50,9 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     first = TRAIN / name / str(seeds[0])
     tokens = load_tokens(TOKENS / recipes[0]["corpus"])
     predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
+    # With the machine's threads the weights would be the machine's, and a busy neighbour made it 30 times slower.
+    make_deterministic(recipes[0]["hyperparameters"]["threads"])
     documents, weights = explain(load_run(first), tokens, predictions)
-    make_deterministic(
-        recipes[0]["hyperparameters"]["threads"]
-    )  # with those of the machine the weights would be its own
     with writing_folder(into, sealed=True) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
