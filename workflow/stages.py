@@ -189,15 +189,29 @@ def mend_lock(root: Path) -> None:
 def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     """Return the results of stages that the study no longer has.
 
-    Only what dvc.lock knows as an output, so that DVC's cache has it, and nothing that a person put there by hand.
+    Only what dvc.lock knows as an output and DVC's cache has, byte for byte: nothing that a person put there or edited, and no
+    last copy.
     """
     root = Path(root)
     if not (root / "dvc.lock").exists():
         return []
     locked = YAML(typ="safe").load(root / "dvc.lock").get("stages", {})
-    known = {out["path"] for entry in locked.values() for out in entry.get("outs", [])}
-    gone = known - {out for stage in stages for out in stage.outs}
-    return sorted(path for path in gone if path.startswith(SWEPT) and (root / path).exists())
+    known = {out["path"]: out for entry in locked.values() for out in entry.get("outs", [])}
+    gone = known.keys() - {out for stage in stages for out in stage.outs}
+    there = sorted(path for path in gone if path.startswith(SWEPT) and (root / path).exists())
+    return [path for path in there if _is_cached(root, known[path])]
+
+
+def _is_cached(root: Path, entry: dict[str, Any]) -> bool:
+    """Whether an output is what dvc.lock says of it, and whole in DVC's cache."""
+    from dvc.output import loadd_from
+    from dvc.repo import Repo
+
+    out = loadd_from(next(iter(Repo(str(root)).index.stages)), [dict(entry)])[0]  # it takes entries apart
+    cached = not out.status() and not out.changed_cache()
+    if not cached:
+        say(f"{entry['path']}: no longer of the study, and left: it was edited, or DVC's cache has lost it")
+    return cached
 
 
 def stale(stages: list[Stage], orphans: list[str]) -> dict[str, str]:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.drills.conftest import WITHOUT_RIGHTS
-from tests.test_drivers import CHANGES, DVC, SNAKEMAKE, Toy
+from tests.test_drivers import CHANGES, SNAKEMAKE, Toy
 
-DRIVERS = {"dvc": DVC, "snakemake": SNAKEMAKE}
+DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
 # stage: (the command, what changes so that it must run, the folder it writes into)
 STAGES = {
     "tokenize": ("tokenize letters", "a corpus", "data/tokens/letters"),
@@ -44,7 +44,7 @@ def undisturbed(finished: Toy, tmp_path_factory: pytest.TempPathFactory) -> Call
         if change not in known:
             toy = finished.copy(tmp_path_factory.mktemp("undisturbed"))
             toy.change(*CHANGES[change][:2])
-            toy.run(*DVC)
+            toy.run("dvc", "repro")
             known[change] = report_of(toy)
         return known[change]
 
@@ -159,7 +159,7 @@ def test_power_cut(drill: Drill, left: float) -> None:
     assert "Traceback" not in output
     if code:  # DVC's own message, which names its file; snakemake mends it
         assert "RWLock-file '.dvc/tmp/rwlock'" in output
-        assert drill.driver == DVC
+        assert drill.driver == DRIVERS["dvc"]
         (drill.toy.path / ".dvc/tmp/rwlock").unlink()
     drill.recovers()
 

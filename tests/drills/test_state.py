@@ -125,7 +125,7 @@ def test_a_stale_lock(toy: Toy, driver: str, holder: int | str, undisturbed: Cal
 def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Callable) -> None:
     change = "a hyperparameter of one model"
     toy.change(*CHANGES[change][:2])
-    process = toy.start(*DRIVERS[first][: 2 if first == "dvc" else None], TOY_SLEEP="3")
+    process = toy.start(*DRIVERS[first], TOY_SLEEP="3")
     running(toy, process, "Running stage 'train@" if first == "dvc" else "Job 1: train@")
     code, output = toy.try_(*DRIVERS[second], TOY_SLEEP="1")
     assert "Traceback" not in output

@@ -50,7 +50,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     first = TRAIN / name / str(seeds[0])
     tokens = load_tokens(TOKENS / recipes[0]["corpus"])
     predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
-    # With the machine's threads the weights would be the machine's, and a busy neighbour made it 30 times slower.
+    # With the machine's threads the weights would be the machine's (and beside busy neighbours 1 s became 38 s).
     make_deterministic(recipes[0]["hyperparameters"]["threads"])
     documents, weights = explain(load_run(first), tokens, predictions)
     with writing_folder(into, sealed=True) as out:
