@@ -117,6 +117,20 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     study.is_whole()
 
 
+@pytest.mark.slow
+@pytest.mark.drill("a run in the place of another")
+def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> None:
+    """DVC takes the word of dvc.lock: a hash put there by hand brings another run from the cache."""
+    study = study_of("train")
+    command, outs = STAGES["train"]
+    study.remove(outs)
+    shutil.copytree(study.path / outs[0].replace("/1", "/2"), study.path / outs[0])
+    message = study.try_("evaluate author-attention").message
+    assert "is the run of author-attention with seed 2. Run again: heed train author-attention --seed 1" in message
+    study.run(command)
+    study.is_whole()
+
+
 STRANGE = ["with a space", "Grüße 世界 и мир", 'quote\'s "two" & $HOME; 100% (#1) [a]', "-dash"]
 
 

@@ -152,21 +152,9 @@ def drop(toy: Toy, stage: str) -> None:
     yaml.dump(lock, toy.path / "dvc.lock")
 
 
-def other_runs_md5(toy: Toy) -> None:
-    """A hash that the cache does have: that of another seed's run."""
-    yaml = YAML()
-    lock = yaml.load(toy.path / "dvc.lock")
-    for key in ("md5", "size"):
-        lock["stages"]["train@author-baseline-1"]["outs"][0][key] = lock["stages"]["train@author-baseline-2"]["outs"][
-            0
-        ][key]
-    yaml.dump(lock, toy.path / "dvc.lock")
-
-
 BY_HAND: dict[str, Callable[[Toy], None]] = {
     "a dependency's hash": lambda toy: change_md5(toy, "evaluate@author-baseline", "deps"),
     "an output's hash": lambda toy: change_md5(toy, "tokenize@letters", "outs"),
-    "the hash of another run": other_runs_md5,
     "a stage gone": lambda toy: drop(toy, "train@author-baseline-1"),
     "all gone": lambda toy: (toy.path / "dvc.lock").unlink(),
     "empty": lambda toy: (toy.path / "dvc.lock").write_text(""),
@@ -179,6 +167,12 @@ BY_HAND: dict[str, Callable[[Toy], None]] = {
 @each_driver
 def test_a_dvc_lock_edited_by_hand(toy: Toy, driver: str, edit: str, undisturbed: Callable) -> None:
     BY_HAND[edit](toy)
+    code, output = toy.try_(*DRIVERS[driver])
+    assert "Traceback" not in output
+    if code:  # DVC's own message; snakemake mends the file
+        assert driver == "dvc"
+        assert "dvc.lock' is corrupted" in output
+        (toy.path / "dvc.lock").unlink()
     recovers(toy, driver, undisturbed(""))
 
 

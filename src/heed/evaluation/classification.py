@@ -18,7 +18,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     """Write results/evaluate/NAME from the runs of `seeds`; return its summary, one row a seed.
 
     Raises:
-        HeedError: a run is missing, or was made with another recipe than the others.
+        HeedError: a run is missing, is another model's or seed's, or was made with another recipe than the others.
 
     """
     classes_rows, summary_rows, recipes, answers = [], [], [], []
@@ -27,6 +27,8 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
         folder = TRAIN / name / str(seed)
         check(folder, command)
         info = read_json(folder / "run.json", command)
+        if (found := (info["recipe"]["model"], info["seed"])) != (name, seed):
+            raise HeedError(f"{folder}: is the run of {found[0]} with seed {found[1]}. Run again: {command}")
         recipes.append(info["recipe"])
         if info["recipe"] != recipes[0]:
             raise HeedError(f"{folder}: made with another recipe than seed {seeds[0]}. Run again: {command}")
