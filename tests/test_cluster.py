@@ -137,6 +137,7 @@ def timing() -> dict:
     return json.loads(Path("results/timing/search/hunt.json").read_text())
 
 
+@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster: Cluster) -> None:
     finish(search(HEED_THREADS="2"))
     alone = results()
@@ -157,6 +158,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     assert again[0][1]["epochs"] > 0, "it went on at its checkpoint"
 
 
+@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study: Path, cluster: Cluster) -> None:
     cluster.add()
     cluster.add()
@@ -176,6 +178,7 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study
     assert results() == killed
 
 
+@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study: Path, tmp_path: Path) -> None:
     process = search(HEED_MARK="killed-search", HEED_THREADS="2")
     until(lambda: len(ended()) >= 1 and checkpoints() == 2, process)

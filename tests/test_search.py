@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from heed import params as schema
-from heed.files import HeedError
+from heed.files import SUMS, HeedError, write_yaml
 from heed.params import GROUPS, Dimension, parse
 from heed.recipe import read_recipe
 from heed.search.adopt import adopt
@@ -338,7 +338,7 @@ def gone(mark: str, patience: float = 20.0) -> bool:
     return True
 
 
-FILES = ["best.yaml", "epochs.csv", "search.json", "trials.csv"]
+FILES = [SUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
 
 
 def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):
@@ -393,7 +393,7 @@ def test_trials_0_hands_the_given_hyperparameters_on(study):
     done = heed("search", "hunt")
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
-    assert not Path(".heed").exists()
+    assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
     assert read_recipe("results/recipe/tiny-attention.yaml")["hyperparameters"]["learning_rate"] == 0.01
 
@@ -407,7 +407,7 @@ def test_a_search_after_another_starts_from_its_winner(study):
     h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe["hyperparameters"]
     assert (h["learning_rate"], h["epochs"]) == (0.02, 5), "its winner, but the epochs of this search"
     Path("results/search/hunt").mkdir()
-    Path("results/search/hunt/best.yaml").write_text(yaml.safe_dump(before))
+    write_yaml(Path("results/search/hunt/best.yaml"), before)
     none = parse(STUDY.replace("defaults:", second.replace("trials: 2", "trials: 0") + "defaults:"))
     run_search(none, "second", Path("results/search"), Path("data/tokens/tiny"), 1)
     assert yaml.safe_load(Path("results/search/second/best.yaml").read_text()) == before
@@ -446,7 +446,7 @@ def test_what_only_places_trials_does_not_begin_a_search_anew(study):
 def found(folder: Path = Path("results/search/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
-    (folder / "best.yaml").write_text(yaml.safe_dump(best))
+    write_yaml(folder / "best.yaml", best)
     about = {"metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "trials": [{}] * 4}
     (folder / "search.json").write_text(json.dumps(about))
     return best

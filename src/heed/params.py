@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
@@ -29,7 +29,7 @@ Positive = Annotated[int, Field(gt=0)]
 class Section(BaseModel):
     """A part of params.yaml: unknown keys are errors, numbers are not made from strings."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Study(Section):
@@ -563,7 +563,7 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
         return
     if name != f"{model.experiment}-{model.variant}":
         yield key, f"a model is named EXPERIMENT-VARIANT: expected {model.experiment}-{model.variant}, found {name}"
-    if model.corpus != (expected := params.experiments[model.experiment].corpus):
+    if model.corpus != (expected := params.experiments[model.experiment].corpus) and expected in params.corpora:
         yield (*key, "corpus"), f"experiment {model.experiment} uses corpus {expected}, found {model.corpus}"
     if model.tuned_by not in {*params.searches, "none"}:
         yield (*key, "tuned_by"), _unknown(model.tuned_by, "search", {**params.searches, "none": None})
@@ -574,7 +574,8 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
     for keys, complaint in _hyperparameter_contradictions(settings):
         at = next((name for name in keys if getattr(model, name) is not None), keys[0])
         yield (*key, at), complaint
-    yield from _variant_contradictions(params, name, model)
+    if name == f"{model.experiment}-{model.variant}":  # else the variant may be what is wrong, and that is said
+        yield from _variant_contradictions(params, name, model)
 
 
 def _variant_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -747,8 +748,12 @@ def _hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[tuple[s
 
 
 def _near(word: str, known: Any) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else "."
+    near = _nearest(word, known)
+    return f"; did you mean {near}?" if near else "."
+
+
+def _nearest(word: str, known: Any) -> str:
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)), "")
 
 
 def _unknown(found: str, what: str, known: Any) -> str:
@@ -784,14 +789,19 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context).split())
         raise HeedError(f"{path}:{mark.line + 1 if mark else 1}: not valid YAML: {problem}") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise HeedError(f"{path}:1: not valid YAML: {error}") from None
+    except (YAMLError, ValueError, AttributeError, TypeError) as error:  # a ReaderError knows no line, but its position
+        line = 1 + text[: getattr(error, "position", 0)].count("\n")
+        raise HeedError(f"{path}:{line}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise HeedError(f"{path}:1: expected sections (study, seeds, sources, ...), found {type(values).__name__}")
     try:
         params = Params.model_validate(values)
     except ValidationError as error:
-        raise HeedError("\n".join(_complaint(path, tree, item) for item in error.errors())) from None
+        mistakes = error.errors()
+        renamed = {(*item["loc"][:-1], _nearest(str(item["loc"][-1]), _fields(item["loc"][:-1])))
+                   for item in mistakes if item["type"] == "extra_forbidden"}  # fmt: skip
+        single = [item for item in mistakes if item["type"] != "missing" or item["loc"] not in renamed]
+        raise HeedError("\n".join(_complaint(path, tree, item) for item in single)) from None
     if found := list(_contradictions(params)):
         raise HeedError("\n".join(f"{path}:{_line(tree, key)}: {'.'.join(key)}: {what}" for key, what in found))
     return params

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import HeedError
+from heed.files import HeedError, check
 
 READ_FIRST = 10  # words in each document's table
 FAINT = 0.05  # of a document's largest weight: words below it are not shaded
@@ -96,6 +96,7 @@ def how(hyperparameters: dict[str, Any]) -> str:
 
 def browser(folder: Path) -> Browser:
     """Return the page of the model evaluated in `folder`. Raises HeedError when a file is missing or broken."""
+    check(folder, f"heed evaluate {folder.name}")
     try:
         documents = pd.read_parquet(folder / "documents.parquet")
         weights = pd.read_parquet(folder / "weights.parquet")

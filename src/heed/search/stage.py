@@ -7,9 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from heed.files import HeedError, read_json, sha256, write_json, write_text, writing_folder
+from heed.files import HeedError, read_json, sha256, write_json, write_text, write_yaml, writing_folder
 
 if TYPE_CHECKING:
     from heed.params import Params
@@ -21,8 +19,8 @@ WORK, TIMING = Path(".heed/work"), Path("results/timing/search")
 
 def write_untuned(into: Path, best: dict[str, Any] | None = None) -> None:
     """Write a search without trials: its best.yaml is `best`, by default empty, which changes nothing in a recipe."""
-    with writing_folder(into) as out:
-        write_text(out / "best.yaml", yaml.safe_dump(best or {}, sort_keys=False))
+    with writing_folder(into, sealed=True) as out:
+        write_yaml(out / "best.yaml", best or {})
         write_text(out / "trials.csv", "trial\n")
 
 
@@ -78,8 +76,8 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     if best is None:
         raise HeedError(f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more `minutes`")
     kept = before | best.configuration | kept_by(plan, best)
-    with writing_folder(searches / name) as out:
-        write_text(out / "best.yaml", yaml.safe_dump(kept, sort_keys=False))
+    with writing_folder(searches / name, sealed=True) as out:
+        write_yaml(out / "best.yaml", kept)
         outcome.table(trials, search.metric).to_csv(out / "trials.csv", index=False, lineterminator="\n")
         outcome.by_epoch(trials).to_csv(out / "epochs.csv", index=False, lineterminator="\n")
         about = {
