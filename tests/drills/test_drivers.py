@@ -51,6 +51,22 @@ def undisturbed(finished: Toy, tmp_path_factory: pytest.TempPathFactory) -> Call
     return of
 
 
+def recovers(toy: Toy, driver: list[str], expected: Report, allowed: str = "", mended: str = "") -> None:
+    """The plain command again makes the undisturbed report, and leaves nothing to do.
+
+    `dvc repro` may say `allowed`, of a file `mended` of its own that it then can do without; snakemake mends that itself.
+    """
+    code, output = toy.try_(*driver)
+    assert "Traceback" not in output, output
+    if code:
+        assert allowed and allowed in output, output
+        assert driver == DRIVERS["dvc"]
+        (toy.path / mended).unlink()
+        toy.run(*driver)
+    assert report_of(toy) == expected
+    assert "up to date" in toy.run("dvc", "status")
+
+
 class Drill:
     """A toy study in which a stage must run, under a driver."""
 
@@ -90,9 +106,7 @@ class Drill:
 
     def recovers(self) -> None:
         """The plain command again makes the undisturbed report."""
-        self.toy.run(*self.driver)
-        assert report_of(self.toy) == self.expected
-        assert self.toy.executed(*self.driver) == []
+        recovers(self.toy, self.driver, self.expected)
 
 
 @pytest.fixture
@@ -155,13 +169,7 @@ def test_power_cut(drill: Drill, left: float) -> None:
     for path in [*newest, drill.toy.path / ".dvc/tmp/rwlock", *drill.toy.path.glob(".heed/snakemake/*/plan.json")]:
         if path.exists():
             os.truncate(path, int(path.stat().st_size * left))
-    code, output = drill.toy.try_(*drill.driver)
-    assert "Traceback" not in output
-    if code:  # DVC's own message, which names its file; snakemake mends it
-        assert "RWLock-file '.dvc/tmp/rwlock'" in output
-        assert drill.driver == DRIVERS["dvc"]
-        (drill.toy.path / ".dvc/tmp/rwlock").unlink()
-    drill.recovers()
+    recovers(drill.toy, drill.driver, drill.expected, "RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock")
 
 
 @pytest.mark.slow
