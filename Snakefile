@@ -10,6 +10,9 @@ import stages
 workdir: workflow.basedir
 
 
+report: "workflow/captions/study.rst"
+
+
 try:
     run = stages.Run(workflow.is_main_process, workflow.output_settings.dryrun)
 except stages.HeedError as error:
@@ -24,17 +27,49 @@ def receipts(names):
     return run.receipts(names, bool(acting), workflow.resource_settings.cores or 1)
 
 
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    stages.show()
+
+
 localrules:
     all,
+    shown,
 
 
 rule all:
     input:
         lambda _: receipts([stage.name for stage in run.stages]),
+        f"{stages.SHOWN}/index.html",
     output:
         touch(run.receipt("all")),
     message:
         "the study in params.yaml is up to date: reports/index.html"
+
+
+rule shown:  # for `snakemake --report report.zip`
+    input:
+        lambda _: receipts(["report"]),
+    output:
+        report(f"{stages.SHOWN}/index.html", caption="workflow/captions/report.rst", category="The report"),
+        report(
+            directory(f"{stages.SHOWN}/figures"),
+            patterns=["{of}_{shows}.svg"],
+            caption="workflow/captions/figures.rst",
+            category="Figures",
+            subcategory="{shows}",
+            labels={"of": "{of}", "shows": "{shows}"},
+        ),
+        report(
+            directory(f"{stages.SHOWN}/tables"),
+            patterns=["{of}_{holds}.csv"],
+            caption="workflow/captions/tables.rst",
+            category="Tables",
+            labels={"of": "{of}", "holds": "{holds}"},
+        ),
+    message:
+        "figures and tables for snakemake --report"
+    run:
+        stages.show()
 
 
 for stage in run.stages:

@@ -42,7 +42,7 @@ WORDS = [("A", 0.1, 0, 0.75, False), ("fine", 0.5, 0, 0.75, True), ("film", 0.15
 
 def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     write(tmp_path / "m", TEXT, WORDS)
-    page = browser(tmp_path / "m")
+    page = browser(tmp_path / "m", {})
     (document,) = page.documents
     assert [round(sentence.weight, 2) for sentence in document.sentences] == [0.75, 0.25, 0.1]
     assert document.sentences[0].shade == 1 and document.sentences[1].shade == pytest.approx(1 / 3)
@@ -59,10 +59,10 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
 
 def test_without_planted_evidence_nothing_is_said_of_it(tmp_path):
     write(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
-    page = browser(tmp_path / "m")
+    page = browser(tmp_path / "m", {})
     assert page.evidence is None and not page.sentences
     with pytest.raises(HeedError, match=r"Run again: heed evaluate none"):
-        browser(tmp_path / "none")
+        browser(tmp_path / "none", {})
 
 
 def test_only_models_that_choose_weights_have_a_page():
@@ -90,3 +90,15 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
         assert f'id="{anchor}"' in index
     again = written(params, data, tmp_path / "again")
     assert (into / names[0]).read_bytes() == (again / names[0]).read_bytes()
+
+
+def test_what_each_model_said_over_the_seeds_stands_beside_the_truth(tmp_path):
+    for variant, answers in (("baseline", "aab"), ("attention", "bbb")):
+        write(tmp_path / variant, TEXT, WORDS)
+        rows = [{"id": "d", "label": "a", "predicted": p, "seed": seed} for seed, p in enumerate(answers, 1)]
+        pd.DataFrame(rows).to_parquet(tmp_path / variant / "predictions.parquet")
+    (document,) = browser(
+        tmp_path / "attention", {name: tmp_path / name for name in ("baseline", "attention")}
+    ).documents
+    found = [(each.variant, each.classes, each.right) for each in document.said]
+    assert found == [("baseline", [("a", 2), ("b", 1)], "sometimes"), ("attention", [("b", 3)], "never")]

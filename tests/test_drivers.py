@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,7 +86,7 @@ def write_stub(path: Path) -> None:
 def make_clone(path: Path, params: Path) -> None:
     """Make a git repository at `path` of this tree's pipeline, with the given params.yaml."""
     skip = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("src/heed", "workflow", "data/published"):
+    for name in ("src/heed", "workflow", "data/published", ".dvc/plots"):
         shutil.copytree(ROOT / name, path / name, ignore=skip)
     for name in ("Snakefile", "dvc.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore"):
         (path / name).parent.mkdir(exist_ok=True)
@@ -493,6 +494,25 @@ def test_a_stage_reads_no_file_that_it_does_not_declare(used: dict, stage: str) 
         for path in own
         if not any(path == a or path.startswith(f"{a}/") or a.startswith(f"{path}/") for a in allowed)
     } == set()
+
+
+@pytest.mark.slow
+def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) -> None:
+    toy.run("snakemake", "--report", "report.zip")
+    with zipfile.ZipFile(toy.path / "report.zip") as report:
+        text = "".join(
+            report.read(name).decode(errors="replace") for name in report.namelist() if name.endswith((".js", ".html"))
+        )
+        names = report.namelist()
+    for shown in ("Figures", "Tables", "The report", "feelings_curves.svg", "study_gain.svg", "feelings_seeds.csv"):
+        assert shown in text or any(shown in name for name in names), shown
+    assert "as it stands in" in text  # a caption
+    assert "up to date" in toy.run("dvc", "status")
+    toy.run("dvc", "plots", "show", "--out", "plots")
+    text = (toy.path / "plots/index.html").read_text()
+    for title in ("Validation accuracy by epoch", "Who was taken for whom", "Differences of accuracy"):
+        assert title in text
+    assert '"row": {"field": "model"' in text  # heed's own templates
 
 
 @pytest.mark.slow

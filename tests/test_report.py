@@ -3,27 +3,27 @@
 import copy
 import csv
 import html.parser
-import json
 import re
 import shutil
 import statistics
 import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from scipy import stats
 
 from heed.evaluation.comparison import gain, spread
 from heed.files import HeedError, write_json, write_text
-from heed.params import Params
+from heed.params import Hyperparameters, Params
 from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
 from heed.report.check import check, folder_md5
 from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
 from heed.report.provenance import write_provenance
-from heed.report.render import render
+from heed.report.render import render, script
 from heed.report.sources import md5
 from heed.report.tables import experiments, number
 from tests.conftest import ROOT
@@ -247,7 +247,9 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     assert files == sorted(path.relative_to(two) for path in two.rglob("*") if path.is_file())
     assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
     page = Page(one / "index.html")
-    assert not page.tags & {"script", "link", "iframe", "object", "embed"}
+    assert not page.tags & {"link", "iframe", "object", "embed"}
+    assert re.findall(r"<script[^>]*>(.*?)</script>", page.source, flags=re.DOTALL) == [script("tables.js")]
+    assert "default-src 'none'" in page.source
     assert not re.search(r"https?:|url\(|@import|//[a-z]", page.source)
     assert len(page.ids) == len(set(page.ids))
     for link in page.links:
@@ -416,7 +418,7 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
                 others[name] = worth([others[name]["mean_pp"] / 100], others[name]["family"])
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
-    assert "– (one seed has no deviation)" in page.text and "one seed has neither" in page.text
+    assert "– (one seed has no deviation)" in page.text and "One seed has neither" in page.text
     assert page.tables["first"][1][4:6] == ["–", "–"] and "over 1 seed." in page.text
     assert "one seed has no interval" in page.text and "cannot tell. " in page.text
     assert not re.search(r"\b(None|nan)\b", page.text)
@@ -503,7 +505,7 @@ def hostile(tmp_path: Path) -> Path:
 def test_what_users_wrote_is_text_in_html_latex_and_csv(tmp_path):
     folder = hostile(tmp_path)
     page = Page(folder / "index.html")
-    assert not page.tags & {"script", "style "} and page.source.count("</style>") == 1 and "<!--" not in page.source
+    assert page.source.count("<script") == 1 and page.source.count("</style>") == 1 and "<!--" not in page.source
     shown = [row[0] for row in page.tables["sample-author--baseline"][1:-3]]
     assert shown[0] == HOSTILE[0] and "turned [U+202E] round, NUL [U+0000], [U+001B]" in shown[4]
     assert not re.search("[\x00\x1b\u202e]", page.source)
@@ -548,34 +550,6 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     shutil.rmtree(tmp_path / ".heed")
     subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, check=True)
     assert (folder / "report.pdf").read_bytes() == first
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["hostile", "talk"])
-@pytest.mark.parametrize("width", [320, 390, 800, 1400])
-def test_the_page_does_not_overflow_its_window(tmp_path, what, width):
-    if not shutil.which("chromium"):
-        pytest.skip("chromium is not installed")
-    folder = (
-        hostile(tmp_path) if what == "hostile" else written(made_up.study(what), made_up.comparison(what), tmp_path)
-    )
-    page = json.dumps((folder / "index.html").read_text()).replace("</", "<\\/").replace("<!--", "<\\!--")
-    measure = (
-        f"f.onload=()=>{{f.contentDocument.querySelectorAll('details').forEach(d=>d.open=true);"
-        f"document.title='overflow '+(f.contentDocument.documentElement.scrollWidth-{width})}}"
-    )
-    (folder / "frame.html").write_text(
-        f"<iframe id=f width={width} height=900 style='border:0'></iframe><script>f.srcdoc={page};{measure}</script>"
-    )
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]  # fmt: skip
-    done = subprocess.run(
-        ["chromium", *flags, "--virtual-time-budget=3000", f"file://{folder}/frame.html"],
-        capture_output=True,
-        text=True,
-    )
-    assert "<title>overflow " in done.stdout
-    assert int(done.stdout.split("<title>overflow ")[1].split("<")[0]) <= 0
 
 
 def checked(params: Params, data: dict, folder: Path, lock: Path) -> str:
@@ -649,3 +623,20 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     write_provenance(tmp_path, tmp_path / "provenance.html", {})
     text = (tmp_path / "provenance.html").read_text()
     assert "The tree was clean" in text and "not of the present study" in text
+
+
+def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(tmp_path):
+    data = made_up.comparison("sample")
+    model = data["experiments"]["sample-author"]["models"]["mean"]
+    model["hyperparameters"] |= {"pooling": "attention", "score": "general"}
+    folder = written(made_up.study("sample"), data, tmp_path)
+    table = Page(folder / "index.html").tables["scores"]
+    assert {row[0] for row in table[1:]} == set(get_args(Hyperparameters.model_fields["score"].annotation))
+    general = next(row for row in table if row[0] == "general")
+    accuracy = model["summary"]["accuracy"]
+    assert general[3].startswith("Sample letters by author (generated): mean (pooling)")
+    assert general[4:7] == [f"{accuracy['mean']:.4f}", f"{accuracy['std_pp']:.2f}", points(model["gain"]["mean_pp"])]
+    assert next(row for row in table if row[0] == "dot")[3] == "no model of this study"
+    lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
+    assert lines["general"]["variant"] == "mean" and "dot" not in lines
+    assert "multi-head" in (folder / "tables/scores.tex").read_text()

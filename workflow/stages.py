@@ -30,6 +30,7 @@ from heed.files import HeedError, write_text
 
 RUNS = Path(".heed/snakemake")
 KEPT_LOCK = Path(".heed/dvc.lock")  # dvc.lock as the last run of Snakemake found it
+SHOWN = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 SWEPT = tuple(f"results/{room}/" for room in ("recipe", "search", "train", "opponents", "evaluate"))
 REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")  # a job; --wait-for-lock counts only before `repro`
 MOST_SETTLERS = 4
@@ -236,6 +237,25 @@ def hush() -> None:
     logging.getLogger("snakemake.logging").addFilter(
         lambda record: not (record.getMessage().startswith(useless) or "missing provenance" in record.getMessage())
     )
+
+
+def show(root: Path = Path()) -> bool:
+    """Copy figures, tables and the page to where `snakemake --report` finds them; say whether there is a report.
+
+    Copies, because Snakemake deletes, touches and stamps its outputs, and reports/ is DVC's.
+    """
+    page, into = root / "reports/index.html", root / SHOWN
+    if not page.exists():
+        return False
+    if (into / "index.html").exists() and (into / "index.html").read_bytes() == page.read_bytes():
+        return True
+    shutil.rmtree(into, ignore_errors=True)
+    for room, kind in (("figures", "svg"), ("tables", "csv")):
+        (into / room).mkdir(parents=True)
+        for path in sorted((root / "reports" / room).glob(f"*.{kind}")):
+            shutil.copyfile(path, into / room / (path.name if "_" in path.name else f"study_{path.name}"))
+    shutil.copyfile(page, into / "index.html")
+    return True
 
 
 class Run:

@@ -37,6 +37,7 @@ class Study(Section):
 
     name: Name = Field(description="short name, as in workflow/studies/NAME.yaml")
     title: str = Field(description="title of the report")
+    language: Literal["en", "de"] = Field("en", description="the report's words, in HTML and LaTeX: English or German")
     note: str = Field(
         "", description="said at the top of the report: generated, reduced or substituted corpora must be named here"
     )

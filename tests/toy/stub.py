@@ -86,8 +86,12 @@ def run() -> None:
     elif COMMAND == "report":
         write("reports/index.html", PARAMS["study"]["title"] + read("results/compare/comparison.json"))
         write("reports/report.tex", "tex")
-        write("reports/tables/tables.csv", read("results/compare/comparison.json"))
-        write("reports/figures/gain.svg", "svg")
+        write("reports/tables/feelings_seeds.csv", read("results/compare/comparison.json"))
+        write("reports/figures/gain.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
+        write("reports/figures/feelings_curves.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
+        write("reports/plots/curves.csv", "epoch,validation_accuracy,model,seed\n1,0.5,feelings,1")
+        write("reports/plots/confusion.csv", "actual,predicted,share,documents,model\ngood,good,1,2,feelings")
+        write("reports/plots/comparisons.csv", "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2")
         write(
             "reports/documents/documents.html",
             "".join(read(f"results/evaluate/{key}/summary.csv") for key in PARAMS["models"]),

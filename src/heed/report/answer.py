@@ -4,6 +4,8 @@ import dataclasses
 import statistics
 from typing import Any
 
+from heed.report.language import say
+
 CONTROLS = ("mean", "wide", "uniform")
 PAIR = ("baseline", "attention")
 
@@ -55,17 +57,20 @@ class Tested:
     @property
     def interval(self) -> str:
         """The interval as printed."""
-        return "–" if self.low is None else f"{points(self.low)} to {points(self.high)}"
+        return "–" if self.low is None else say("{low} to {high}", low=points(self.low), high=points(self.high))
 
     @property
     def size(self) -> str:
         """The difference with its interval and its corrected p, as a sentence prints them."""
         if self.low is None:
-            return f"{points(self.mean)} p.p."
+            return say("{gain} p.p.", gain=points(self.mean))
         sign = "" if probability(self.p_holm).startswith("<") else "= "
-        return (
-            f"{points(self.mean)} p.p. ({coverage(self.alpha)} interval {self.interval}, "
-            f"corrected p {sign}{probability(self.p_holm)})"
+        return say(
+            "{gain} p.p. ({covers} interval {interval}, corrected p {p})",
+            gain=points(self.mean),
+            covers=coverage(self.alpha),
+            interval=self.interval,
+            p=sign + probability(self.p_holm),
         )
 
 
@@ -130,8 +135,8 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
     """
     models = data["models"]
     if missing := [variant for variant in PAIR if variant not in models]:
-        names = " and no ".join(missing)
-        return Answer("no comparison", f"No comparison, since the study has no {names} model.")
+        names = say(" and no ").join(missing)
+        return Answer(say("no comparison"), say("No comparison, since the study has no {names} model.", names=names))
     own = {each.second: each for each in tested(data, alpha) if each.first == "attention"}
     gain = own.pop("baseline")
     rivals = sorted(
@@ -140,25 +145,21 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
     better = [each for each in rivals if each.shown == "worse"]
     level = [each for each in rivals if each.mean <= 0 and not each.shown]
     verdict, finding = _finding(gain, seeds)
-    parts = (
-        [
-            f"{_and([_named(each, data) for each in better])} did better than attention ({_mean(models['attention']):.4f})"
-        ]
-        if better
-        else []
-    )
+    accuracy = f"{_mean(models['attention']):.4f}"
+    names = _and([_named(each, data) for each in better]) if better else ""
+    parts = [say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)] if better else []
     parts += [_level(level, data, named=not better)] if level else []
     parts.append(finding)
     if gain.shown == "better":
         controls = [each for name, each in own.items() if is_control(name, models)]
         if any(each.shown == "worse" for each in controls):
-            verdict = "gains, but not by attention"
+            verdict = say("gains, but not by attention")
         elif any(each.shown == "" for each in controls):
-            verdict = "gains, perhaps not by attention"
+            verdict = say("gains, perhaps not by attention")
         parts += [_over_control(each) for each in controls if each not in level]
-        parts += [] if controls else ["no control was trained, so the gain need not be attention's"]
+        parts += [] if controls else [say("no control was trained, so the gain need not be attention's")]
     sentence = "; ".join(parts)
-    return Answer(verdict + (", not the best" if better else ""), sentence[0].upper() + sentence[1:] + ".")
+    return Answer(verdict + (say(", not the best") if better else ""), sentence[0].upper() + sentence[1:] + ".")
 
 
 def is_control(name: str, models: dict[str, Any]) -> bool:
@@ -170,34 +171,50 @@ def is_control(name: str, models: dict[str, Any]) -> bool:
 
 def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
     if gain.p_holm is None:
-        return "cannot tell", f"one seed cannot tell: the difference to the baseline was {gain.size}"
-    if gain.shown:
-        verb = "helps" if gain.shown == "better" else "hurts"
-        return verb, f"attention did {gain.shown} than the baseline: {gain.size}"
-    return (
-        "cannot tell",
-        f"no difference to the baseline seen: {seeds} seeds cannot tell {gain.size} from chance; {_needed(gain)}",
+        return say("cannot tell"), say(
+            "one seed cannot tell: the difference to the baseline was {size}", size=gain.size
+        )
+    if gain.shown == "better":
+        return say("helps"), say("attention did better than the baseline: {size}", size=gain.size)
+    if gain.shown == "worse":
+        return say("hurts"), say("attention did worse than the baseline: {size}", size=gain.size)
+    return say("cannot tell"), say(
+        "no difference to the baseline seen: {seeds} seeds cannot tell {size} from chance; {needed}",
+        seeds=seeds,
+        size=gain.size,
+        needed=_needed(gain),
     )
 
 
 def _needed(gain: Tested) -> str:
     if gain.seeds_needed is None:
-        return "a difference of this size would need more test documents, not only more seeds"
-    return f"to see a difference of this size would take about {gain.seeds_needed} seeds"
+        return say("a difference of this size would need more test documents, not only more seeds")
+    return say("to see a difference of this size would take about {seeds} seeds", seeds=gain.seeds_needed)
 
 
 def _level(level: list[Tested], data: dict[str, Any], named: bool) -> str:
-    attention = f"attention ({_mean(data['models']['attention']):.4f})" if named else "attention"
-    return f"{_and([_named(each, data) for each in level])} did at least as well as {attention}: no difference can be shown"
+    names = _and([_named(each, data) for each in level])
+    if not named:
+        return say("{names} did at least as well as attention: no difference can be shown", names=names)
+    accuracy = f"{_mean(data['models']['attention']):.4f}"
+    return say(
+        "{names} did at least as well as attention ({accuracy}): no difference can be shown",
+        names=names,
+        accuracy=accuracy,
+    )
 
 
 def _over_control(control: Tested) -> str:
     called = _called(control.second, model=True)
     if control.shown == "better":
-        return f"over {called} it gained {control.size}: that part is attention's own"
+        return say("over {called} it gained {size}: that part is attention's own", called=called, size=control.size)
     if control.shown == "worse":
-        return f"{called} gained more, without attention"
-    return f"but {called} cannot be told from it ({control.size}): the gain need not be attention's"
+        return say("{called} gained more, without attention", called=called)
+    return say(
+        "but {called} cannot be told from it ({size}): the gain need not be attention's",
+        called=called,
+        size=control.size,
+    )
 
 
 def _named(each: Tested, data: dict[str, Any]) -> str:
@@ -209,8 +226,8 @@ def _named(each: Tested, data: dict[str, Any]) -> str:
 
 def _called(name: str, model: bool) -> str:
     if not model:
-        return f"the {name} model"
-    return f"the {'control' if name in CONTROLS else 'variant'} {name}"
+        return say("the {name} model", name=name)
+    return say("the control {name}", name=name) if name in CONTROLS else say("the variant {name}", name=name)
 
 
 def _accuracy(entry: dict[str, Any]) -> dict[str, Any]:
@@ -223,4 +240,4 @@ def _mean(entry: dict[str, Any]) -> float:
 
 
 def _and(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return say(" and ").join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -47,7 +47,7 @@ def check(
         render(params, comparison, published, results, fresh)
         names = sorted(path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file())
         wrong = [*of_cache(lock), *(line for name in names for line in _few(differences(reports / name, fresh / name)))]
-    for room in ("tables", "figures", "documents"):
+    for room in ("tables", "figures", "plots", "documents"):
         more = sorted(path for path in (reports / room).glob("*") if f"{room}/{path.name}" not in names)
         wrong += [f"{path}: is no longer of the report" for path in more]
     if wrong:

@@ -10,8 +10,17 @@ from typing import Any
 import pandas as pd
 
 from heed.files import HeedError, check
+from heed.report.language import say
 
 READ_FIRST = 10  # words in each document's table
+ATTENTIVE = ("attention", "max-attention")  # poolings with a score function
+POOLINGS = {
+    "last": "the pooling reads the last state of each direction",
+    "mean": "the pooling counts all positions alike",
+    "max": "a word’s weight in the pooling is the share of features whose maximum stands there",
+    "attention": "a word’s weight in the pooling is that of a learned query",
+    "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
+}
 FAINT = 0.05  # of a document's largest weight: words below it are not shaded
 
 
@@ -35,6 +44,15 @@ class Sentence:
 
 
 @dataclasses.dataclass(frozen=True)
+class Said:
+    """What a variant said of a document over the seeds that were tested on it: classes with how often, most often first."""
+
+    variant: str
+    classes: list[tuple[str, int]]
+    right: str  # always, sometimes, never
+
+
+@dataclasses.dataclass(frozen=True)
 class Document:
     """One document of the browser."""
 
@@ -46,6 +64,7 @@ class Document:
     sentences: list[Sentence]
     unread: str
     first: list[tuple[str, float]]  # the words with the largest weights
+    said: list[Said]
 
     @property
     def right(self) -> bool:
@@ -69,6 +88,7 @@ class Browser:
     documents: list[Document]
     evidence: Evidence | None
     sentences: bool
+    classes: list[str]  # that occur as truth
 
 
 def attends(hyperparameters: dict[str, Any]) -> bool:
@@ -76,35 +96,54 @@ def attends(hyperparameters: dict[str, Any]) -> bool:
     if hyperparameters["encoder"] == "none":
         return False
     return hyperparameters["attention"] in ("multi-head", "single-head") or hyperparameters["pooling"] in (
-        "max", "attention", "max-attention"
-    )  # fmt: skip
+        "max",
+        *ATTENTIVE,
+    )
 
 
 def how(hyperparameters: dict[str, Any]) -> str:
     """Return, in a sentence, what one weight a word means for this model: weights differ by pooling."""
-    pooling = {
-        "last": "the pooling reads the last state of each direction",
-        "mean": "the pooling counts all positions alike",
-        "max": "a word’s weight in the pooling is the share of features whose maximum stands there",
-        "attention": "a word’s weight in the pooling is that of a learned query",
-        "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
-    }[hyperparameters["pooling"]]
+    pooling = POOLINGS[hyperparameters["pooling"]]
     if hyperparameters["attention"] == "none":
-        return f"Here {pooling}."
-    return f"Here self-attention comes first, with the mean over its heads; {pooling}, and hands its weights on through it."
+        return say("Here {pooling}.", pooling=say(pooling))
+    return say(
+        "Here self-attention comes first, with the mean over its heads; {pooling}, and hands its weights on through it.",
+        pooling=say(pooling),
+    )
 
 
-def browser(folder: Path) -> Browser:
-    """Return the page of the model evaluated in `folder`. Raises HeedError when a file is missing or broken."""
+def browser(folder: Path, others: dict[str, Path]) -> Browser:
+    """Return the page of the model evaluated in `folder`, beside what `others` (variant: folder) said of its documents.
+
+    Raises:
+        HeedError: a file is missing or broken.
+
+    """
     check(folder, f"heed evaluate {folder.name}")
-    try:
-        documents = pd.read_parquet(folder / "documents.parquet")
-        weights = pd.read_parquet(folder / "weights.parquet")
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{folder}: cannot be read ({error}). Run again: heed evaluate {folder.name}") from None
+    documents, weights = _read(folder / "documents.parquet"), _read(folder / "weights.parquet")
     tokens = dict(list(weights.groupby("id", sort=False)))
-    found = [_document(row, tokens[row.id]) for row in _rows(documents)]
-    return Browser(found, _evidence(weights), bool(weights["sentence_weight"].notna().any()))
+    said: dict[str, list[Said]] = {name: [] for name in documents["id"]}
+    for variant, other in others.items():
+        answers = _read(other / "predictions.parquet")
+        for name, rows in answers[answers["id"].isin(said)].groupby("id", sort=False):
+            said[str(name)].append(_said(variant, rows))
+    found = [_document(row, tokens[row.id], said[row.id]) for row in _rows(documents)]
+    sentences = bool(weights["sentence_weight"].notna().any())
+    return Browser(found, _evidence(weights), sentences, sorted(set(documents["label"])))
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise HeedError(f"{path}: cannot be read ({error}). Run again: heed evaluate {path.parent.name}") from None
+
+
+def _said(variant: str, rows: pd.DataFrame) -> Said:
+    counts = rows["predicted"].value_counts()
+    classes = sorted(((str(name), int(count)) for name, count in counts.items()), key=lambda each: (-each[1], each[0]))
+    right = int((rows["label"] == rows["predicted"]).sum())
+    return Said(variant, classes, "always" if right == len(rows) else "sometimes" if right else "never")
 
 
 def _rows(frame: pd.DataFrame) -> list[Any]:
@@ -122,7 +161,7 @@ def _evidence(weights: pd.DataFrame) -> Evidence | None:
     return Evidence(float(weight.mean()), float(by_document["evidence"].mean().mean()), len(weight))
 
 
-def _document(row: Any, tokens: pd.DataFrame) -> Document:
+def _document(row: Any, tokens: pd.DataFrame, said: list[Said]) -> Document:
     largest = max(float(tokens["weight"].max()), 1e-12)
     of_sentences = tokens.groupby("sentence")["sentence_weight"].first()
     top = float(of_sentences.max()) if of_sentences.notna().any() else None
@@ -142,7 +181,15 @@ def _document(row: Any, tokens: pd.DataFrame) -> Document:
     heaviest = tokens.nlargest(READ_FIRST, "weight", keep="first")
     first = [(row.text[word.start : word.end], float(word.weight)) for word in _rows(heaviest)]
     return Document(
-        row.id, row.label, row.predicted, float(row.probability), row.rule, sentences, row.text[at:].strip(), first
+        row.id,
+        row.label,
+        row.predicted,
+        float(row.probability),
+        row.rule,
+        sentences,
+        row.text[at:].strip(),
+        first,
+        said,
     )
 
 

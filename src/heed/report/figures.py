@@ -9,6 +9,7 @@ import dataclasses
 import math
 
 from heed.report.answer import Tested, points
+from heed.report.language import say
 from heed.report.tables import Experiment
 
 PAD, TICKS, WIDEST = 5.0, 6, 4.0  # percent free at each side; at most so many steps; times the largest gain
@@ -72,7 +73,7 @@ def gain_chart(experiments: list[Experiment]) -> Chart | None:
             cut_low=gain.low is not None and gain.low < low,
             cut_high=gain.high is not None and gain.high > high,
             talk=None if each.line.talk_gain is None else position(each.line.talk_gain),
-            comparable=not each.line.beside.startswith("not comparable"),
+            comparable=each.line.comparable or not each.line.beside,
             shown=bool(gain.shown),
             value=points(gain.mean),
             interval=gain.interval,
@@ -97,6 +98,10 @@ def tick(value: float, step: float) -> str:
 
 
 def _says(experiment: Experiment, gain: Tested) -> str:
-    talk = "" if experiment.line.talk_gain is None else f"; the talk: {points(experiment.line.talk_gain)}"
-    found = gain.shown or "no difference shown"
-    return f"{experiment.title}: gain {points(gain.mean)} percentage points, interval {gain.interval}, {found}{talk}"
+    talk = experiment.line.talk_gain
+    found = {"better": say("better"), "worse": say("worse")}.get(gain.shown, say("no difference shown"))
+    text = say(
+        "{title}: gain {gain} percentage points, interval {interval}, {found}",
+        title=experiment.title, gain=points(gain.mean), interval=gain.interval, found=found,
+    )  # fmt: skip
+    return text + ("" if talk is None else say("; the talk: {gain}", gain=points(talk)))

@@ -7,7 +7,7 @@ from typing import Any
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "−": r"\textminus{}", "–": "--", "→": r"$\rightarrow$",
+    '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "−": r"\textminus{}", "–": "--", "→": r"$\rightarrow$", "\u202f": r"\,",
     # After the \\ of a table row these would be read as its argument; so would a [ after \item.
     "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip

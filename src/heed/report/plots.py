@@ -18,6 +18,7 @@ from matplotlib.transforms import Affine2D
 from heed.files import HeedError, read_json
 from heed.report.answer import PAIR
 from heed.report.drawing import GROUND, INK, LINE, REVERSED, SERIES, SOFT, WIDTH, colour, draw, marker, short
+from heed.report.language import say
 from heed.report.tables import Experiment
 
 LARGE = 12  # classes: with more, a confusion matrix is wider and has no numbers below one percent
@@ -102,11 +103,11 @@ def curves(experiment: Experiment, folders: dict[str, Path], into: Path) -> Plot
                 style = {"color": colour(place), "marker": marker(place), "markersize": 2.5, "markevery": [-1]}
                 row[0].plot(part["epoch"], part["train_loss"], linestyle=(0, (3, 1.5)), lw=1, **style)
                 row[0].plot(part["epoch"], part["validation_loss"], **style)
-                row[1].plot(part["epoch"], part["validation_accuracy"], label=f"seed {seed}", **style)
-            row[0].set_title(f"{short(variant)}: loss")
-            row[1].set_title(f"{short(variant)}: accuracy")
+                row[1].plot(part["epoch"], part["validation_accuracy"], label=say("seed {seed}", seed=seed), **style)
+            row[0].set_title(say("{name}: loss", name=short(variant)))
+            row[1].set_title(say("{name}: accuracy", name=short(variant)))
         for axes in grid[-1]:
-            axes.set_xlabel("epoch")
+            axes.set_xlabel(say("epoch"))
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         _legend(figure, grid[0][1], len(seeds))
 
@@ -137,9 +138,14 @@ def class_gain(experiment: Experiment, folders: dict[str, Path], into: Path) -> 
             mean = float(np.mean(values))
             axes.plot([0, mean], [place, place], color=SERIES[0], lw=1)
             axes.plot(
-                values, [place] * len(values), "|", color=SOFT, markersize=5, label="each seed" if not place else None
+                values,
+                [place] * len(values),
+                "|",
+                color=SOFT,
+                markersize=5,
+                label=say("each seed") if not place else None,
             )
-            axes.plot([mean], [place], "o", color=SERIES[0], label="mean" if not place else None)
+            axes.plot([mean], [place], "o", color=SERIES[0], label=say("mean") if not place else None)
             if talk is not None:
                 axes.plot(
                     [talk],
@@ -147,13 +153,13 @@ def class_gain(experiment: Experiment, folders: dict[str, Path], into: Path) -> 
                     "D",
                     color=SERIES[1],
                     markerfacecolor="none",
-                    label="the talk" if not place else None,
+                    label=say("the talk") if not place else None,
                 )
         axes.axvline(0, color=INK, lw=1)
         axes.set_yticks(range(len(gains)), [short(name) for name, _, _ in gains])
         axes.grid(axis="y", visible=False)
         axes.set_ylim(-0.7, len(gains) - 0.3)
-        axes.set_xlabel("F1 with attention − without, percentage points")
+        axes.set_xlabel(say("F1 with attention − without, percentage points"))
         _legend(figure, axes, 3)
 
     return [_made(
@@ -182,8 +188,8 @@ def by_length(experiment: Experiment, folders: dict[str, Path], into: Path) -> P
         axes.set_xticks(*_apart(lengths))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.minorticks_off()
-        axes.set_xlabel("tokens of the text, mean of each group")
-        axes.set_ylabel("accuracy")
+        axes.set_xlabel(say("tokens of the text, mean of each group"))
+        axes.set_ylabel(say("accuracy"))
         _legend(figure, axes, 3)
 
     return _made(
@@ -211,8 +217,8 @@ def calibration(experiment: Experiment, folders: dict[str, Path], into: Path) ->
             axes.scatter(
                 certainty, right, areas, c=colour(place), marker=marker(place), linewidths=0.6, edgecolors=GROUND
             )
-        axes.set_xlabel("probability of the predicted class")
-        axes.set_ylabel("share that is right")
+        axes.set_xlabel(say("probability of the predicted class"))
+        axes.set_ylabel(say("share that is right"))
         axes.set_xlim(0, 1.02)
         axes.set_ylim(0, 1.02)
         axes.set_aspect("equal")
@@ -270,8 +276,8 @@ def confusion(experiment: Experiment, folder: Path, into: Path) -> Plot:
         for place in np.arange(0.5, len(names) - 1):
             axes.axhline(place, color=LINE, lw=0.4)
             axes.axvline(place, color=LINE, lw=0.4)
-        axes.set_xlabel("predicted")
-        axes.set_ylabel("true class")
+        axes.set_xlabel(say("predicted"))
+        axes.set_ylabel(say("true class"))
 
     return _made(
         experiment, "confusion", "Who was taken for whom", "Percent of the documents of each true class (row), all seeds together.",
@@ -286,17 +292,17 @@ def search(experiment: Experiment, folder: Path, into: Path) -> list[Plot]:
     trials = [trial for trial in about["trials"] if trial["score"] is not None]
     metric = about["metric"].replace("_", " ")
     found = [
-        _searched(experiment, folder, into, "trials", "Score by trial", f"Best validation {metric} of each trial, in the order drawn, and the best so far.",
+        _searched(experiment, folder, into, "trials", metric, "Score by trial", "Best validation {metric} of each trial, in the order drawn, and the best so far.",
                   (WIDTH, 2.6), lambda figure: _by_trial(figure, about, trials, metric)),
-        _searched(experiment, folder, into, "parameters", "Score by hyperparameter", f"One dot a trial: the best validation {metric}; the winner is filled.",
+        _searched(experiment, folder, into, "parameters", metric, "Score by hyperparameter", "One dot a trial: the best validation {metric}; the winner is filled.",
                   (WIDTH, 2.2 * math.ceil(len(about["space"]) / 2)), lambda figure: _by_parameter(figure, about, trials, metric)),
-        _searched(experiment, folder, into, "parallel", "All hyperparameters of each trial", "One line a trial, the darker the better; the winner is the widest.",
+        _searched(experiment, folder, into, "parallel", metric, "All hyperparameters of each trial", "One line a trial, the darker the better; the winner is the widest.",
                   (WIDTH, 3.0), lambda figure: _parallel(figure, about, trials, metric)),
     ]  # fmt: skip
     if "scores" in about["expected_best"]:
         found.append(
-            _searched(experiment, folder, into, "expected", "Expected best by number of trials",
-                      f"The best validation {metric} to be expected of a search of so many trials (Dodge et al. 2019), from the trials of this one.",
+            _searched(experiment, folder, into, "expected", metric, "Expected best by number of trials",
+                      "The best validation {metric} to be expected of a search of so many trials (Dodge et al. 2019), from the trials of this one.",
                       (WIDTH, 2.4), lambda figure: _expected(figure, about, metric))
         )  # fmt: skip
     return found
@@ -312,15 +318,19 @@ def _by_trial(figure: Figure, about: dict[str, Any], trials: list[dict[str, Any]
     axes = figure.subplots()
     better = np.minimum if about["metric"] == "loss" else np.maximum
     numbers, scores = [trial["trial"] for trial in trials], [trial["score"] for trial in trials]
-    axes.step(numbers, better.accumulate(scores), where="post", color=SOFT, lw=1, label="best so far")
+    axes.step(numbers, better.accumulate(scores), where="post", color=SOFT, lw=1, label=say("best so far"))
     for stop in dict.fromkeys(trial["stop"] for trial in trials):
         part = [trial for trial in trials if trial["stop"] == stop]
         axes.plot(
-            [t["trial"] for t in part], [t["score"] for t in part], STOPS.get(stop, "o"), color=SERIES[0], label=stop
+            [t["trial"] for t in part],
+            [t["score"] for t in part],
+            STOPS.get(stop, "o"),
+            color=SERIES[0],
+            label=say(stop),
         )
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    axes.set_xlabel("trial")
-    axes.set_ylabel(f"validation {metric}")
+    axes.set_xlabel(say("trial"))
+    axes.set_ylabel(say("validation {metric}", metric=metric))
     _legend(figure, axes, 3)
 
 
@@ -381,8 +391,8 @@ def _expected(figure: Figure, about: dict[str, Any], metric: str) -> None:
     scores = about["expected_best"]["scores"]
     axes.plot(range(1, len(scores) + 1), scores, color=SERIES[0], marker="o", markersize=3)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    axes.set_xlabel("trials")
-    axes.set_ylabel(f"expected best {metric}")
+    axes.set_xlabel(say("trials"))
+    axes.set_ylabel(say("expected best {metric}", metric=metric))
 
 
 def _places(dimension: dict[str, list[Any]], values: list[Any]) -> tuple[list[float], Ticks]:
@@ -432,23 +442,22 @@ def _made(
     experiment: Experiment, what: str, title: str, caption: str, folders: Iterable[Path], table: str, into: Path,
     size: tuple[float, float], on: Any, name: str = "", wide: bool = False,
 ) -> Plot:  # fmt: skip
-    key = f"{name or experiment.key}_{what}"
+    key, title, caption = f"{name or experiment.key}_{what}", say(title), say(caption)
     draw(into / key, _says(experiment, f"{title}. {caption}"), size, on)
     return Plot(key, title, caption, tuple(folder / f"{table}.csv" for folder in folders), wide)
 
 
 def _searched(
-    experiment: Experiment,
-    folder: Path,
-    into: Path,
-    what: str,
-    title: str,
-    caption: str,
-    size: tuple[float, float],
-    on: Any,
-) -> Plot:
-    key = f"{folder.name}_search-{what}"
-    draw(into / key, _says(experiment, f"Search {folder.name}. {title}. {caption}"), size, on)
+    experiment: Experiment, folder: Path, into: Path, what: str, metric: str, title: str, caption: str,
+    size: tuple[float, float], on: Any,
+) -> Plot:  # fmt: skip
+    key, title, caption = f"{folder.name}_search-{what}", say(title), say(caption, metric=metric)
+    draw(
+        into / key,
+        _says(experiment, say("Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption)),
+        size,
+        on,
+    )
     return Plot(key, title, caption, (folder / "search.json",))
 
 

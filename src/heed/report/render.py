@@ -1,6 +1,8 @@
 """Write the report: one HTML file, one LaTeX document, and every table as a file of its own."""
 
+import base64
 import csv
+import hashlib
 import io
 import urllib.parse
 from collections.abc import Callable
@@ -8,14 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup
 
 from heed.files import write_text, writing_folder
 from heed.report import latex, spreadsheet
-from heed.report.answer import coverage, points, probability
+from heed.report.answer import PAIR, coverage, points, probability
 from heed.report.documents import attends, browser, how
 from heed.report.figures import gain_chart
+from heed.report.language import language, say, speaking
 from heed.report.plots import Plot, Plots, plot_all, read_search
 from heed.report.published import CLASSES, RESULTS
+from heed.report.scores import score_table
+from heed.report.series import write_series
 from heed.report.sources import sources
 from heed.report.tables import Experiment, Table, experiments, number
 from heed.report.text import visible
@@ -38,10 +44,11 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {"points": points, "number": number, "probability": probability}
+    made.globals |= {"say": say, "language": language(), "script": script, "policy": policy}
     return made
 
 
-def _latex() -> jinja2.Environment:
+def latex_environment() -> jinja2.Environment:
     """Return an environment whose delimiters LaTeX does not use, and that escapes every value."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -56,7 +63,7 @@ def _latex() -> jinja2.Environment:
         "cell": latex.cell,
         "file": latex.Latex,
     }
-    made.globals |= {"name_column": name_column, "support_column": support_column}
+    made.globals |= {"say": say, "language": language(), "name_column": name_column, "support_column": support_column}
     return made
 
 
@@ -67,10 +74,10 @@ def file_name(experiment: Experiment, what: str) -> str:
 
 def generated(experiments: list[Experiment]) -> str:
     """Return what the banner says of generated text, whatever the study's note says: nothing where all text is real."""
-    count = sum("generated" in experiment.mark for experiment in experiments)
+    count = sum(experiment.generated for experiment in experiments)
     if not count:
         return ""
-    return (
+    return say(
         "GENERATED TEXT, NOT A RESULT." if count == len(experiments) else "SOME OF THE TEXT IS GENERATED; IT IS MARKED."
     )
 
@@ -92,7 +99,7 @@ def support_column(tables: list[Table]) -> latex.Latex:
 def render(
     params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path, browsed: bool = True
 ) -> None:
-    """Write index.html, report.tex, figures/, tables/ and documents/ into `into`: the same bytes for the same results.
+    """Write index.html, report.tex, figures/, tables/, plots/ and documents/ into `into`: the same bytes for the same results.
 
     Args:
         params: the study: its title, note, experiments and searches.
@@ -106,12 +113,19 @@ def render(
         HeedError: an experiment stands beside one that the talk does not have; a file is missing or broken.
 
     """
+    with speaking(params.study.language):
+        _render(params, comparison, published, results, into, browsed)
+
+
+def _render(
+    params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path, browsed: bool
+) -> None:
     found = experiments(params, comparison, published)
     compared = {name: data["models"] for name, data in comparison["experiments"].items()}
     models = {name: {variant: model["model"] for variant, model in own.items()} for name, own in compared.items()}
     searched = {name: [results / "search" / key for key, search in params.searches.items()
                        if search.experiment == name and search.trials] for name in models}  # fmt: skip
-    evaluated, html, tex = results / "evaluate", environment(), _latex()
+    evaluated, html, tex = results / "evaluate", environment(), latex_environment()
     with writing_folder(into / "figures") as out:
         plots = plot_all(found, models, evaluated, searched, out)
         chart = gain_chart(found)
@@ -130,6 +144,7 @@ def render(
             "image": image(plots, out),
             "searches": {name: [about for folder in folders if (about := read_search(folder))] for name, folders in searched.items()},
             "models": models,
+            "scores": score_table(found, comparison),
             "figures": lambda experiment: _figures(plots, experiment, models[experiment.key]),
             "found_by": lambda about: [(plot, "") for plot in plots.searches[about["search"]]],
             "documents": {
@@ -141,13 +156,22 @@ def render(
             write_text(out / "gain.svg", html.get_template("gain.svg.jinja").render(context))
             write_text(out / "gain.tex", tex.get_template("gain.tex.jinja").render(context))
         pages = {
-            model: (experiment, variant, evaluated / model, browser(evaluated / model))
+            model: (
+                experiment,
+                variant,
+                evaluated / model,
+                browser(evaluated / model, beside(variant, models[experiment.key], evaluated)),
+            )
             for experiment in found
             for variant, model in context["documents"][experiment.key].items()
         }
         read = [results / "compare" / "comparison.json", published / RESULTS, published / CLASSES]
         read += [path for plot in plots.all() for path in plot.sources]
-        read += [folder / f"{name}.parquet" for _, _, folder, _ in pages.values() for name in ("documents", "weights")]
+        read += [
+            folder / f"{name}.parquet"
+            for _, _, folder, _ in pages.values()
+            for name in ("documents", "weights", "predictions")
+        ]
         context["sources"] = sources(path for path in read if path.exists())
         context["evidence"] = {model: page.evidence for model, (*_, page) in pages.items() if page.evidence}
         context["comparison"] = str(results / "compare" / "comparison.json")
@@ -156,19 +180,43 @@ def render(
     with writing_folder(into / "tables") as out:
         _write_csv(out / "summary.csv", spreadsheet.of_summary(found))
         write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
+        _write_csv(out / "scores.csv", spreadsheet.of_scores(context["scores"]))
+        write_text(out / "scores.tex", tex.get_template("scores.tex.jinja").render(context))
         for experiment in found:
             _write_tables(out, experiment, tex, context["covers"])
+    with writing_folder(into / "plots") as out:
+        write_series(found, [evaluated / model for own in models.values() for model in own.values()], out)
     with writing_folder(into / "documents") as out:
         template = html.get_template("documents.html.jinja")
         for model, (experiment, variant, folder, page_of_model) in pages.items():
             settings = compared[experiment.key][variant]["hyperparameters"]
-            made_of = [context["sources"][str(folder / f"{name}.parquet")] for name in ("documents", "weights")]
+            made_of = [
+                context["sources"][str(folder / f"{name}.parquet")] for name in ("documents", "weights", "predictions")
+            ]
             text = template.render(
                 experiment=experiment, variant=variant, page=page_of_model, how=how(settings), sources=made_of
             )
             write_text(out / f"{model}.html", text)
     write_text(into / "report.tex", document)
     write_text(into / "index.html", page)
+
+
+def beside(variant: str, models: dict[str, str], evaluated: Path) -> dict[str, Path]:
+    """Return the variants whose answers stand on the page of `variant`: both models of the talk, and itself."""
+    return {name: evaluated / model for name, model in models.items() if name in (*PAIR, variant)}
+
+
+def script(name: str) -> Markup:
+    """Return a script of templates/, which holds nothing that users wrote."""
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def policy(name: str) -> Markup:
+    """Return the Content-Security-Policy of a page: no network, and no script but the one of this name."""
+    digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
+    return Markup(
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src 'sha256-{digest}'"
+    )
 
 
 def _figures(plots: Plots, experiment: Experiment, models: dict[str, str]) -> list[tuple[Plot, str]]:

@@ -1,6 +1,7 @@
 """The tables as rows for CSV: one observation a row, plain numbers as printed, so that files can be joined."""
 
 from heed.report.answer import Difference, Tested
+from heed.report.scores import Score
 from heed.report.tables import FIGURES, Experiment, Table, number
 
 Rows = list[list[str]]
@@ -79,6 +80,18 @@ def of_comparisons(experiment: Experiment) -> Rows:
             + [_signed(resampled[0]), _signed(resampled[1])]
             + [_p(each.others[key]) for key in ("documents_p", "seeds_t_p", "seeds_sign_p", "seeds_sign_smallest_p")]
         )
+    return rows
+
+
+def of_scores(scores: list[Score]) -> Rows:
+    """Return the score functions: one model that has it a row."""
+    rows = [["experiment", "corpus", "mark", "score", "source", "variant", "where", "accuracy", "accuracy_std_pp", "gain_pp", "gain_low_pp",
+             "gain_high_pp", "p", "p_holm"]]  # fmt: skip
+    for score in scores:
+        for each in score.measured:
+            about = [*_of(each.experiment), score.name, score.source, each.variant, each.where, each.accuracy.text]
+            gain = [_signed(each.gain.mean if each.gain else None), *_tested(each.gain)]
+            rows.append([*about, _number(each.accuracy.deviation, 3), *gain])
     return rows
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.report.answer import PAIR, Answer, Difference, Tested, answer, difference, tested
+from heed.report.language import say, whole
 from heed.report.published import NOTHING, Talk, of_experiment, read_published
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class Line:
     majority: float | None
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
+    comparable: bool  # whether the talk's figures may be held against ours
     beside: str  # reproduced, not reproduced, cannot tell or not comparable, and why; empty where nothing is beside
 
 
@@ -154,6 +156,7 @@ class Experiment:
     key: str
     title: str
     mark: str  # generated text, reduced corpus: stands wherever the numbers stand
+    generated: bool
     corpus_name: str
     corpus: str
     answer: Answer
@@ -194,6 +197,7 @@ def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> l
                 key=name,
                 title=declared.title,
                 mark=mark(data["corpus"]),
+                generated=is_generated(data["corpus"]),
                 corpus_name=data["corpus"]["name"],
                 corpus=_corpus(data["corpus"], seeds),
                 answer=answer(data, len(seeds), alpha),
@@ -211,8 +215,13 @@ def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> l
 
 def mark(corpus: dict[str, Any]) -> str:
     """Return what must be said wherever numbers of this corpus stand; nothing for a corpus that is real and whole."""
-    generated = "generated text" if corpus["kind"].startswith("sample") else ""
-    return ", ".join(filter(None, [generated, "reduced corpus" if corpus["reduced"] else ""]))
+    made = say("generated text") if is_generated(corpus) else ""
+    return ", ".join(filter(None, [made, say("reduced corpus") if corpus["reduced"] else ""]))
+
+
+def is_generated(corpus: dict[str, Any]) -> bool:
+    """Return whether heed made the text of a corpus."""
+    return bool(corpus["kind"].startswith("sample"))
 
 
 def _talk(name: str, declared: "Declared", published: dict[str, dict[str, Talk]]) -> dict[str, Talk]:
@@ -222,15 +231,24 @@ def _talk(name: str, declared: "Declared", published: dict[str, dict[str, Talk]]
 
 
 def _corpus(corpus: dict[str, Any], seeds: list[int]) -> str:
-    parts = corpus["parts"]
-    text = (
-        f"Corpus {corpus['name']}: {corpus['documents']:,} documents, {corpus['tokens']:,} tokens; "
-        f"{parts['train']:,} to train, {parts['validation']:,} to validate, {parts['test']:,} to test; "
+    parts = {part: whole(count) for part, count in corpus["parts"].items()}
+    text = say(
+        "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, {validation} to validate, {test} to test; ",
+        name=corpus["name"],
+        documents=whole(corpus["documents"]),
+        tokens=whole(corpus["tokens"]),
+        **parts,
     )
-    text += f"{corpus['folds']} folds, seed s tests on fold (s − 1) mod {corpus['folds']}; " if corpus["folds"] else ""
-    text += f"{len(seeds)} seed{'s' * (len(seeds) != 1)} ({', '.join(map(str, seeds))})."
-    text += " Its text is generated: the figures say nothing about real text." if "generated" in mark(corpus) else ""
-    return text + (" REDUCED: a random part of its source." if corpus["reduced"] else "")
+    if corpus["folds"]:
+        text += say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus["folds"])
+    listed = ", ".join(map(str, seeds))
+    text += (
+        say("1 seed ({seeds}).", seeds=listed)
+        if len(seeds) == 1
+        else say("{count} seeds ({seeds}).", count=len(seeds), seeds=listed)
+    )
+    text += say(" Its text is generated: the figures say nothing about real text.") if is_generated(corpus) else ""
+    return text + (say(" REDUCED: a random part of its source.") if corpus["reduced"] else "")
 
 
 def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk], gain: Tested | None) -> Line:
@@ -248,6 +266,7 @@ def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk], gai
         majority=accuracy(opponents, "majority"),
         talk=(printed[0], printed[1]) if all(printed) else None,
         talk_gain=_talk_gain(talk),
+        comparable=bool(declared.published and declared.published.comparable and not mark(data["corpus"])),
         beside=_beside(declared, data["corpus"], _talk_gain(talk), gain),
     )
 
@@ -257,16 +276,17 @@ def _beside(declared: "Declared", corpus: dict[str, Any], talk_gain: float | Non
     if not declared.published:
         return ""
     if not declared.published.comparable or mark(corpus):
-        return f"not comparable: {'; '.join(filter(None, [declared.published.reason, mark(corpus)]))}"
+        reasons = "; ".join(filter(None, [declared.published.reason, mark(corpus)]))
+        return say("not comparable: {reasons}", reasons=reasons)
     if talk_gain is None or gain is None:
-        return "comparable, but one of the two has no gain"
+        return say("comparable, but one of the two has no gain")
     if gain.low is None or gain.high is None:
-        return "cannot tell: one seed has no interval"
+        return say("cannot tell: one seed has no interval")
     if not gain.low <= talk_gain <= gain.high:
-        return "not reproduced: the talk’s gain lies outside our interval"
+        return say("not reproduced: the talk’s gain lies outside our interval")
     if gain.shown:
-        return "reproduced: the talk’s gain lies in our interval"
-    return "cannot tell: the talk’s gain lies in our interval, but ours may be chance"
+        return say("reproduced: the talk’s gain lies in our interval")
+    return say("cannot tell: the talk’s gain lies in our interval, but ours may be chance")
 
 
 def _talk_gain(talk: dict[str, Talk]) -> float | None:
@@ -293,9 +313,9 @@ def _losses(
 
 def _tables(data: dict[str, Any], seeds: list[int], talk: dict[str, Talk]) -> list[Table]:
     """Return the tables of all models, then of the opponents: fitted once, or once a fold, so without seeds."""
-    names = [f"seed {seed}" for seed in seeds]
+    names = [say("seed {seed}", seed=seed) for seed in seeds]
     models = [_table(key, entry, data, names, talk) for key, entry in data["models"].items()]
-    folds = [f"fold {fold}" for fold in range(data["corpus"]["folds"])]
+    folds = [say("fold {fold}", fold=fold) for fold in range(data["corpus"]["folds"])]
     return models + [_table(key, entry, data, folds, {}) for key, entry in data["opponents"].items()]
 
 
@@ -312,11 +332,11 @@ def _table(key: str, entry: dict[str, Any], data: dict[str, Any], runs: list[str
     ours = {name.casefold() for name in data["classes"]}
     return Table(
         key=key,
-        title=TITLES.get(key, f"Variant {key}"),
+        title=say(TITLES[key]) if key in TITLES else say("Variant {name}", name=key),
         rows=rows,
         runs=runs if len(runs) > 1 else [],
         deviation=summary["accuracy"]["std_pp"],
-        why_none="one seed has no deviation" if runs and "gain" in entry else "fitted once: it has no seed",
+        why_none=say("one seed has no deviation" if runs and "gain" in entry else "fitted once: it has no seed"),
         talk_deviation=talk.summary.get("std_percent", ""),
         gain=_gain(entry),
         talk_gain=_talk_gain(talks) if key == "attention" else None,
@@ -342,12 +362,14 @@ def _settings(entry: dict[str, Any], talk: Talk) -> dict[str, list[Setting]]:
     values = values | {"heads": values["heads"] if values["attention"] != "none" else 0}
     groups = {}
     for group, keys in GROUPS.items():
-        groups[group] = [_setting(name, values[key], talk.summary.get(column, "")) for key, name, column in keys]
+        groups[say(group)] = [
+            _setting(say(name), values[key], talk.summary.get(column, "")) for key, name, column in keys
+        ]
     millions = talk.summary.get("parameters_million", "")
-    theirs = f"{millions} million" if millions else ""
-    groups["Group 2"].append(Setting("Parameters", f"{entry['parameters']:,}", theirs, bool(theirs)))
+    theirs = say("{count} million", count=millions) if millions else ""
+    groups[say("Group 2")].append(Setting(say("Parameters"), whole(entry["parameters"]), theirs, bool(theirs)))
     epochs = ", ".join(map(str, entry["best_epochs"]))
-    groups["What the talk leaves open"].append(Setting("Epoch kept, by seed", epochs, "", False))
+    groups[say("What the talk leaves open")].append(Setting(say("Epoch kept, by seed"), epochs, "", False))
     return groups
 
 
@@ -359,5 +381,5 @@ def _setting(name: str, value: Any, talk: str) -> Setting:
 
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)
+        return say("yes" if value else "no")
+    return whole(value) if isinstance(value, int) and value >= 10_000 else str(value)
