@@ -770,8 +770,8 @@ def load(path: str | Path = PARAMS) -> Params:
 
 def parse(text: str, path: str | Path = PARAMS) -> Params:
     """Return the params in the YAML `text`; `path` is for messages. Raises HeedError as `load` does."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("<<<<<<< "):
+    for number, written in enumerate(text.splitlines(), 1):
+        if written.startswith("<<<<<<< "):
             raise HeedError(
                 f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, ======= and >>>>>>>"
             )
