@@ -105,7 +105,7 @@ def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says
         ("\tx: 1", "not valid YAML"),
         ("", "expected sections"),
         ("- a", "expected sections (study, seeds, sources, ...), found list"),
-        ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:"),
+        ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:1: a merge conflict: keep one side"),
         ("study: {name: x}\n", "study.title: missing"),
     ],
 )

@@ -184,7 +184,9 @@ def mend_lock(root: Path) -> None:
     lock.replace(lock.with_name("dvc.lock.broken"))
     if kept.exists():
         write_text(lock, kept.read_text(encoding="utf-8"))
-    say("dvc.lock was cut off by a kill and is mended; DVC's cache knows what was done since")
+    say(
+        "dvc.lock could not be read (a kill, or a merge) and is mended; it is kept as dvc.lock.broken. DVC's cache knows what was done since"
+    )
 
 
 def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:

@@ -782,6 +782,11 @@ def load(path: str | Path = PARAMS) -> Params:
 
 def parse(text: str, path: str | Path = PARAMS) -> Params:
     """Return the params in the YAML `text`; `path` is for messages. Raises HeedError as `load` does."""
+    for number, written in enumerate(text.splitlines(), 1):
+        if written.startswith("<<<<<<< "):
+            raise HeedError(
+                f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, ======= and >>>>>>>"
+            )
     yaml = YAML(typ="safe", pure=True)  # YAML 1.2 and the parser that DVC uses: both must read the same values
     try:
         tree = yaml.compose(StringIO(text))

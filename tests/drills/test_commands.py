@@ -95,6 +95,7 @@ def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Stu
     study.is_whole()
 
 
+@pytest.mark.slow
 @pytest.mark.drill("a second command while the first, of another params.yaml, still runs")
 def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) -> None:
     """As after kill -9 of a driver: its stage runs on, with the old recipe, beside the one that the next driver starts."""
@@ -102,7 +103,7 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     command, outs = STAGES["train"]
     recipe = study.path / "results/recipe/author-attention.yaml"
     text = recipe.read_text()
-    recipe.write_text(text.replace("epochs: 2\n", "epochs: 60\n"))
+    recipe.write_text(text.replace("epochs: 2\n", "epochs: 20\n"))
     first = subprocess.Popen(
         [*study.heed.command, *command.split()], cwd=study.path, env=study.heed.environment, stderr=subprocess.DEVNULL
     )
