@@ -6,7 +6,7 @@ GPUS ?= 1
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup report test test-slow benchmark lint format pdf lock schema clean
+.PHONY: help setup report test test-slow drills benchmark lint format pdf lock schema clean
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -39,7 +39,10 @@ test: .venv/.development ## set up, lint, check the format and the types, run th
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
 test-slow: .venv/.development ## the tests that take long or need a browser or LaTeX
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
+
+drills: .venv/.development ## break real runs in every way of docs/drills.md, and count what recovers (long; as root, or where mounting is allowed, all of it)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m drill -n $(CORES) --dist loadgroup --timeout=1800
 
 benchmark: .venv/.runtime ## the table of docs/performance.md, some minutes on an idle machine; a GPU has its own: python -m benchmarks.gpu
 	@$(BIN)/python -m benchmarks

@@ -1,7 +1,11 @@
-"""What several tests need: where the real corpora are, a tiny tokenised corpus, a recipe for it."""
+"""What several tests need: where the real corpora are, a tiny tokenised corpus, a recipe for it; and the table of the drills."""
 
 import os
+from collections import Counter
 from pathlib import Path
+
+# Threads of several test processes wait for each other: a test of 5 s took 220 s beside others.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
@@ -17,6 +21,32 @@ HYPERPARAMETERS = Hyperparameters(
     vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5, attention="multi-head", heads=3,
     pooling="mean", embedding_dropout=0.1, dropout=0.2, epochs=3, batch_size=8, learning_rate=0.01, device="cpu",
 ).model_dump()  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("drill"):
+            item.user_properties.append(("drill", [mark.args[0], mark.kwargs.get("faults", 1)]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After `make drills`: how many faults of each kind were injected, and from how many all was as if there had been none."""
+    if "drill" not in terminalreporter.config.option.markexpr:
+        return
+    counts: dict[str, Counter[str]] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.stats.get(outcome, []):
+            found = dict(getattr(report, "user_properties", ()))
+            if "drill" in found:
+                kind, faults = found["drill"]
+                counts.setdefault(kind, Counter())[outcome] += found.get("faults", faults)
+    lines = [("fault", "injected", "recovered", "skipped")]
+    for kind, count in sorted(counts.items()):
+        lines.append((kind, count.total() - count["skipped"], count["passed"], count["skipped"]))
+    lines.append(("all", *(sum(line[i] for line in lines[1:]) for i in (1, 2, 3))))
+    terminalreporter.section("drills")
+    for line in lines:
+        terminalreporter.write_line(f"| {line[0]:<90} | {line[1]:>8} | {line[2]:>9} | {line[3]:>7} |")
 
 
 @pytest.fixture(scope="session")

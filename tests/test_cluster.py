@@ -1,7 +1,10 @@
 """Searches on a real Ray cluster of several nodes, each with processes of its own, and what is left when some are killed."""
 
+import contextlib
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +17,7 @@ import pytest
 
 from heed import params as schema
 from heed.search.stage import make_plan, write_untuned
-from tests.conftest import write_tokens
+from tests.conftest import ROOT, write_tokens
 from tests.test_search import STUDY, gone, marked
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
@@ -74,7 +77,8 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(700)]
     texts = [
-        [*(f"w{w}" for w in generator.integers(0, 300, 60)), *(["fine"] if label == "good" else [])] for label in labels
+        [*(f"w{w}" for w in generator.integers(0, 300, 45)), *(["fine"] * 10 if label == "good" else [])]
+        for label in labels
     ]
     write_tokens(tmp_path / "data/tokens/tiny", texts, labels, ["train"] * 600 + ["validation"] * 50 + ["test"] * 50)
     text = STUDY.replace("trials: 4", f"trials: {TRIALS}").replace("epochs: 3", f"epochs: {EPOCHS}")
@@ -86,9 +90,10 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def search(**environment: str) -> subprocess.Popen:
+def search(name: str = "hunt", on: str = "", **environment: str) -> subprocess.Popen:
+    """Start a search, on the host `on` where there are several."""
     return subprocess.Popen(
-        [sys.executable, "-m", "heed.cli", "search", "hunt"], env=os.environ | environment, text=True,
+        [*(["ip", "netns", "exec", on] if on else []), sys.executable, "-m", "heed.cli", "search", name], env=os.environ | environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
 
@@ -132,6 +137,7 @@ def timing() -> dict:
     return json.loads(Path("results/timing/search/hunt.json").read_text())
 
 
+@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster: Cluster) -> None:
     finish(search(HEED_THREADS="2"))
     alone = results()
@@ -152,6 +158,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     assert again[0][1]["epochs"] > 0, "it went on at its checkpoint"
 
 
+@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study: Path, cluster: Cluster) -> None:
     cluster.add()
     cluster.add()
@@ -171,6 +178,7 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study
     assert results() == killed
 
 
+@pytest.mark.drill("kill -9 of a search, of its workers, of a node")
 def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study: Path, tmp_path: Path) -> None:
     process = search(HEED_MARK="killed-search", HEED_THREADS="2")
     until(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
@@ -209,10 +217,64 @@ def test_a_budget_of_wall_time_ends_a_search_with_what_there_is(study: Path) -> 
 
 
 def test_two_searches_at_once_do_not_meet(study: Path) -> None:
-    both = [search(HEED_THREADS="1"), None]
-    other = study / "other"
-    subprocess.run(["cp", "-r", str(study / "data"), str(study / "results"), str(study / "params.yaml"), "-t", str(other)], check=False) if other.mkdir() else None  # fmt: skip
-    finish(both[0])
+    """Each is a Ray of its own: no port, no folder, no trial in common; the second has another space."""
+    text = Path("params.yaml").read_text()
+    second = text[text.index("  hunt:") : text.index("defaults:")].replace("hunt:", "other:", 1)
+    Path("params.yaml").write_text(
+        text.replace("defaults:", second.replace("0.001, 0.05", "0.001, 0.02") + "defaults:")
+    )
+    both = [search(HEED_THREADS="1"), search("other", HEED_THREADS="1")]
+    for process in both:
+        finish(process)
+    drawn = [json.loads(Path(f"results/search/{name}/search.json").read_text())["trials"] for name in ("hunt", "other")]
+    assert [len(trials) for trials in drawn] == [TRIALS, TRIALS]
+    assert drawn[0] != drawn[1]
+    together = results()
+    finish(search(HEED_THREADS="2"))
+    assert results() == together
+
+
+def test_asha_looks_within_an_epoch_and_a_kill_there_changes_no_score(study: Path) -> None:
+    text = Path("params.yaml").read_text().replace("scheduler: none", "reports: 4\n    grace_period: 0.25")
+    Path("params.yaml").write_text(text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]"))
+    process = search(HEED_THREADS="2")
+    until(lambda: len(ended()) >= 1, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    finish(search(HEED_THREADS="2"))
+    found = json.loads((RESULTS / "search.json").read_text())
+    assert [trial for trial in found["trials"] if 0 < trial["epochs"] < 1 and trial["score"] is None], (
+        "stopped in its first"
+    )
+    best = found["trials"][found["best"]["trial"]]
+    assert best["stop"] == "finished"
+    assert found["epochs"] < TRIALS * EPOCHS
+    subprocess.run([sys.executable, "-m", "heed.cli", "recipe", "tiny-attention"], check=True)
+    subprocess.run([sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1000"], check=True)
+    rows = Path("results/train/tiny-attention/1000/history.csv").read_text().splitlines()[1:]
+    outside = [float(row.split(",")[3]) for row in rows]
+    assert outside == best["scores"][: len(outside)], "looking within an epoch changed nothing in the training"
+
+
+def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) -> None:
+    text = Path("params.yaml").read_text().replace("scheduler: none", "scheduler: none\n    sampler: tpe")
+    Path("params.yaml").write_text(
+        text.replace(f"trials: {TRIALS}", "trials: 14").replace(f"epochs: {EPOCHS}", "epochs: 3")
+    )
+    process = search(HEED_THREADS="1")
+    until(lambda: len(ended()) >= 3, process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    store = make_plan(schema.load(), "hunt", {}, Path("data/tokens/tiny")).store
+    drawn = [json.loads(path.read_text()) for path in sorted((store / "trials").glob("*/configuration.json"))]
+    finish(search(HEED_THREADS="1"))
+    found = json.loads((RESULTS / "search.json").read_text())
+    assert len(found["trials"]) == 14
+    assert [trial["configuration"] for trial in found["trials"]][: len(drawn)] == drawn
+    assert all(
+        2 * trial["configuration"]["hidden_size"] % trial["configuration"]["heads"] == 0 for trial in found["trials"]
+    )
+    assert "no independent draws" in found["expected_best"]["reason"]
 
 
 @pytest.mark.timeout(120)
@@ -222,3 +284,79 @@ def test_an_address_without_a_cluster_is_one_line(study: Path) -> None:
     assert process.returncode == 1
     assert "heed: no Ray cluster at 127.0.0.1:9" in output
     assert len(output.splitlines()) == 1, output
+
+
+# --- hosts: each with a network of its own, a cable that can be cut, and the script that starts Ray on them -----------------
+
+HOSTS, SWITCH = ["10.77.0.1", "10.77.0.2", "10.77.0.3"], "heed-switch"
+
+
+def ip(*arguments: str) -> int:
+    return subprocess.run(["ip", *arguments], capture_output=True).returncode
+
+
+@pytest.fixture
+def hosts() -> Iterator[list[str]]:
+    """Three hosts as network namespaces, named by their addresses, on a switch in a namespace of its own."""
+    if os.geteuid() or ip("netns", "add", SWITCH):
+        pytest.skip("needs root and the right to make network namespaces")
+    try:
+        ip("-n", SWITCH, "link", "add", "br0", "type", "bridge")
+        ip("-n", SWITCH, "link", "set", "br0", "up")
+        for number, host in enumerate(HOSTS, 1):
+            ip("netns", "add", host)
+            ip("-n", host, "link", "set", "lo", "up")
+            ip("-n", SWITCH, "link", "add", f"cable{number}", "type", "veth", "peer", "name", "eth0", "netns", host)
+            ip("-n", SWITCH, "link", "set", f"cable{number}", "master", "br0", "up")
+            ip("-n", host, "addr", "add", f"{host}/24", "dev", "eth0")
+            ip("-n", host, "link", "set", "eth0", "up")
+        yield HOSTS
+    finally:
+        for host in HOSTS:
+            kill_host(host)
+            ip("netns", "del", host)
+        ip("netns", "del", SWITCH)
+        subprocess.run("rm -rf /tmp/ray/session_*", shell=True, check=False)
+
+
+def kill_host(host: str) -> None:
+    """Kill -9 all that runs on a host."""
+    listed = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout
+    for pid in listed.split():
+        with contextlib.suppress(OSError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: list[str]) -> None:
+    finish(search(HEED_THREADS="2"))
+    alone = results()
+    script = study / "workflow/clusters/hosts.sh"  # a copy, so that its token lies in this folder
+    script.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "workflow/clusters/hosts.sh", script)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"HEED_ON": "ip netns exec", "HEED_RAY_CPUS": "1", "PATH": path}
+    up = subprocess.run([script, "up", *hosts], env=environment, capture_output=True, text=True)
+    assert up.returncode == 0, up.stderr
+    said = dict(word.split("=", 1) for word in shlex.split(up.stdout) if "=" in word)
+    assert said["RAY_ADDRESS"] == f"{hosts[0]}:6379"
+    assert (study / ".heed/ray-token").stat().st_mode & 0o077 == 0
+
+    stranger = search(on=hosts[1], RAY_ADDRESS=said["RAY_ADDRESS"], RAY_AUTH_MODE="token", RAY_AUTH_TOKEN="f" * 64)
+    output = stranger.communicate(timeout=120)[0]
+    assert stranger.returncode == 1, "without the token nobody gets in"
+    assert "no Ray cluster" in output, output
+
+    process = search(on=hosts[0], **said)
+    until(lambda: {start["host"] for trial in starts().values() for start in trial} == {*hosts}, process)
+    ip("-n", SWITCH, "link", "set", "cable3", "down")
+    time.sleep(20)
+    ip("-n", SWITCH, "link", "set", "cable3", "up")
+    until(lambda: len(ended()) >= 3, process)
+    cut = {number for number, trial in starts().items() if len(trial) > 1}
+    kill_host(hosts[1])
+    finish(process)
+    assert results() == alone
+    assert cut == set(), "20 s without a network are ridden out"
+    again = [trial["starts"] for trial in timing()["trials"] if len(trial["starts"]) > 1]
+    assert len(again) <= 2, "of the host that died, and at most one that was being started in that moment"
+    assert all(starts[-1]["host"] != hosts[1] for starts in again)

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from sklearn.metrics import accuracy_score
 
 from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.classification import evaluate
 from heed.evaluation.comparison import compare
-from heed.files import HeedError
+from heed.files import SUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
 from heed.params import parse
 from heed.prediction import predict, read_text
@@ -126,6 +125,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
         half = table.index % 12 < 6
         table = table[(table["seed"] == 1) & half | (table["seed"] == 2) & ~half]
         table.iloc[::-1].to_parquet(folder / "predictions.parquet", index=False)
+        (folder / SUMS).unlink()
         right = (table["label"] == table["predicted"]).to_numpy()
         halves[model] = [right[None, :6], right[None, 6:]]
     for opponent in ("linear", "majority"):
@@ -134,6 +134,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
             test = whole[whole["split"] == "test"].iloc[6 * fold : 6 * fold + 6]
             test.to_parquet(f"results/opponents/tiny/{opponent}-{fold}.parquet", index=False)
             halves.setdefault(opponent, []).append((test["label"] == test["predicted"]).to_numpy()[None])
+    Path("results/opponents/tiny", SUMS).unlink()
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     assert "folds:t" in found["significance"]["signature"] and "crossed" not in found["significance"]["signature"]
     for rival, model in (("baseline", "tiny-baseline"), ("linear", "linear"), ("majority", "majority")):
@@ -145,6 +146,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
 def test_answers_on_other_documents_are_refused(study):
     path = Path("results/evaluate/tiny-baseline/predictions.parquet")
     table = pd.read_parquet(path)
+    path.with_name(SUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
     with pytest.raises(HeedError, match="not tested on the same documents"):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
@@ -236,14 +238,14 @@ def tokenised(tmp_path: Path) -> Path:
     meta = {"labels": {"author": ["a", "b"]}, "corpus": "sample-letters", "types": 500, "tokenizer": "xx", "folds": 0, "digest": "d",
             "kind": "sample-letters", "documents": 9, "tokens": 99, "parts": {}, "reduced": False}  # fmt: skip
     (tmp_path / "meta.json").write_text(json.dumps(meta))
-    (tmp_path / "best.yaml").write_text("{}\n")
+    write_yaml(tmp_path / "best.yaml", {})
     return tmp_path
 
 
 def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
     recipe = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
     assert recipe["hyperparameters"]["heads"] == 4 and recipe["tokens"] == "d" and recipe["classes"] == ["a", "b"]
-    (tokenised / "best.yaml").write_text(yaml.safe_dump({"learning_rate": 0.123}))
+    write_yaml(tokenised / "best.yaml", {"learning_rate": 0.123})
     again = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
     assert again["hyperparameters"] == recipe["hyperparameters"] | {"learning_rate": 0.123}
     recipes.write_recipe(tokenised / "r.yaml", recipe)

@@ -14,11 +14,13 @@ import pytest
 from heed.corpora import sample, source
 from heed.corpora.archive import members
 from heed.corpora.publication import File
-from heed.files import HeedError
+from heed.files import SUMS, HeedError
 from heed.params import Source
 
 CONTENT = bytes(range(256)) * 400
 NAME = "corpus.bin"
+HOSTILE = "download: the server drops, ignores ranges, answers 500, redirects, hangs, is gone"
+WRONG = "download: a wrong file, a page that is not there, a spoiled mirror, a changed table or sample"
 
 
 class Server:
@@ -97,15 +99,17 @@ def test_a_file_is_fetched_verified_and_not_fetched_again(server, capsys):
     assert "already there, verified" in capsys.readouterr().out
 
 
+@pytest.mark.drill("download: a damaged file")
 def test_a_damaged_file_is_fetched_anew_and_strangers_are_removed(server):
     fetch()
     Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
     Path("data/raw/imdb/stranger").write_text("x")
     fetch()
-    assert [path.name for path in Path("data/raw/imdb").iterdir()] == [NAME]
+    assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [SUMS, NAME]
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 
+@pytest.mark.drill(HOSTILE)
 def test_a_dropped_connection_is_resumed_where_it_stopped(server):
     def drop(handler, number):
         if number == 1:
@@ -120,6 +124,7 @@ def test_a_dropped_connection_is_resumed_where_it_stopped(server):
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 
+@pytest.mark.drill(HOSTILE)
 def test_a_server_that_ignores_ranges_is_read_from_the_start(server):
     def ignore(handler, number):
         if number == 1:
@@ -133,6 +138,7 @@ def test_a_server_that_ignores_ranges_is_read_from_the_start(server):
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 
+@pytest.mark.drill(HOSTILE, faults=2)
 def test_errors_of_a_server_that_recovers_are_ridden_out_and_redirects_followed(server):
     def recover(handler, number):
         if number < 3:
@@ -147,18 +153,21 @@ def test_errors_of_a_server_that_recovers_are_ridden_out_and_redirects_followed(
     assert len(server.ranges) == 4
 
 
+@pytest.mark.drill(WRONG)
 def test_a_wrong_file_names_expected_and_found(server):
     server.answer = lambda handler, number: send(handler, 200, b"something else")
     expected = hashlib.sha256(CONTENT).hexdigest()
     refused(f"expected sha256:{expected}, found sha256:{hashlib.sha256(b'something else').hexdigest()}")
 
 
+@pytest.mark.drill(WRONG)
 def test_a_page_that_is_not_there_is_not_asked_for_again(server):
     server.answer = lambda handler, number: send(handler, 404, b"")
     refused("HTTP 404")
     assert len(server.ranges) == 1
 
 
+@pytest.mark.drill(HOSTILE)
 def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
     monkeypatch.setattr(source, "TIMEOUT", (0.2, 0.2))
     monkeypatch.setattr(source, "TRIES", 2)
@@ -168,6 +177,7 @@ def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
     release.set()
 
 
+@pytest.mark.drill(HOSTILE, faults=2)
 def test_no_network_says_so_and_keeps_what_came(server, monkeypatch):
     def cut(handler, number):
         send(handler, 200, CONTENT[:70_000], length=len(CONTENT))
@@ -185,6 +195,7 @@ def test_no_network_says_so_and_keeps_what_came(server, monkeypatch):
     refused("no connection")
 
 
+@pytest.mark.drill(WRONG)
 def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch, tmp_path):
     mirror = tmp_path / "mirror with a space"
     (mirror / "room").mkdir(parents=True)
@@ -212,6 +223,7 @@ def test_a_host_that_wants_a_login_is_explained(tmp_path, monkeypatch):
         source.download("letters", Source(kind="letters", files=["eval"]), Path("data/raw/letters"))
 
 
+@pytest.mark.drill("download: disk full")
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")
 def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -223,6 +235,7 @@ def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
     assert not list(Path("data/raw/mine").glob("*"))
 
 
+@pytest.mark.drill(WRONG)
 def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):
     from heed.params import load
     from tests.conftest import ROOT
@@ -235,6 +248,7 @@ def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_pat
     assert not (tmp_path / "b" / sample.FILE).exists()
 
 
+@pytest.mark.drill(WRONG)
 def test_a_table_that_changed_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("table.csv").write_text("text,label\na,b\n")
@@ -260,6 +274,7 @@ def archive(path: Path, *entries: tuple[str, bytes, bytes]) -> Path:
     return path
 
 
+@pytest.mark.drill("archive: traversal, absolute path, link, device, pipe, bomb, broken")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -278,6 +293,7 @@ def test_hostile_archives_are_refused(tmp_path, name, kind):
         list(members(path))
 
 
+@pytest.mark.drill("archive: traversal, absolute path, link, device, pipe, bomb, broken", faults=4)
 def test_bombs_and_broken_archives_are_refused(tmp_path):
     path = archive(tmp_path / "a.tar.gz", *((str(i), tarfile.REGTYPE, b"0" * 1000) for i in range(20)))
     assert len(list(members(path))) == 20

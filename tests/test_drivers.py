@@ -35,7 +35,9 @@ class Toy:
         self.params = path / "params.yaml"
         tools = os.pathsep.join([str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
         author = {f"GIT_{who}_{what}": "toy@heed" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        self.environment = os.environ | author | {"PATH": tools, "TOY_LOG": str(self.log)}
+        self.environment = (
+            os.environ | author | {"PATH": tools, "TOY_LOG": str(self.log), "PYTHONPATH": str(ROOT / "src")}
+        )
 
     def start(self, *command: str, **environment: str) -> subprocess.Popen:
         return subprocess.Popen(
@@ -68,7 +70,7 @@ class Toy:
         self.params.write_text(text.replace(old, new))
 
     def copy(self, path: Path) -> "Toy":
-        shutil.copytree(self.path, path / "clone", symlinks=True)
+        shutil.copytree(self.path, path / "clone", symlinks=True, dirs_exist_ok=True)
         write_stub(path / "bin")
         return Toy(path / "clone")
 
@@ -238,6 +240,7 @@ def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
     assert other.executed(*DVC) == []
 
 
+@pytest.mark.drill("a stage that fails under a driver")
 def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")
     toy.log.write_text("")
@@ -259,6 +262,7 @@ def running(toy: Toy, process: subprocess.Popen, said: str) -> None:
     raise AssertionError(f"ended without: {said}")
 
 
+@pytest.mark.drill("kill -9 of a driver and its stage")
 @pytest.mark.parametrize(
     "driver",
     [pytest.param(["dvc", "repro"], id="dvc", marks=pytest.mark.slow), pytest.param(SNAKEMAKE, id="snakemake")],
@@ -278,6 +282,7 @@ def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) ->
     assert "up to date" in toy.run("dvc", "status")
 
 
+@pytest.mark.drill("power cut under a driver: dvc.lock cut off")
 @pytest.mark.parametrize("kept", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(toy: Toy, kept: bool) -> None:
     toy.run(*SNAKEMAKE)
@@ -294,6 +299,7 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(toy: To
     assert "up to date" in toy.run("dvc", "status")
 
 
+@pytest.mark.drill("two drivers at once on one clone")
 def test_a_second_snakemake_is_refused_and_a_dry_run_is_not(toy: Toy) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
     first = toy.start(*SNAKEMAKE, TOY_SLEEP="6")
@@ -461,6 +467,7 @@ def is_bare(module: str) -> bool:
     return module.endswith("__init__.py") and all(isinstance(node, ast.Expr) for node in body)
 
 
+@pytest.mark.xdist_group("used")  # one worker runs the commands
 @pytest.mark.parametrize("stage", COMMANDS)
 def test_a_stage_declares_the_code_that_its_command_imports_and_no_other(used: dict, stage: str) -> None:
     imported = {module for module in used[stage][0] - NOT_DECLARED if not is_bare(module)}
@@ -473,6 +480,7 @@ def test_a_stage_declares_the_code_that_its_command_imports_and_no_other(used: d
     assert not unused, "in dvc.yaml, but not imported"
 
 
+@pytest.mark.xdist_group("used")  # one worker runs the commands
 @pytest.mark.parametrize("stage", COMMANDS)
 def test_a_stage_reads_no_file_that_it_does_not_declare(used: dict, stage: str) -> None:
     deps, outs = declared(stage)

@@ -2,11 +2,24 @@
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from heed.files import HeedError, digest_folder, git_blob, read_json, write_text, writing, writing_folder
+from heed.files import (
+    SUMS,
+    HeedError,
+    check,
+    digest_folder,
+    git_blob,
+    read_json,
+    read_yaml,
+    write_text,
+    write_yaml,
+    writing,
+    writing_folder,
+)
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path):
@@ -27,6 +40,46 @@ def test_a_folder_is_replaced_whole_or_stays_as_it_was(tmp_path):
         write_text(out / "three", "3")
         raise RuntimeError
     assert [p.name for p in tmp_path.rglob("*")] == ["out", "two"]
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
+    dead, living = tmp_path / ".file.4194301.tmp", tmp_path / f".file.{os.getppid()}.tmp"
+    others = tmp_path / ".file2.4194301.tmp"
+    for path in (dead, living, others):
+        path.write_text("half")
+    write_text(tmp_path / "file", "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([living.name, others.name, "file"])
+
+
+def test_a_sealed_folder_that_was_changed_is_refused_and_one_that_was_never_sealed_is_not(tmp_path):
+    path = tmp_path / "out"
+    check(path, "heed compare")
+    with writing_folder(path, sealed=True) as out:
+        write_text(out / "a", "1")
+        write_text(out / "b", "2")
+    check(path, "heed compare")
+    assert subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=path).returncode == 0
+    for spoil in (lambda: (path / "a").write_text("3"), (path / "b").unlink, lambda: (path / "c").write_text("")):
+        with writing_folder(path, sealed=True) as out:
+            write_text(out / "a", "1")
+            write_text(out / "b", "2")
+        spoil()
+        with pytest.raises(HeedError, match=r"out/[abc]: not .* Run again: heed compare"):
+            check(path, "heed compare")
+    (path / SUMS).unlink()
+    check(path, "heed compare")
+
+
+def test_yaml_that_was_cut_off_is_refused(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    write_yaml(path, {"b": 1, "a": "ü"})
+    assert list(read_yaml(path, "heed recipe x").items()) == [("b", 1), ("a", "ü")]
+    path.write_text(path.read_text()[:5])
+    with pytest.raises(HeedError, match=r"recipe.yaml: cut off: .* Run again: heed recipe x"):
+        read_yaml(path, "heed recipe x")
+    path.write_text("a: [\n...\n")
+    with pytest.raises(HeedError, match="not valid YAML"):
+        read_yaml(path, "heed recipe x")
 
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")

@@ -61,16 +61,33 @@ WRONG = [
     ("seed: 1,", "seed: 1, path: x,", "sources.sample", "does not take path"),
     ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
     ("  title: Does", "  titel: Does", "study.titel", "did you mean title?"),
+    ("study:\n", "studdy:\n", "studdy", "did you mean study?"),
+    ("name: sample\n", "name: [sample]\n", "study.name", "valid string"),
+    ("sha256: 488bc1", "sha256: 488BC1", "sources.sample.sha256", "pattern"),
+    ("documents: 1600", "documents: 1_600.5", "sources.sample.documents", "valid integer"),
+    ("kind: sample, documents", "kind: samples, documents", "sources.sample.kind", "found 'samples'"),
+    ("validation: 0.15", "validation: 0", "corpora.sample-sentiment.split.validation", "greater than 0"),
+    ("validation: 0.15", "validation: 15%", "corpora.sample-sentiment.split.validation", "valid number"),
+    ("{kind: random, test: 0.25, validation: 0.15}", "random", "corpora.sample-sentiment.split", "valid dictionary"),
+    ("label: sentiment, ", "lable: sentiment, ", "experiments.sample-sentiment.lable", "did you mean label?"),
+    ("batch_size: 32", "batch_size: .inf", "defaults.batch_size", "valid integer"),
+    ("learning_rate: 0.01", "learning_rate: .inf", "defaults.learning_rate", "finite"),
+    ("learning_rate: 0.01", "learning_rate: 0,01", "defaults.learning_rate", "valid number"),
+    ("learning_rate: 0.01", "learning_rate:", "defaults.learning_rate", "valid number, found None"),
+    ("trials: 6", "trials: -6", "searches.sample-author-searched.trials", "greater than or equal to 0"),
+    ("choice: [16, 24, 32]", "choice: [16, 24, 0]", "searches.sample-author-searched.space.hidden_size", "found 0"),
     ("  sample-author-searched:\n    corpus", "  none:\n    corpus", "searches.none", "taken"),
 ]  # fmt: skip
 
 
+@pytest.mark.drill("params.yaml: one mistake, one line with file, line and key")
 @pytest.mark.parametrize(("right", "wrong", "key", "says"), WRONG, ids=[case[1][:40] for case in WRONG])
 def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says):
     assert right in SAMPLE
     text = SAMPLE.replace(right, wrong, 1)
     message = complaint(text)
     first = next(line for line in message.splitlines() if f": {key}: " in line and says in line)
+    assert len(message.splitlines()) == (2 if key == "searches.none" else 1), "one mistake, one line"
     number = int(first.split(":")[1])
     last_key = key.rsplit(".", 1)[-1]
     assert last_key in text.splitlines()[number - 1] or (key == "seeds" and "seeds" in text.splitlines()[number - 1])
@@ -78,15 +95,17 @@ def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says
     assert "Traceback" not in message
 
 
+@pytest.mark.drill("params.yaml: no params file at all")
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("study: [", "params.yaml:1: not valid YAML"),
+        ("study:\n  title: yes: no\n", "params.yaml:2: not valid YAML: mapping values are not allowed here"),
         ("a: 1\na: 2\n", 'params.yaml:2: not valid YAML: found duplicate key "a"'),
         ("\tx: 1", "not valid YAML"),
         ("", "expected sections"),
         ("- a", "expected sections (study, seeds, sources, ...), found list"),
-        ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:"),
+        ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:1: a merge conflict: keep one side"),
         ("study: {name: x}\n", "study.title: missing"),
     ],
 )

@@ -15,13 +15,14 @@ import pytest
 import yaml
 
 from heed import params as schema
-from heed.files import HeedError
+from heed.files import SUMS, HeedError, write_yaml
 from heed.params import GROUPS, Dimension, parse
 from heed.recipe import read_recipe
 from heed.search.adopt import adopt
 from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
 from heed.search.space import draw
 from heed.search.stage import run_search, write_untuned
+from heed.search.trainable import told_by
 from tests.conftest import ROOT
 
 SPACE = "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: [1, 2, 3, 4]}}"
@@ -94,6 +95,8 @@ WRONG = [
     ("    epochs: 3", "    gpu: 2", "gpu", "less than or equal to 1"),
     ("scheduler: none", "scheduler: halving", "scheduler", "'asha' or 'none'"),
     ("scheduler: none", "grace_period: 4", "grace_period", "at most the epochs of a trial, 3, found 4"),
+    ("scheduler: none", "reports: 4\n    grace_period: 0.3", "grace_period", "a multiple of 1/reports of an epoch, 1/4, found 0.3"),
+    ("scheduler: none", "reports: 0", "reports", "greater than 0"),
     ("trials: 4", "trails: 4", "trails", "did you mean trials?"),
     ("trials: 4", "trials: -1", "trials", "greater than or equal to 0"),
     (f"    space: {SPACE}\n", "", "space", "nothing to search"),
@@ -257,17 +260,58 @@ def test_asha_is_told_what_it_saw_before_a_kill(study):
         plan.folder(number).mkdir(parents=True)
         it = trial(number, score, score, score)
         (plan.folder(number) / "ended.json").write_text(json.dumps({"history": it.history, "stop": FINISHED}))
-    watch = Watch(plan, [{"heads": n} for n in range(4)], Line("hunt"))
+        (plan.folder(number) / "told.jsonl").write_text(f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0")
+    watch = Watch(plan, [{"heads": n} for n in range(4)], 4, Line("hunt"))
     assert {*watch.ended} == {0, 1}
     asha = _scheduler(params.searches["hunt"], watch)
 
     def decision(score: float) -> str:
         late = type("", (), {"trial_id": f"late-{score}"})
         asha.on_trial_add(None, late)
-        return asha.on_trial_result(None, late, {"epoch": 1, "score": score})
+        return asha.on_trial_result(None, late, {"part": 1, "score": score})
 
     assert decision(0.95) == "CONTINUE"
     assert decision(0.1) == "STOP", "a scheduler that knew nothing would let the first trials go on"
+
+
+def test_what_a_trial_told_is_read_up_to_a_torn_line(tmp_path):
+    assert told_by(tmp_path) == {}
+    (tmp_path / "told.jsonl").write_text("[1, 0.5]\n[4, 0.75]\n[4, 0.75]\n[5, 0")
+    assert told_by(tmp_path) == {1: 0.5, 4: 0.75}
+
+
+def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(study):
+    from heed.search.sampler import Tpe
+    from heed.search.stage import make_plan
+
+    params = parse(STUDY)
+    plan, search = make_plan(params, "hunt", {}, Path("data/tokens/tiny")), params.searches["hunt"]
+    space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
+
+    def tpe(ended: dict[int, float | None]) -> Tpe:
+        return Tpe(space, 12, 1000, lambda c: params.fits("tiny-attention", c), plan.folder, ended)
+
+    def drawn(sampler: Tpe, count: int) -> list[dict]:
+        found = []
+        for _ in range(count):
+            trial = sampler.suggest(f"t{len(sampler.drawn)}-{count}-{len(found)}")["trial"]
+            found.append(trial)
+            score = float(trial["configuration"]["learning_rate"])
+            sampler.on_trial_complete([*sampler._ot_trials][-1], {"best": score})
+        return found
+
+    first = drawn(tpe({}), 6)
+    assert [trial["number"] for trial in first] == [*range(6)]
+    for trial in first:
+        c = trial["configuration"]
+        assert 2 * c["hidden_size"] % c["heads"] == 0
+        assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
+    again = tpe({0: 0.1, 1: 0.2, 3: None})
+    assert drawn(again, 3) == [first[2], first[4], first[5]], "what had not ended comes first, as it was"
+    more = drawn(again, 6)
+    assert [trial["number"] for trial in more] == [*range(6, 12)]
+    assert again.suggest("one too many") == "FINISHED"
+    assert len({json.dumps(trial["configuration"]) for trial in first + more}) == 12
 
 
 # --- the real thing ----------------------------------------------------------------------------------------------------
@@ -294,7 +338,7 @@ def gone(mark: str, patience: float = 20.0) -> bool:
     return True
 
 
-FILES = ["best.yaml", "epochs.csv", "search.json", "trials.csv"]
+FILES = [SUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
 
 
 def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):
@@ -349,7 +393,7 @@ def test_trials_0_hands_the_given_hyperparameters_on(study):
     done = heed("search", "hunt")
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
-    assert not Path(".heed").exists()
+    assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
     assert read_recipe("results/recipe/tiny-attention.yaml")["hyperparameters"]["learning_rate"] == 0.01
 
@@ -363,7 +407,7 @@ def test_a_search_after_another_starts_from_its_winner(study):
     h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe["hyperparameters"]
     assert (h["learning_rate"], h["epochs"]) == (0.02, 5), "its winner, but the epochs of this search"
     Path("results/search/hunt").mkdir()
-    Path("results/search/hunt/best.yaml").write_text(yaml.safe_dump(before))
+    write_yaml(Path("results/search/hunt/best.yaml"), before)
     none = parse(STUDY.replace("defaults:", second.replace("trials: 2", "trials: 0") + "defaults:"))
     run_search(none, "second", Path("results/search"), Path("data/tokens/tiny"), 1)
     assert yaml.safe_load(Path("results/search/second/best.yaml").read_text()) == before
@@ -402,7 +446,7 @@ def test_what_only_places_trials_does_not_begin_a_search_anew(study):
 def found(folder: Path = Path("results/search/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
-    (folder / "best.yaml").write_text(yaml.safe_dump(best))
+    write_yaml(folder / "best.yaml", best)
     about = {"metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "trials": [{}] * 4}
     (folder / "search.json").write_text(json.dumps(about))
     return best

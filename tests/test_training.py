@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 import heed
 from heed import recipe as recipes
 from heed.evaluation.classification import evaluate
-from heed.files import HeedError, sha256
+from heed.files import SUMS, HeedError, sha256
 from heed.text.batches import WINDOW, Encoded
 from heed.text.tfidf import HashedTfIdf
 from heed.text.tokenizer import tokenize_text
@@ -29,7 +29,7 @@ from heed.training.loop import learning_rate, probabilities
 from heed.training.run import load_run, train_run
 from tests.conftest import HYPERPARAMETERS
 
-FILES = ["history.csv", "model.safetensors", "predictions.parquet", "run.json", "vocabulary.txt"]
+FILES = [SUMS, "history.csv", "model.safetensors", "predictions.parquet", "run.json", "vocabulary.txt"]
 RUN = Path("results/train/tiny-attention/1")
 
 
@@ -89,6 +89,7 @@ def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
     assert info["best_epoch"] == expected
 
 
+@pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     train_run("tiny-attention", 1, silent)
     whole = hashes()
@@ -106,6 +107,19 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     train_run("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
     assert hashes() == whole
+
+
+def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplace):
+    from heed.training.run import train_model
+
+    recipe, tokens = recipes.read_recipe("results/recipe/tiny-attention.yaml"), load_tokens("data/tokens/tiny")
+    seen, told = [], []
+    for glances in (1, 4):
+        trained = train_model(recipe, tokens, 1, told.append, Path(f"work-{glances}"), glances)
+        seen.append((trained.history, [p.detach().numpy().tobytes() for p in trained.model.parameters()]))
+    assert seen[0] == seen[1]
+    looks = [(progress.epoch, progress.glance[0]) for progress in told if progress.glance]
+    assert looks == [(epoch, part) for epoch in range(1, recipe["hyperparameters"]["epochs"] + 1) for part in (1, 2, 3)]
 
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
@@ -133,7 +147,8 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
     ("spoil", "message"),
     [
         (lambda: Path("results/recipe/tiny-attention.yaml").unlink(), "heed recipe tiny-attention"),
-        (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: ["), "not a recipe"),
+        (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: ["), "cut off"),
+        (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: x\n...\n"), "not a recipe"),
         (lambda: Path("data/tokens/tiny/meta.json").unlink(), "heed tokenize tiny"),
         (lambda: Path("data/tokens/tiny/ids.npy").write_bytes(b""), "cannot be read"),
         (lambda: np.save("data/tokens/tiny/ids.npy", np.zeros(3, np.int32)), "do not fit"),
@@ -410,6 +425,7 @@ def test_train_and_evaluate_run_without_the_engines_and_without_pydantic(workpla
     assert "walled off" in done.stderr, "the wall stands"
 
 
+@pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     change(epochs=80)
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1"]

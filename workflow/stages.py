@@ -5,6 +5,7 @@ DVC decides what must run, runs it, caches it and locks it. Snakemake orders and
 touch or delete.
 """
 
+import contextlib
 import dataclasses
 import fcntl
 import json
@@ -141,6 +142,38 @@ def lock_is_whole(root: Path, patience: float = 2.0) -> bool:
     return True
 
 
+def free_locks(root: Path) -> None:
+    """Wait until no DVC process holds a stage, then drop what dead ones still hold in DVC's rwlock.
+
+    A snakemake that was killed leaves its jobs at work. DVC takes a process of any kind for the holder when it has its id, and
+    writes the file in place, so that a kill can cut it off; it would then refuse every stage.
+    """
+    path, told = root / ".dvc/tmp/rwlock", False
+    while holder := _holder(path):
+        if not told:
+            say(f"waiting for process {holder}, a dvc that a killed run has left at work, or that you have started")
+        told = True
+        time.sleep(0.5)
+    path.unlink(missing_ok=True)
+
+
+def _holder(path: Path) -> int | None:
+    """Return a DVC process that holds a stage."""
+    import psutil
+
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        entries = [*held.get("write", {}).values(), *(one for many in held.get("read", {}).values() for one in many)]
+        pids = {int(entry["pid"]) for entry in entries}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            if any("dvc" in part for part in psutil.Process(pid).cmdline()):
+                return pid
+    return None
+
+
 def mend_lock(root: Path) -> None:
     """Put the last whole dvc.lock back where a kill cut it off; what was done since comes back from DVC's run-cache."""
     lock, kept = root / "dvc.lock", root / KEPT_LOCK
@@ -151,21 +184,37 @@ def mend_lock(root: Path) -> None:
     lock.replace(lock.with_name("dvc.lock.broken"))
     if kept.exists():
         write_text(lock, kept.read_text(encoding="utf-8"))
-    say("dvc.lock was cut off by a kill and is mended; DVC's cache knows what was done since")
+    say(
+        "dvc.lock could not be read (a kill, or a merge) and is mended; it is kept as dvc.lock.broken. DVC's cache knows what was done since"
+    )
 
 
 def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     """Return the results of stages that the study no longer has.
 
-    Only what dvc.lock knows as an output, so that DVC's cache has it, and nothing that a person put there by hand.
+    Only what dvc.lock knows as an output and DVC's cache has, byte for byte: nothing that a person put there or edited, and no
+    last copy.
     """
     root = Path(root)
     if not (root / "dvc.lock").exists():
         return []
     locked = YAML(typ="safe").load(root / "dvc.lock").get("stages", {})
-    known = {out["path"] for entry in locked.values() for out in entry.get("outs", [])}
-    gone = known - {out for stage in stages for out in stage.outs}
-    return sorted(path for path in gone if path.startswith(SWEPT) and (root / path).exists())
+    known = {out["path"]: out for entry in locked.values() for out in entry.get("outs", [])}
+    gone = known.keys() - {out for stage in stages for out in stage.outs}
+    there = sorted(path for path in gone if path.startswith(SWEPT) and (root / path).exists())
+    return [path for path in there if _is_cached(root, known[path])]
+
+
+def _is_cached(root: Path, entry: dict[str, Any]) -> bool:
+    """Whether an output is what dvc.lock says of it, and whole in DVC's cache."""
+    from dvc.output import loadd_from
+    from dvc.repo import Repo
+
+    out = loadd_from(next(iter(Repo(str(root)).index.stages)), [dict(entry)])[0]  # it takes entries apart
+    cached = not out.status() and not out.changed_cache()
+    if not cached:
+        say(f"{entry['path']}: no longer of the study, and left: it was edited, or DVC's cache has lost it")
+    return cached
 
 
 def stale(stages: list[Stage], orphans: list[str]) -> dict[str, str]:
@@ -233,6 +282,7 @@ class Run:
             return
         if main and not dry:
             self._lock()
+            free_locks(Path())
             mend_lock(Path())
         self.stages = read_stages()
 

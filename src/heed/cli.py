@@ -5,12 +5,15 @@ and pydantic, and `heed --help` is quick. argparse, because typer loads pydantic
 """
 
 import argparse
+import contextlib
+import fcntl
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 RAW, TOKENS, RESULTS, REPORTS = Path("data/raw"), Path("data/tokens"), Path("results"), Path("reports")
+LOCKS = Path(".heed/locks")
 
 
 def _cores() -> int:
@@ -116,9 +119,11 @@ def compare() -> None:
 
 def report(check: bool) -> None:
     """Write reports/index.html, report.tex, figures, tables and the document browser; or check them against the results."""
+    from heed.files import check as check_files
     from heed.files import read_json
     from heed.params import load
 
+    check_files(RESULTS / "compare", "heed compare")
     comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
     made_of = load(), comparison, Path("data/published"), RESULTS, REPORTS
     if check:
@@ -140,6 +145,16 @@ def provenance() -> None:
     threads = {name: params.hyperparameters(name).threads for name in params.models}
     write_provenance(Path(), REPORTS / "provenance.html", threads)
     print(f"{REPORTS}/provenance.html")
+
+
+def publish() -> None:
+    """Write docs/studies/NAME, the report without any text of a corpus, and its summary in README.md."""
+    from heed.files import read_json
+    from heed.params import load
+    from heed.report.publish import publish
+
+    comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
+    print(publish(load(), comparison, Path("data/published"), RESULTS, Path()))
 
 
 def study(name: str, force: bool) -> None:
@@ -194,6 +209,9 @@ def corpus_add(
     )
 
 
+STAGES = (download, tokenize, search, recipe, train, opponents, evaluate, compare, report)
+
+
 def _parser() -> argparse.ArgumentParser:
     """Return the command line: every command is one of the functions above, named as it is."""
     parser = argparse.ArgumentParser(
@@ -227,6 +245,7 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing: say which numbers of reports/ are not those of results/"
     )
     add(provenance)
+    add(publish)
     add(adopt).add_argument("name", metavar="SEARCH", help="a key of `searches` that has run")
     command = add(study)
     command.add_argument(
@@ -259,15 +278,47 @@ def _seeds(text: str) -> list[int]:
     return [_seed(part) for part in text.split(",")]
 
 
+@contextlib.contextmanager
+def _alone(command: str) -> Iterator[None]:
+    """Let one process at a time do the same thing in this folder; a second one waits.
+
+    Where the driver of a stage was killed the stage may still be running, beside the one that the next driver starts. The
+    kernel drops the lock when the process ends, kill -9 included.
+    """
+    LOCKS.mkdir(parents=True, exist_ok=True)
+    with (LOCKS / command.replace("/", "-")).open("a") as lock:
+        with contextlib.suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(f"another `heed {command}` is running here: waiting for it", file=sys.stderr, flush=True)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def main() -> None:
     """Run the command line; an error that the user can mend is one message and exit code 1."""
     from heed.files import HeedError
 
     arguments = vars(_parser().parse_args())
+    function = arguments.pop("function")
     try:
-        arguments.pop("function")(**arguments)
+        if function in STAGES:
+            with _alone(" ".join([function.__name__, *(str(value) for value in arguments.values() if value)])):
+                function(**arguments)
+        else:
+            function(**arguments)
     except HeedError as error:
         sys.exit(f"heed: {error}")
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
+        sys.exit(f"heed: {what}. Free space or mend the rights, and run the same command again")
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "memory" not in str(error):  # torch's own are RuntimeErrors
+            raise
+        sys.exit(
+            f"heed: out of memory: {' '.join(str(error).split())[:200]}. Make the model, the batch or the corpus smaller"
+        )
     except KeyboardInterrupt:
         sys.exit("heed: stopped; run the same command again to go on")
 

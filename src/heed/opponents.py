@@ -28,7 +28,7 @@ def write_opponents(tokens: Tokens, label: str, features: str, into: Path) -> No
     documents = tokens.documents(["id", "text", column])
     classes = tokens.meta["labels"][label]
     chosen = []
-    with writing_folder(into) as out:
+    with writing_folder(into, sealed=True) as out:
         for fold in range(tokens.meta["folds"] or 1):
             parts = {part: documents.iloc[tokens.rows(part, fold)] for part in ("train", "validation", "test")}
             found, strength = _linear(parts, column, features, classes)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
@@ -29,7 +29,7 @@ Positive = Annotated[int, Field(gt=0)]
 class Section(BaseModel):
     """A part of params.yaml: unknown keys are errors, numbers are not made from strings."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Study(Section):
@@ -421,7 +421,13 @@ class Search(Section):
         "asha",
         description="asha: stops what does badly early (Li et al. 2020); none: every trial runs to its end, reproducible",
     )
-    grace_period: Positive = Field(1, description="asha: epochs that every trial gets")
+    reports: Positive = Field(
+        1,
+        description="asha: times an epoch that it hears of a trial: at the end of all validation documents, before that of every `reports`-th of them",
+    )
+    grace_period: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="asha: epochs that every trial gets, 0.25 with `reports: 4` or 8, for instance"
+    )
     reduction_factor: Annotated[int, Field(ge=2)] = Field(
         3, description="asha: one trial in this many goes on at each rung"
     )
@@ -459,7 +465,7 @@ class Search(Section):
 
     def budget(self, h: Hyperparameters) -> dict[str, Any]:
         """Return what compared variants must have alike; `h` are those of the search's model."""
-        keys = ("trials", "minutes", "metric", "sampler", "scheduler", "grace_period", "reduction_factor")
+        keys = ("trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period", "reduction_factor")
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
 
 
@@ -558,7 +564,7 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
         return
     if name != f"{model.experiment}-{model.variant}":
         yield key, f"a model is named EXPERIMENT-VARIANT: expected {model.experiment}-{model.variant}, found {name}"
-    if model.corpus != (expected := params.experiments[model.experiment].corpus):
+    if model.corpus != (expected := params.experiments[model.experiment].corpus) and expected in params.corpora:
         yield (*key, "corpus"), f"experiment {model.experiment} uses corpus {expected}, found {model.corpus}"
     if model.tuned_by not in {*params.searches, "none"}:
         yield (*key, "tuned_by"), _unknown(model.tuned_by, "search", {**params.searches, "none": None})
@@ -569,7 +575,8 @@ def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[t
     for keys, complaint in _hyperparameter_contradictions(settings):
         at = next((name for name in keys if getattr(model, name) is not None), keys[0])
         yield (*key, at), complaint
-    yield from _variant_contradictions(params, name, model)
+    if name == f"{model.experiment}-{model.variant}":  # else the variant may be what is wrong, and that is said
+        yield from _variant_contradictions(params, name, model)
 
 
 def _variant_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -634,7 +641,12 @@ def _search_contradictions(params: Params, name: str) -> Iterator[tuple[tuple[st
     h = params.hyperparameters(search.model)
     most = search.epochs or h.epochs
     if search.scheduler == "asha" and search.grace_period > most:
-        yield (*key, "grace_period"), f"at most the epochs of a trial, {most}, found {search.grace_period}"
+        yield (*key, "grace_period"), f"at most the epochs of a trial, {most}, found {search.grace_period:g}"
+    if search.scheduler == "asha" and (search.grace_period * search.reports) % 1:
+        yield (
+            (*key, "grace_period"),
+            f"a multiple of 1/reports of an epoch, 1/{search.reports}, found {search.grace_period:g}",
+        )
     if h.device == "cuda" and not search.gpu:
         yield (
             (*key, "gpu"),
@@ -737,8 +749,12 @@ def _hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[tuple[s
 
 
 def _near(word: str, known: Any) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else "."
+    near = _nearest(word, known)
+    return f"; did you mean {near}?" if near else "."
+
+
+def _nearest(word: str, known: Any) -> str:
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)), "")
 
 
 def _unknown(found: str, what: str, known: Any) -> str:
@@ -766,6 +782,11 @@ def load(path: str | Path = PARAMS) -> Params:
 
 def parse(text: str, path: str | Path = PARAMS) -> Params:
     """Return the params in the YAML `text`; `path` is for messages. Raises HeedError as `load` does."""
+    for number, written in enumerate(text.splitlines(), 1):
+        if written.startswith("<<<<<<< "):
+            raise HeedError(
+                f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, ======= and >>>>>>>"
+            )
     yaml = YAML(typ="safe", pure=True)  # YAML 1.2 and the parser that DVC uses: both must read the same values
     try:
         tree = yaml.compose(StringIO(text))
@@ -774,14 +795,19 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context).split())
         raise HeedError(f"{path}:{mark.line + 1 if mark else 1}: not valid YAML: {problem}") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise HeedError(f"{path}:1: not valid YAML: {error}") from None
+    except (YAMLError, ValueError, AttributeError, TypeError) as error:  # a ReaderError knows no line, but its position
+        line = 1 + text[: getattr(error, "position", 0)].count("\n")
+        raise HeedError(f"{path}:{line}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise HeedError(f"{path}:1: expected sections (study, seeds, sources, ...), found {type(values).__name__}")
     try:
         params = Params.model_validate(values)
     except ValidationError as error:
-        raise HeedError("\n".join(_complaint(path, tree, item) for item in error.errors())) from None
+        mistakes = error.errors()
+        renamed = {(*item["loc"][:-1], _nearest(str(item["loc"][-1]), _fields(item["loc"][:-1])))
+                   for item in mistakes if item["type"] == "extra_forbidden"}  # fmt: skip
+        single = [item for item in mistakes if item["type"] != "missing" or item["loc"] not in renamed]
+        raise HeedError("\n".join(_complaint(path, tree, item) for item in single)) from None
     if found := list(_contradictions(params)):
         raise HeedError("\n".join(f"{path}:{_line(tree, key)}: {'.'.join(key)}: {what}" for key, what in found))
     return params

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from heed.files import HeedError, read_json, write_text
+from heed.files import HeedError, read_json, read_yaml, write_yaml
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.params import Params
@@ -30,10 +28,7 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict
 
 def read_best(search: Path) -> dict[str, Any]:
     """Return the winner in the folder of a search. Raises HeedError when it is missing."""
-    try:
-        return yaml.safe_load((search / "best.yaml").read_text(encoding="utf-8")) or {}
-    except FileNotFoundError:
-        raise HeedError(f"{search / 'best.yaml'}: not there. Run: heed search {search.name}") from None
+    return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
 
 
 def resolve(params: "Params", name: str, best: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
@@ -103,18 +98,15 @@ def widen(hyperparameters: dict[str, Any], parameters: int, vocabulary: int, cla
 
 def write_recipe(path: str | Path, recipe: dict[str, Any]) -> None:
     """Write the recipe as YAML, keys in order."""
-    write_text(path, yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True))
+    write_yaml(path, recipe)
 
 
 def read_recipe(path: str | Path) -> dict[str, Any]:
     """Return the recipe in `path`. Raises HeedError when it is missing or broken."""
     path = Path(path)
+    recipe = read_yaml(path, f"heed recipe {path.stem}")
     try:
-        recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
         recipe["hyperparameters"], recipe["tokens"], recipe["classes"]
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there. Run: heed recipe {path.stem}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, TypeError, KeyError) as error:
-        reason = " ".join(str(error).split())
-        raise HeedError(f"{path}: not a recipe ({reason}). Run again: heed recipe {path.stem}") from None
-    return recipe
+    except (TypeError, KeyError) as error:
+        raise HeedError(f"{path}: not a recipe ({error}). Run again: heed recipe {path.stem}") from None
+    return dict(recipe)

@@ -1,7 +1,8 @@
 """Stands in for the command `heed`: the same files in the same places, small, made from a hash of what was read.
 
 TOY_LOG: every command that is really executed adds a line, with its times. TOY_FAIL: the command that fails.
-TOY_SLEEP: seconds that a training takes. TOY_GPU: trainings claim a card, as the real ones do.
+TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first file, until it is killed or
+the file TOY_LOG + ".held", which it makes, is gone. TOY_GPU: trainings claim a card, as the real ones do.
 """
 
 import hashlib
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import yaml
 
+from heed.files import HeedError, write_text
+
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
 COMMAND, KEY, *REST = [*sys.argv[1:], "", ""]
 NAME = " ".join(part for part in sys.argv[1:] if part != "--seed")
@@ -23,8 +26,13 @@ def digest(*what: object) -> str:
 
 
 def write(path: str, text: str) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(text + "\n")
+    write_text(path, text + "\n")
+    if os.environ.get("TOY_HOLD") == NAME:
+        held = Path(os.environ["TOY_LOG"] + ".held")
+        held.write_text(str(os.getpid()))
+        while held.exists():
+            time.sleep(0.05)
+        del os.environ["TOY_HOLD"]
 
 
 def read(path: str) -> str:
@@ -96,6 +104,9 @@ if __name__ == "__main__":
     started = time.time()
     if os.environ.get("TOY_FAIL") == NAME:
         sys.exit(f"toy: {NAME} fails, as told")
-    run()
+    try:
+        run()
+    except HeedError as error:
+        sys.exit(f"heed: {error}")
     with Path(os.environ["TOY_LOG"]).open("a") as log:
         log.write(json.dumps([NAME, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n")

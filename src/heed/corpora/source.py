@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from heed.corpora import few_shot, huffpost, imdb, letters, sample
 from heed.corpora.publication import File
-from heed.files import HeedError, sha256, writing
+from heed.files import HeedError, seal, sha256, writing
 
 if TYPE_CHECKING:
     from heed.params import Source
@@ -63,6 +63,7 @@ def download(name: str, source: "Source", into: Path) -> None:
     for path in into.iterdir():
         if path.name not in wanted:
             path.unlink()
+    seal(into)
 
 
 def _chosen(name: str, source: "Source") -> list[File]:

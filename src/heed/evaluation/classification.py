@@ -8,10 +8,11 @@ import pandas as pd
 from heed import metrics
 from heed.evaluation import diagnosis
 from heed.evaluation.explanation import explain
-from heed.files import HeedError, read_json, writing_folder
+from heed.files import HeedError, check, read_json, writing_folder
 from heed.predictions import read_certainty, read_predictions
 from heed.recipe import write_recipe
 from heed.text.tokens import load_tokens
+from heed.training.determinism import make_deterministic
 from heed.training.run import TOKENS, TRAIN, load_run
 
 
@@ -19,7 +20,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     """Write results/evaluate/NAME from the runs of `seeds`; return its summary, one row a seed.
 
     Raises:
-        HeedError: a run is missing, or was made with another recipe than the others.
+        HeedError: a run is missing, is another model's or seed's, or was made with another recipe than the others.
 
     """
     classes_rows, summary_rows, recipes, answers = [], [], [], []
@@ -27,7 +28,10 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     for seed in seeds:
         command = f"heed train {name} --seed {seed}"
         folder = TRAIN / name / str(seed)
+        check(folder, command)
         info = read_json(folder / "run.json", command)
+        if (found := (info["recipe"]["model"], info["seed"])) != (name, seed):
+            raise HeedError(f"{folder}: is the run of {found[0]} with seed {found[1]}. Run again: {command}")
         recipes.append(info["recipe"])
         if info["recipe"] != recipes[0]:
             raise HeedError(f"{folder}: made with another recipe than seed {seeds[0]}. Run again: {command}")
@@ -54,8 +58,10 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     first = TRAIN / name / str(seeds[0])
     tokens = load_tokens(TOKENS / recipes[0]["corpus"])
     predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
+    # With the machine's threads the weights would be the machine's (and beside busy neighbours 1 s became 38 s).
+    make_deterministic(recipes[0]["hyperparameters"]["threads"])
     documents, weights = explain(load_run(first), tokens, predictions)
-    with writing_folder(into) as out:
+    with writing_folder(into, sealed=True) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
         for what, tables in diagnosed.items():

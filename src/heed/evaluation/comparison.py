@@ -11,7 +11,7 @@ import pandas as pd
 
 from heed import metrics
 from heed.evaluation import significance
-from heed.files import HeedError, read_json, write_json, writing_folder
+from heed.files import HeedError, check, read_json, write_json, writing_folder
 from heed.predictions import read_predictions
 from heed.recipe import read_recipe
 
@@ -71,13 +71,16 @@ def compare(experiments: dict[str, dict[str, str]], seeds: list[int], into: Path
         },
         "experiments": found,
     }
-    with writing_folder(into) as out:
+    with writing_folder(into, sealed=True) as out:
         write_json(out / "comparison.json", comparison)
     write_json(metrics_file, {name: _metrics(experiment) for name, experiment in found.items()})
     return comparison
 
 
 def _experiment(name: str, models: dict[str, str], seeds: list[int], families: dict[str, int]) -> dict[str, Any]:
+    for model in models.values():
+        check(EVALUATE / model, f"heed evaluate {model}")
+    check(OPPONENTS / name, f"heed opponents {name}")
     recipes = {variant: read_recipe(EVALUATE / model / "recipe.yaml") for variant, model in models.items()}
     recipe = next(iter(recipes.values()))
     for variant, other in recipes.items():

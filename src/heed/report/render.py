@@ -96,7 +96,9 @@ def support_column(tables: list[Table]) -> latex.Latex:
     return latex.Latex(f"S[table-format={digits}.{places},group-digits=none]")
 
 
-def render(params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path) -> None:
+def render(
+    params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path, browsed: bool = True
+) -> None:
     """Write index.html, report.tex, figures/, tables/, plots/ and documents/ into `into`: the same bytes for the same results.
 
     Args:
@@ -105,16 +107,19 @@ def render(params: "Params", comparison: dict[str, Any], published: Path, result
         published: the folder with the talk's figures.
         results: the folder of the stages before: what the figures and the document browser are made of.
         into: reports/.
+        browsed: with the document browser, which holds text of the corpora.
 
     Raises:
         HeedError: an experiment stands beside one that the talk does not have; a file is missing or broken.
 
     """
     with speaking(params.study.language):
-        _render(params, comparison, published, results, into)
+        _render(params, comparison, published, results, into, browsed)
 
 
-def _render(params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path) -> None:
+def _render(
+    params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path, browsed: bool
+) -> None:
     found = experiments(params, comparison, published)
     compared = {name: data["models"] for name, data in comparison["experiments"].items()}
     models = {name: {variant: model["model"] for variant, model in own.items()} for name, own in compared.items()}
@@ -143,7 +148,7 @@ def _render(params: "Params", comparison: dict[str, Any], published: Path, resul
             "figures": lambda experiment: _figures(plots, experiment, models[experiment.key]),
             "found_by": lambda about: [(plot, "") for plot in plots.searches[about["search"]]],
             "documents": {
-                name: {key: model["model"] for key, model in own.items() if attends(model["hyperparameters"])}
+                name: {key: model["model"] for key, model in own.items() if browsed and attends(model["hyperparameters"])}
                 for name, own in compared.items()
             },
         }  # fmt: skip

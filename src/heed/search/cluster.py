@@ -5,6 +5,7 @@ import logging
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,15 +62,15 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
 
 
 def _start(folder: str, cores: int, gpu: float) -> str:
-    """Start Ray on this machine for this process alone: it listens on the loopback, behind a token that no file holds."""
+    """Start Ray on this machine for this process alone. Ray listens on all interfaces: a token that no file holds shuts others out."""
     import ray
 
     from heed.training.device import cards
 
-    gpus = len(cards()) if gpu else 0
+    gpus = min(len(cards()), _given_gpus()) if gpu else 0
     if gpu > gpus:
         raise HeedError(
-            f"a trial takes {gpu:g} GPUs, and this machine has {gpus}. Mend `gpu` of the search in params.yaml"
+            f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in params.yaml"
         )
     ray.init(
         address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False, log_to_driver=False,
@@ -89,18 +90,32 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
             f"{address}: a search runs on a node of the cluster, not through Ray's client. "
             "Say the address as HOST:PORT and run on a host where `ray start --address=HOST:PORT` was said (docs/cluster.md)"
         )
+    _knock(address)
     code = {"py_modules": [str(Path(heed.__file__).parent)], "excludes": ["__pycache__"]}
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=code)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise HeedError(
-            f"no Ray cluster at {address} ({reason}). Start it, or say address: local (docs/cluster.md)"
-        ) from None
+        raise _no_cluster(address, error) from None
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= cpu and node.get("GPU", 0) >= gpu for node in nodes):
         print(f"heed: no node has {cpu:g} cores and {gpu:g} GPUs yet: waiting for one that has", flush=True)
     return f"cluster at {address}, {len(nodes)} nodes, {sum(node.get('CPU', 0) for node in nodes):g} cores"
+
+
+def _knock(address: str) -> None:
+    """Raise HeedError where nobody listens: Ray itself would try for minutes, and print what it tries."""
+    host, _, port = address.rpartition(":")
+    if address == "auto":
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=20).close()
+    except (OSError, ValueError) as error:
+        raise _no_cluster(address, error) from None
+
+
+def _no_cluster(address: str, error: Exception) -> HeedError:
+    reason = " ".join(str(error).split())[:200]
+    return HeedError(f"no Ray cluster at {address} ({reason}). Start it, or say address: local (docs/cluster.md)")
 
 
 def _given_gpus() -> int:

@@ -14,12 +14,17 @@ FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One configuration, and how it did: `history` has one row an epoch, as history.csv (docs/contracts.md)."""
+    """One configuration, and how it did.
+
+    `history` has one row an epoch, as history.csv (docs/contracts.md); `length` counts epochs with a fraction: asha may stop
+    a trial within one.
+    """
 
     number: int
     configuration: dict[str, Any]
     history: list[dict[str, float]]
     stop: str
+    length: float = 0.0
 
     def scores(self, metric: str) -> list[float]:
         """Return the validation figure by epoch."""
@@ -54,7 +59,7 @@ def table(trials: Sequence[Trial], metric: str) -> pd.DataFrame:
     """Return trials.csv: one row a trial; `scores` has the validation figure by epoch, with spaces between."""
     rows = [
         {"trial": trial.number, **trial.configuration, "score": trial.score(metric), "best_epoch": trial.best_epoch(metric),
-         "epochs": len(trial.history), "stop": trial.stop, "scores": " ".join(f"{s:.6f}" for s in trial.scores(metric))}
+         "epochs": f"{trial.length:g}", "stop": trial.stop, "scores": " ".join(f"{s:.6f}" for s in trial.scores(metric))}
         for trial in trials
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -108,10 +113,10 @@ def summary(trials: Sequence[Trial], metric: str, sampler: str) -> dict[str, Any
         "best": None if best is None else
                 {"trial": best.number, "score": best.score(metric), "epoch": best.best_epoch(metric)},
         "stops": dict(sorted(stops.items())),
-        "epochs": sum(len(trial.history) for trial in trials),
+        "epochs": sum(trial.length for trial in trials),
         "trials": [
             {"trial": t.number, "configuration": t.configuration, "score": t.score(metric), "best_epoch": t.best_epoch(metric),
-             "epochs": len(t.history), "stop": t.stop, "scores": t.scores(metric)}
+             "epochs": t.length, "stop": t.stop, "scores": t.scores(metric)}
             for t in trials
         ],
         "by_parameter": {key: sorted([t.configuration[key], t.score(metric)] for t in scored) for key in keys},

@@ -1,5 +1,6 @@
 """The configurations of a search, drawn from its space: pure, and the same for the same seed."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,15 @@ if TYPE_CHECKING:
 
 DRAWS = 1000  # for one configuration, before the space is called impossible
 DIGITS = 4  # of a number drawn from a span: what best.yaml says is what was tried, and can be read
+
+
+@dataclasses.dataclass(frozen=True)
+class Space:
+    """What may be tried: `configurations` of a random search, all drawn beforehand; None for a sampler that learns."""
+
+    dimensions: "Mapping[str, Dimension]"
+    fits: Callable[[dict[str, Any]], bool]
+    configurations: list[dict[str, Any]] | None
 
 
 def draw(
@@ -62,7 +72,13 @@ def _value(dimension: "Dimension", generator: np.random.Generator) -> Any:
     if dimension.kind == "integer":
         return int(generator.integers(values[0], values[1], endpoint=True))
     if dimension.kind == "uniform":
-        number = float(generator.uniform(*values))
-    else:
-        number = math.exp(generator.uniform(math.log(values[0]), math.log(values[1])))
-    return min(max(float(f"{number:.{DIGITS}g}"), values[0]), values[1])
+        return rounded(float(generator.uniform(*values)), dimension)
+    return rounded(math.exp(generator.uniform(math.log(values[0]), math.log(values[1]))), dimension)
+
+
+def rounded(value: Any, dimension: "Dimension") -> Any:
+    """Return a value of `dimension` with few digits where it is drawn from a span of numbers with a fraction."""
+    if dimension.kind not in ("uniform", "loguniform"):
+        return value
+    low, high = dimension.values
+    return min(max(float(f"{value:.{DIGITS}g}"), low), high)

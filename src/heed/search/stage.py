@@ -7,9 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from heed.files import HeedError, read_json, sha256, write_json, write_text, writing_folder
+from heed.files import HeedError, read_json, sha256, write_json, write_text, write_yaml, writing_folder
 
 if TYPE_CHECKING:
     from heed.params import Params
@@ -21,8 +19,8 @@ WORK, TIMING = Path(".heed/work"), Path("results/timing/search")
 
 def write_untuned(into: Path, best: dict[str, Any] | None = None) -> None:
     """Write a search without trials: its best.yaml is `best`, by default empty, which changes nothing in a recipe."""
-    with writing_folder(into) as out:
-        write_text(out / "best.yaml", yaml.safe_dump(best or {}, sort_keys=False))
+    with writing_folder(into, sealed=True) as out:
+        write_yaml(out / "best.yaml", best or {})
         write_text(out / "trials.csv", "trial\n")
 
 
@@ -53,30 +51,33 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     from heed.search import outcome
     from heed.search.cluster import ray_running
     from heed.search.progress import line
-    from heed.search.space import draw
+    from heed.search.space import Space, draw
 
     started = time.time()
     given = params.hyperparameters(search.model)
     dimensions = search.dimensions(given)
-    try:
-        configurations = draw(
-            dimensions, search.trials, search.seed, lambda drawn: params.fits(search.model, before | drawn)
-        )
+
+    def fits(drawn: dict[str, Any]) -> bool:
+        return params.fits(search.model, before | drawn)
+
+    try:  # for tpe too: a space that is too small is found before Ray starts
+        configurations = draw(dimensions, search.trials, search.seed, fits)
     except HeedError as error:
         raise HeedError(f"params.yaml: searches.{name}.space: {error}") from None
     plan = make_plan(params, name, before, tokens)
+    space = Space(dimensions, fits, configurations if search.sampler == "random" else None)
     plan.store.mkdir(parents=True, exist_ok=True)
     with line(name) as shown, ray_running(search.address, cores, search.cpu, search.gpu) as where:
         from heed.search.tuner import run_trials
 
         print(f"{name}: {search.trials} trials on {where}", flush=True)
-        trials = run_trials(plan, search, configurations, shown)
+        trials = run_trials(plan, search, space, shown)
     best = outcome.winner(trials, search.metric)
     if best is None:
         raise HeedError(f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more `minutes`")
     kept = before | best.configuration | kept_by(plan, best)
-    with writing_folder(searches / name) as out:
-        write_text(out / "best.yaml", yaml.safe_dump(kept, sort_keys=False))
+    with writing_folder(searches / name, sealed=True) as out:
+        write_yaml(out / "best.yaml", kept)
         outcome.table(trials, search.metric).to_csv(out / "trials.csv", index=False, lineterminator="\n")
         outcome.by_epoch(trials).to_csv(out / "epochs.csv", index=False, lineterminator="\n")
         about = {
@@ -115,7 +116,8 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     ]
     what = json.dumps([recipe, section, code, torch.__version__], sort_keys=True)
     store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
-    return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu)
+    reports = search.reports if search.scheduler == "asha" else 1
+    return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu, reports)
 
 
 def kept_by(plan: "Plan", best: "Trial") -> dict[str, Any]:

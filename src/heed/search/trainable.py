@@ -1,9 +1,11 @@
-"""One trial: the training that `heed train` does, with a configuration put in, told to Ray Tune after each epoch.
+"""One trial: the training that `heed train` does, with a configuration put in, told to Ray Tune as it goes on.
 
-A trial keeps its checkpoint in the search's own folder, which every node sees under the same path. One that was killed,
-with its machine or with the whole search, tells Ray its finished epochs again and goes on after them.
+Time is counted in reports: `reports` an epoch, the last of them at its end. A trial keeps its checkpoint in the search's own
+folder, which every node sees under the same path. One that was killed, with its machine or with the whole search, tells Ray
+again what it had told up to its last whole epoch, and goes on after that.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -17,7 +19,7 @@ from heed.training import checkpoint
 from heed.training.loop import Progress
 from heed.training.run import train_model
 
-STARTS, CHECKPOINT = "starts.jsonl", "checkpoint.safetensors"
+STARTS, TOLD, CHECKPOINT = "starts.jsonl", "told.jsonl", "checkpoint.safetensors"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Plan:
     seed: int
     metric: str
     gpu: float
+    reports: int = 1
 
     def recipe_of(self, configuration: dict[str, Any]) -> dict[str, Any]:
         """Return the recipe of a trial."""
@@ -55,22 +58,44 @@ def run_trial(plan: Plan, number: int, configuration: dict[str, Any]) -> None:
     history: list[dict[str, float]] = saved[1]["history"] if saved else []
     _note_start(folder, node, len(history))
 
-    def report() -> None:
-        score = goodness(history[-1][f"validation_{plan.metric}"], plan.metric)
-        tune.report({"epoch": len(history), "score": score, "history": list(history)})
+    told = told_by(folder)
+    ends = {plan.reports * n: row[f"validation_{plan.metric}"] for n, row in enumerate(history, 1)}
+    past = {part: figure for part, figure in told.items() if part < len(history) * plan.reports} | ends
+    whole, history = history, []
 
-    told, history = history, []
-    for row in told:
-        history.append(row)
-        report()
+    def report(part: int, figure: float) -> None:
+        if part not in told:
+            with (folder / TOLD).open("a", encoding="utf-8") as file:
+                file.write(json.dumps([part, figure]) + "\n")
+        score = goodness(figure, plan.metric)
+        best = max([goodness(row[f"validation_{plan.metric}"], plan.metric) for row in history], default=score)
+        tune.report({"part": part, "score": score, "best": best, "history": list(history)})
+
+    for part, figure in sorted(past.items()):
+        history = whole[: part // plan.reports]
+        report(part, figure)
 
     def tell(progress: Progress) -> None:
         if progress.validation is not None:
             figures = {f"validation_{key}": value for key, value in progress.validation.items()}
             history.append({"epoch": progress.epoch, "train_loss": progress.loss, **figures})
-            report()
+            report(plan.reports * progress.epoch, progress.validation[plan.metric])
+        elif progress.glance is not None:
+            number, seen = progress.glance
+            report(plan.reports * (progress.epoch - 1) + number, seen[plan.metric])
 
-    train_model(plan.recipe_of(configuration), load_tokens(plan.tokens), plan.seed, tell, folder)
+    train_model(plan.recipe_of(configuration), load_tokens(plan.tokens), plan.seed, tell, folder, plan.reports)
+
+
+def told_by(folder: Path) -> dict[int, float]:
+    """Return what a trial has told: reports since its start → the figure; a torn last line does not count."""
+    found = {}
+    if (folder / TOLD).exists():
+        for line in (folder / TOLD).read_text(encoding="utf-8").splitlines():
+            with contextlib.suppress(ValueError):
+                part, figure = json.loads(line)
+                found[part] = figure
+    return found
 
 
 def _choose_device(gpu: float) -> None:

@@ -20,49 +20,61 @@ from heed.files import HeedError, write_json, write_text
 from heed.params import Search
 from heed.search.outcome import ASHA, FAILED, FINISHED, PATIENCE, TIME, WAITING, Trial, goodness, winner
 from heed.search.progress import Line
-from heed.search.trainable import CHECKPOINT, Plan, run_trial
+from heed.search.sampler import Tpe, drawn_before
+from heed.search.space import Space
+from heed.search.trainable import CHECKPOINT, Plan, run_trial, told_by
 from heed.training import checkpoint
 from heed.training.loop import is_over
 
 ENDED, SPENT, RAY = "ended.json", "seconds", "ray"
 
 
-def run_trials(plan: Plan, search: Search, configurations: list[dict[str, Any]], line: Line) -> list[Trial]:
-    """Try the configurations on the Ray that is connected; return what came of each, in their order.
+def run_trials(plan: Plan, search: Search, space: Space, line: Line) -> list[Trial]:
+    """Try configurations of the space on the Ray that is connected; return what came of each, in their order.
 
     Raises:
         HeedError: every trial failed.
 
     """
-    watch = Watch(plan, configurations, line)
+    drawn = drawn_before(plan.folder) if space.configurations is None else space.configurations
+    watch = Watch(plan, drawn, search.trials, line)
     spent = _spent(plan.store)
     left = None if search.minutes is None else 60 * search.minutes - spent
-    due = [number for number in range(len(configurations)) if number not in watch.ended]
-    if due and (left is None or left > 0):
+    if len(watch.ended) < search.trials and (left is None or left > 0):
         watch.clock(spent)
-        _fit(plan, search, due, watch, left)
+        _fit(plan, search, space, watch, left)
     return watch.outcome(out_of_time=search.minutes is not None)
 
 
-def _fit(plan: Plan, search: Search, due: list[int], watch: "Watch", left: float | None) -> None:
-    """Let Tune run the trials `due`."""
+def _fit(plan: Plan, search: Search, space: Space, watch: "Watch", left: float | None) -> None:
+    """Let Tune run the trials that have not ended."""
     for name in ("ray.tune", "ray.train", "ray.air"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     shutil.rmtree(plan.store / RAY, ignore_errors=True)
-    configurations = watch.configurations
 
     def trainable(config: dict[str, Any]) -> None:
-        run_trial(plan, config["number"], configurations[config["number"]])
+        run_trial(plan, **config["trial"])
 
+    if space.configurations is None:
+        ended = {number: trial.score(plan.metric) for number, trial in watch.ended.items()}
+        best = {number: None if score is None else goodness(score, plan.metric) for number, score in ended.items()}
+        sampler = Tpe(space.dimensions, search.trials, search.seed, space.fits, plan.folder, best)
+        what: dict[str, Any] = {"search_alg": sampler, "num_samples": search.trials - len(ended)}
+        param_space = {}
+    else:
+        due = [trial for trial in enumerate(space.configurations) if trial[0] not in watch.ended]
+        what = {"num_samples": 1}
+        param_space = {"trial": tune.grid_search([{"number": n, "configuration": c} for n, c in due])}
     tuner = tune.Tuner(
         tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
-        param_space={"number": tune.grid_search(due)},
+        param_space=param_space,
         tune_config=tune.TuneConfig(
+            **what,
             scheduler=_scheduler(search, watch),
             reuse_actors=True,  # the next trial finds torch imported
             max_concurrent_trials=search.concurrent or None,
             time_budget_s=left,
-            trial_dirname_creator=lambda trial: f"{trial.config['number']:04}",
+            trial_dirname_creator=lambda trial: f"{_number(trial):04}",
         ),
         run_config=tune.RunConfig(
             name=RAY,
@@ -80,24 +92,25 @@ def _scheduler(search: Search, watch: "Watch") -> TrialScheduler:
     if search.scheduler == "none":
         return FIFOScheduler()
     asha = AsyncHyperBandScheduler(
-        time_attr="epoch", metric="score", mode="max", max_t=watch.epochs,
-        grace_period=search.grace_period, reduction_factor=search.reduction_factor,
+        time_attr="part", metric="score", mode="max", max_t=watch.epochs * search.reports,
+        grace_period=round(search.grace_period * search.reports), reduction_factor=search.reduction_factor,
     )  # fmt: skip
-    for number, trial in watch.ended.items():
+    for number in watch.ended:
         nobody: Any = None  # asha asks its controller nothing here
         stand_in: Any = SimpleNamespace(trial_id=f"ended-{number}")
         asha.on_trial_add(nobody, stand_in)
-        for epoch, score in enumerate(trial.scores(watch.plan.metric), 1):
-            asha.on_trial_result(nobody, stand_in, {"epoch": epoch, "score": goodness(score, watch.plan.metric)})
+        for part, figure in sorted(told_by(watch.plan.folder(number)).items()):
+            asha.on_trial_result(nobody, stand_in, {"part": part, "score": goodness(figure, watch.plan.metric)})
     return asha
 
 
 class Watch(tune.Callback):
     """Hears of every epoch of every trial: keeps the histories, notes what has ended, tells the person who waits."""
 
-    def __init__(self, plan: Plan, configurations: list[dict[str, Any]], line: Line) -> None:
-        """Take up what an earlier, killed run of the same search has left."""
-        self.plan, self.configurations, self.line = plan, configurations, line
+    def __init__(self, plan: Plan, configurations: list[dict[str, Any]], trials: int, line: Line) -> None:
+        """Take up what an earlier, killed run of the same search has left; `configurations` may grow to `trials`."""
+        self.plan, self.trials, self.line = plan, trials, line
+        self.configurations = dict(enumerate(configurations))
         self.epochs: int = plan.recipe["hyperparameters"]["epochs"]
         self.patience: int = plan.recipe["hyperparameters"]["patience"]
         self.ended: dict[int, Trial] = {}
@@ -105,7 +118,7 @@ class Watch(tune.Callback):
         self.errors: dict[int, str] = {}
         self.running: set[int] = set()
         self.before = self.started = self.noted = 0.0
-        for number in range(len(configurations)):
+        for number in self.configurations:
             note = plan.folder(number) / ENDED
             if note.exists():
                 self.ended[number] = Trial(number, configurations[number], **json.loads(note.read_text("utf-8")))
@@ -116,29 +129,32 @@ class Watch(tune.Callback):
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """Note that a trial runs."""
-        self.running.add(trial.config["number"])
+        self.configurations[_number(trial)] = trial.config["trial"]["configuration"]
+        self.running.add(_number(trial))
 
     def on_trial_result(
         self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any
     ) -> None:
         """Keep the history that a trial told."""
         if "history" in result:
-            self.histories[trial.config["number"]] = result["history"]
+            self.histories[_number(trial)] = result["history"]
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """Write down how a trial ended, and drop its checkpoint: with Adam's state it is three times the model."""
-        number = trial.config["number"]
+        number = _number(trial)
         self.running.discard(number)
         ended = self._trial(number)
         if ended.stop in (FINISHED, PATIENCE, ASHA):
             self.ended[number] = ended
-            write_json(self.plan.folder(number) / ENDED, {"history": ended.history, "stop": ended.stop})
+            write_json(
+                self.plan.folder(number) / ENDED, {"history": ended.history, "stop": ended.stop, "length": ended.length}
+            )
             (self.plan.folder(number) / CHECKPOINT).unlink(missing_ok=True)
         self._tell()
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """Note a trial that failed for good."""
-        number = trial.config["number"]
+        number = _number(trial)
         self.running.discard(number)
         self.errors[number] = _reason(trial)
         self._tell()
@@ -152,11 +168,11 @@ class Watch(tune.Callback):
 
     def outcome(self, out_of_time: bool) -> list[Trial]:
         """Return all trials. Raises HeedError when all failed."""
-        if len(self.errors) == len(self.configurations):
+        if self.errors and len(self.errors) == len(self.configurations):
             raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
         for number, reason in sorted(self.errors.items()):
             print(f"heed: trial {number} failed for good: {reason}", flush=True)
-        found = [self.ended.get(number) or self._left(number) for number in range(len(self.configurations))]
+        found = [self.ended.get(number) or self._left(number) for number in sorted(self.configurations)]
         if not out_of_time and (lost := [trial.number for trial in found if trial.stop in (WAITING, TIME)]):
             raise HeedError(f"trials {lost} did not run. Run the same command again: it goes on where it is")
         return found
@@ -168,8 +184,10 @@ class Watch(tune.Callback):
 
     def _trial(self, number: int) -> Trial:
         """Return the trial as it stands, with the reason why it is not longer."""
-        history = self.histories.get(number) or _history(self.plan.folder(number))
-        trial = Trial(number, self.configurations[number], history, "")
+        folder = self.plan.folder(number)
+        history = self.histories.get(number) or _history(folder)
+        length = max([len(history), *(part / self.plan.reports for part in told_by(folder))])
+        trial = Trial(number, self.configurations[number], history, "", length)
         best = trial.best_epoch(self.plan.metric)
         if number in self.errors:
             stop = FAILED
@@ -178,7 +196,7 @@ class Watch(tune.Callback):
         elif history and is_over(len(history), best, self.patience):
             stop = PATIENCE
         else:
-            stop = ASHA if history else WAITING
+            stop = ASHA if length else WAITING
         return dataclasses.replace(trial, stop=stop)
 
     def _tell(self, now: bool = True) -> None:
@@ -187,8 +205,13 @@ class Watch(tune.Callback):
         best = winner([*self.ended.values(), *map(self._trial, self.running)], self.plan.metric)
         self.line.tell(
             ended=len(stops) + len(self.errors), early=stops.count(ASHA), failed=len(self.errors), running=len(self.running),
-            trials=len(self.configurations), best=best, metric=self.plan.metric, now=now,
+            trials=self.trials, best=best, metric=self.plan.metric, now=now,
         )  # fmt: skip
+
+
+def _number(trial: Any) -> int:
+    """Return heed's number of a trial of Tune's."""
+    return int(trial.config["trial"]["number"])
 
 
 def _history(folder: Path) -> list[dict[str, float]]:

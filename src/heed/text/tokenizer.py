@@ -3,9 +3,14 @@
 import functools
 import json
 import multiprocessing
+import multiprocessing.connection
+import os
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +20,7 @@ import pandas as pd
 from heed.corpora.documents import read
 from heed.corpora.publication import Document
 from heed.corpora.splits import split_columns
-from heed.files import HeedError, digest_folder, write_json, write_text, writing_folder
+from heed.files import HeedError, check, digest_folder, write_json, write_text, writing_folder
 from heed.text.cleaning import TREATMENTS, clean
 from heed.text.tokens import Tokens
 
@@ -152,6 +157,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
         HeedError: a raw file is missing or broken, the corpus is empty, the split cannot be drawn.
 
     """
+    check(raw, f"heed download {raw.name}")
     documents, treated = _cleaned(corpus, raw)
     if not documents:
         raise HeedError(f"{raw}: corpus {name} has no documents")
@@ -160,7 +166,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
     documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
     columns = {key: column[~dropped] for key, column in columns.items()}
     texts = [str(document.text) for document in documents]
-    with writing_folder(into) as out:
+    with writing_folder(into, sealed=True) as out:
         lexicon, tokens = _write_arrays(out, texts, corpus.tokenizer, processes, name)
         frame = pd.DataFrame({"id": [d.id for d in documents], "text": texts, "group": [d.group for d in documents]})
         for key in labels:
@@ -273,5 +279,26 @@ def _results(tasks: list[tuple[list[str], str]], processes: int) -> Iterator[Chu
     if min(processes, len(tasks)) < 2:
         yield from map(_tokenize_chunk, tasks)
         return
-    with multiprocessing.get_context("spawn").Pool(min(processes, len(tasks))) as pool:
-        yield from pool.imap(_tokenize_chunk, tasks)
+    # Not multiprocessing.Pool: it waits for ever for what a killed process was to return.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(processes, len(tasks)), context, initializer=_end_with_parent) as pool:
+        try:
+            yield from pool.map(_tokenize_chunk, tasks)
+        except BrokenProcessPool:
+            raise HeedError(
+                "a process that tokenised was killed; the system does that when memory runs out. Run the same command again, "
+                "with fewer processes (HEED_THREADS=1) if it is memory"
+            ) from None
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is killed; it would wait for work for ever."""
+
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

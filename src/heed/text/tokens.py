@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError, read_json
+from heed.files import HeedError, check, read_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,11 +47,12 @@ def load_tokens(path: str | Path) -> Tokens:
     """Open data/tokens/CORPUS.
 
     Raises:
-        HeedError: a file is missing or its size does not fit the others.
+        HeedError: a file is missing, or not as `heed tokenize` left it.
 
     """
     path = Path(path)
     command = f"heed tokenize {path.name}"
+    check(path, command)
     meta = read_json(path / "meta.json", command)
     try:
         ids = _open(path / "ids.npy")

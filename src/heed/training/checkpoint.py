@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as serialize
 
 import heed
 from heed.files import sha256, writing
@@ -24,11 +24,16 @@ def folder(recipe: dict[str, Any], seed: int) -> Path:
     return WORK / f"train-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
+def write_tensors(path: Path, tensors: dict[str, torch.Tensor], about: dict[str, str] | None = None) -> None:
+    """Write a safetensors file; a full disk is an OSError, as for every other file (safetensors has one of its own)."""
+    path.write_bytes(serialize({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, about))
+
+
 def save(path: Path, tensors: dict[str, dict[str, torch.Tensor]], state: dict[str, Any]) -> None:
     """Write groups of tensors and the JSON-able `state` whole, or not at all."""
-    flat = {f"{group}/{key}": value.contiguous() for group, part in tensors.items() for key, value in part.items()}
+    flat = {f"{group}/{key}": value for group, part in tensors.items() for key, value in part.items()}
     with writing(path) as temporary:
-        save_file(flat, temporary, {"state": json.dumps(state)})
+        write_tensors(temporary, flat, {"state": json.dumps(state)})
 
 
 def load(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]] | None:

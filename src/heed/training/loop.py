@@ -41,6 +41,7 @@ class Progress:
     loss: float
     seconds: float
     validation: dict[str, float] | None = None  # None in mid-epoch
+    glance: tuple[int, dict[str, float]] | None = None  # in mid-epoch: which one, and the figures on a sample
 
 
 def probabilities(model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str) -> np.ndarray:
@@ -80,8 +81,12 @@ def train(
     device: str,
     work: Path,
     tell: Callable[[Progress], None],
+    glances: int = 1,
 ) -> tuple[list[dict[str, float]], int]:
     """Train `model` in place; it ends with the weights of the epoch that `select` names.
+
+    With `glances` above 1 the validation part is looked at that many times an epoch: at its end all of it, before that every
+    glances-th document. It changes nothing in the training.
 
     An epoch that ended is kept in `work`; a training that was killed goes on after it and ends with the same weights.
 
@@ -107,7 +112,7 @@ def train(
         if is_over(len(history), best_epoch, h["patience"]):
             break
         seed_everything(seed, epoch)
-        loss = _epoch(model, average, optimizer, task, h, seed, epoch, device, tell)
+        loss = _epoch(model, average, optimizer, task, h, seed, epoch, device, tell, glances)
         figures = validate(average, task, device)
         history.append({"epoch": epoch, "train_loss": loss, **{f"validation_{k}": v for k, v in figures.items()}})
         if _is_best(history, h["select"]):
@@ -173,12 +178,14 @@ def _epoch(
     epoch: int,
     device: str,
     tell: Callable[[Progress], None],
+    glances: int,
 ) -> float:
     """Train one epoch; return the mean loss over its documents."""
     model.train()
     labels = torch.from_numpy(task.labels)
     an_epoch = batches_an_epoch(len(task.train), h["batch_size"])
-    step, steps = (epoch - 1) * an_epoch, h["epochs"] * an_epoch
+    first, steps = (epoch - 1) * an_epoch, h["epochs"] * an_epoch
+    step, sample = first, dataclasses.replace(task, validation=task.validation[::glances])
     total = torch.zeros((), dtype=torch.float64, device=device)
     documents, started = 0, time.perf_counter()
     cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=h["label_smoothing"])
@@ -204,7 +211,12 @@ def _epoch(
             _average(average, model, min(h["averaging"], step / (step + 9)))
         documents += size
         seconds = time.perf_counter() - started
-        tell(Progress(epoch, h["epochs"], documents, len(task.train), total.item() / documents, seconds))
+        progress = Progress(epoch, h["epochs"], documents, len(task.train), total.item() / documents, seconds)
+        number = (step - first) * glances // an_epoch
+        if (step - first - 1) * glances // an_epoch < number < glances:
+            progress.glance = (number, validate(average, sample, device))
+            model.train()
+        tell(progress)
     return total.item() / max(1, documents)
 
 

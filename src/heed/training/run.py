@@ -14,9 +14,9 @@ import pandas as pd
 import scipy.sparse
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
-from heed.files import HeedError, read_json, write_json, write_text, writing_folder
+from heed.files import HeedError, check, read_json, write_json, write_text, writing_folder
 from heed.models.classifier import Classifier, LinearBranch
 from heed.predictions import prediction_table
 from heed.recipe import read_recipe
@@ -121,8 +121,8 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
         "documents": {part: len(documents) for part, documents in it.rows.items()},
         "recipe": recipe,
     }
-    with writing_folder(TRAIN / name / str(seed)) as out:
-        save_file({k: v.contiguous().cpu() for k, v in it.model.state_dict().items()}, out / "model.safetensors")
+    with writing_folder(TRAIN / name / str(seed), sealed=True) as out:
+        checkpoint.write_tensors(out / "model.safetensors", it.model.state_dict())
         write_text(out / "vocabulary.txt", "".join(f"{word}\n" for word in it.vocabulary.words))
         pd.DataFrame(it.history).to_csv(out / "history.csv", index=False, lineterminator="\n")
         _predictions(it.model, it.encoded, tokens, it.rows, it.labels, recipe, it.device).to_parquet(
@@ -140,7 +140,7 @@ def fold_of(recipe: dict[str, Any], seed: int) -> int:
 
 
 def train_model(
-    recipe: dict[str, Any], tokens: Tokens, seed: int, tell: Callable[[Progress], None], work: Path
+    recipe: dict[str, Any], tokens: Tokens, seed: int, tell: Callable[[Progress], None], work: Path, glances: int = 1
 ) -> Trained:
     """Train by `recipe` with `seed`, and write nothing but checkpoints into `work`: what a run and a trial share.
 
@@ -176,7 +176,7 @@ def train_model(
     model = model.to(device)
     encoded = Encoded(tokens, vocabulary, h, linear)
     task = Task(encoded, labels, recipe["classes"], rows["train"], rows["validation"])
-    history, best_epoch = train(model, task, h, seed, device, work, tell)
+    history, best_epoch = train(model, task, h, seed, device, work, tell, glances)
     return Trained(model, encoded, vocabulary, rows, labels, device, history, best_epoch)
 
 
@@ -223,7 +223,9 @@ def _write_timing(name: str, seed: int, device: str, seconds: float) -> None:
 
 @functools.cache
 def _load(path: Path) -> Run:
-    info = read_json(path / "run.json", f"heed train {path.parent.name} --seed {path.name}")
+    command = f"heed train {path.parent.name} --seed {path.name}"
+    check(path, command)
+    info = read_json(path / "run.json", command)
     recipe = info["recipe"]
     try:
         words = tuple((path / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1])
@@ -231,9 +233,7 @@ def _load(path: Path) -> Run:
         model.load_state_dict(load_file(path / "model.safetensors"))
     except (OSError, SafetensorError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
-        raise HeedError(
-            f"{path}: not a whole run ({reason}). Run again: heed train {path.parent.name} --seed {path.name}"
-        ) from None
+        raise HeedError(f"{path}: not a whole run ({reason}). Run again: {command}") from None
     return Run(model.eval(), Vocabulary(words, recipe["hyperparameters"]["lowercase"]), info)
 
 

@@ -1,0 +1,126 @@
+"""Trials an hour and best validation score at equal core-time: asha, plain random search, and one trial after the other.
+
+FOLDER is a clone in which the desk study's corpora are tokenised. Each way has the same cores for the same minutes, the same
+space and the same seed, so the same configurations in the same order. Then what Ray costs a search and a trial.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from benchmarks.workload import Row, show
+
+EXPERIMENTS = {"letters-author": "letters-pieces", "news-headlines": "news-headlines"}
+SPACE = {
+    "learning_rate": {"loguniform": [0.0003, 0.03]},
+    "batch_size": {"choice": [32, 64, 128]},
+    "hidden_size": {"choice": [32, 64, 96]},
+    "dropout": {"uniform": [0.1, 0.6]},
+    "heads": {"choice": [1, 2, 4, 8]},
+}
+TRIALS = 1000  # more than any way can try
+FEW, MANY = 2, 22
+
+
+def ways(cores: int) -> dict[str, dict[str, Any]]:
+    """Return what differs: asha looks eight times an epoch; one after the other, each trial has all the cores."""
+    return {
+        "random": {"scheduler": "none"},
+        "asha": {"scheduler": "asha", "reports": 8, "grace_period": 0.25, "reduction_factor": 4},
+        "one by one": {"scheduler": "none", "concurrent": 1, "cpu": cores},
+    }
+
+
+@contextmanager
+def study(folder: Path, experiment: str, given: dict[str, Any], section: dict[str, Any]) -> Iterator[Path]:
+    """Yield a folder with one model, one search and the tokens of `folder`; `given` are hyperparameters."""
+    params = yaml.safe_load((folder / "workflow/studies/desk.yaml").read_text())
+    model, corpus = f"{experiment}-attention", EXPERIMENTS[experiment]
+    params["models"] = {model: params["models"][model] | given}
+    params["experiments"] = {experiment: params["experiments"][experiment]}
+    about = {"corpus": corpus, "experiment": experiment, "model": model, "after": "none"}
+    params["searches"] = {"it": about | section}
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        (work / "data").mkdir()
+        (work / "data/tokens").symlink_to((folder / "data/tokens").resolve())
+        (work / "params.yaml").write_text(yaml.safe_dump(params))
+        heed(work, "search", "none")
+        yield work
+
+
+def heed(work: Path, *command: str, cores: int = 1) -> float:
+    """Run a command of heed; return its wall seconds."""
+    started = time.monotonic()
+    environment = os.environ | {"HEED_THREADS": str(cores)}
+    done = subprocess.run([sys.executable, "-m", "heed.cli", *command], cwd=work, env=environment, capture_output=True, text=True)  # fmt: skip
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    return time.monotonic() - started
+
+
+def compared(folder: Path, experiment: str, minutes: float, cores: int) -> Iterator[Row]:
+    """Yield one row a way."""
+    plain = 0.0
+    for way, section in ways(cores).items():
+        given = {"epochs": 6, "threads": section.get("cpu", 1)}
+        section = {"trials": TRIALS, "minutes": minutes, "space": SPACE, **section}
+        with study(folder, experiment, given, section) as work:
+            wall = heed(work, "search", "it", cores=cores) / 60
+            trials = pd.read_csv(work / "results/search/it/trials.csv")
+        judged = trials["stop"].isin(["finished", "stopped by asha"]).sum() / minutes * 60
+        plain = plain or judged
+        reach = ">= 2.5x, score no worse" if way == "asha" else ""
+        more = f"best validation accuracy {trials['score'].max():.4f}; {wall:.1f} minutes on {cores} cores"
+        yield Row(f"{experiment}, {way}: trials an hour", f"{judged:.0f} ({judged / plain:.1f}x)", reach, more)
+
+
+def overhead(folder: Path) -> Row:
+    """Return what Ray adds to a search and to a trial, on one core, over the same training without it."""
+    from heed.recipe import read_recipe
+    from heed.text.tokens import load_tokens
+    from heed.training.run import train_model
+
+    walls = {}
+    for trials in (FEW, MANY):
+        section = {"trials": trials, "scheduler": "none", "space": {"learning_rate": SPACE["learning_rate"]}}
+        with study(folder, "letters-author", {"epochs": 1, "hidden_size": 4}, section) as work:
+            walls[trials] = heed(work, "search", "it")
+            heed(work, "recipe", "letters-author-attention")
+            recipe = read_recipe(work / "results/recipe/letters-author-attention.yaml")
+            tokens = load_tokens(work / "data/tokens/letters-pieces")
+    seconds = []
+    for number in range(6):
+        with tempfile.TemporaryDirectory() as scratch:
+            started = time.monotonic()
+            train_model(recipe, tokens, 1000 + number, lambda progress: None, Path(scratch))
+            seconds.append(time.monotonic() - started)
+    alone = sorted(seconds[1:])[len(seconds[1:]) // 2]
+    trial = (walls[MANY] - walls[FEW]) / (MANY - FEW) - alone
+    return Row("Ray's overhead: a trial", f"{trial:.2f} s", "", f"a training of {alone:.2f} s; starting and stopping {walls[FEW] - FEW * (alone + trial):.1f} s, <= 8 s")  # fmt: skip
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--minutes", type=float, default=4.0)
+    parser.add_argument("--cores", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    show([overhead(options.folder)])
+    for experiment in EXPERIMENTS:
+        show([*compared(options.folder, experiment, options.minutes, options.cores)])
+
+
+if __name__ == "__main__":
+    main()

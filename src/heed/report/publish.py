@@ -1,0 +1,87 @@
+"""`heed publish`: a study's edition for docs/studies/, without any text of a corpus, and its summary in the README."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heed.files import HeedError, read_json, write_text, writing_folder
+from heed.report.answer import points
+from heed.report.render import render
+from heed.report.tables import number
+
+if TYPE_CHECKING:
+    from heed.params import Params
+
+TAKEN = ("params.yaml", "dvc.lock", "metrics.json")
+READING, PDF = "README.md", "report.pdf"
+BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
+
+
+def publish(params: "Params", comparison: dict[str, Any], published: Path, results: Path, root: Path) -> Path:
+    """Write docs/studies/NAME/: the page, its figures and tables, and what they were made with; return the folder.
+
+    The page has no document browser: no text of a corpus goes into git. What is written by hand there, the reading in README.md,
+    stays; so does report.pdf, which `make pdf` makes (a newer one is taken from reports/).
+
+    Args:
+        params: the study.
+        comparison: results/compare/comparison.json.
+        published: the folder with the talk's figures.
+        results: the folder of the stages before.
+        root: the top folder of the clone.
+
+    Raises:
+        HeedError: a file is missing; README.md has no place for the summary.
+
+    """
+    name = params.study.name
+    into = root / "docs" / "studies" / name
+    for file in TAKEN:
+        if not (root / file).exists():
+            raise HeedError(f"{file}: there is none yet. Run the study first: snakemake --cores 4")
+    readme = root / READING
+    text = readme.read_text(encoding="utf-8")
+    block = summary(
+        name, read_json(root / "metrics.json", "heed compare"), {e: x.title for e, x in params.experiments.items()}
+    )
+    replaced = with_block(text, name, block)
+    with writing_folder(into) as out:
+        render(params, comparison, published, results, out, browsed=False)
+        for file in TAKEN:
+            shutil.copyfile(root / file, out / file)
+        for path in (root / "reports" / PDF, into / PDF, into / READING):
+            if path.exists() and not (out / path.name).exists():
+                shutil.copyfile(path, out / path.name)
+    write_text(readme, replaced)
+    return into
+
+
+def summary(name: str, metrics: dict[str, Any], titles: dict[str, str]) -> str:
+    """Return the README's table and chart of a published study, in Markdown, from its metrics.json alone."""
+    rows = []
+    for experiment, found in metrics.items():
+        gain, low, high = (found.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
+        interval = f"{points(low)} to {points(high)}" if low is not None else "–"
+        p = f"{found['p_holm']:.2g}" if "p_holm" in found else "–"
+        accuracies = [number(found.get(key)) for key in ("baseline", "mean", "attention", "linear")]
+        cells = [titles.get(experiment, experiment), *accuracies, points(gain), interval, p]
+        rows.append(f"| {' | '.join(cells)} |")
+    head = (
+        "| test accuracy | baseline | mean (control) | attention | linear | gain of attention, p.p. | interval | corrected p |\n"
+        "|---|---|---|---|---|---|---|---|\n"
+    )
+    return (
+        f"{head}{chr(10).join(rows)}\n\n![Gain of attention with its interval](docs/studies/{name}/figures/gain.svg)\n"
+    )
+
+
+def with_block(text: str, name: str, block: str) -> str:
+    """Return a README with `block` between the marks of the study. Raises HeedError where it has no marks."""
+    begin, end = BEGIN.format(name=name), END.format(name=name)
+    before, found, rest = text.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not found or not ended:
+        raise HeedError(
+            f"README.md: no place for the study {name}. Put these two lines where its summary belongs: {begin} {end}"
+        )
+    return f"{before}{begin}\n{block}{end}{after}"

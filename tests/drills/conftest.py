@@ -1,0 +1,123 @@
+"""The undisturbed study of the drills, and the rooms in which a copy of it is broken."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.drills.study import PARAMS, STAGES, WHOLE, Heed, Study
+from tests.test_drivers import finished, toy  # noqa: F401 (the fixtures of the toy study)
+
+NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
+WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")  # root then obeys rwx as anyone does
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker run all that needs the warm command and the undisturbed study."""
+    for item in items:
+        if {"heed", "study_of"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("drills"))
+
+
+@pytest.fixture(scope="session")
+def mounts() -> bool:
+    """Whether this process may mount: it gets a mount namespace of its own, which ends with it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return not libc.unshare(NEW_MOUNTS) and not libc.mount(b"none", b"/", None, PRIVATE_BELOW, None)
+
+
+@pytest.fixture(scope="session")
+def heed(mounts: bool) -> Iterator[Heed]:
+    """The warm command; it sees what this process mounts."""
+    heed = Heed()
+    yield heed
+    heed.end()
+
+
+@pytest.fixture(scope="session")
+def obedient(mounts: bool) -> Iterator[Heed]:
+    """The warm command without root's right to read and write everything."""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        pytest.skip("root may read and write everything, and there is no setpriv to take that right away")
+    heed = Heed(*(WITHOUT_RIGHTS if os.geteuid() == 0 else ()))
+    yield heed
+    heed.end()
+
+
+def undisturbed(path: Path, heed: Heed, params: str) -> Study:
+    study = Study(path, heed)
+    study.make(params)
+    for command in WHOLE:
+        if command != "search hunt" or "tuned_by: hunt" in params:
+            study.run(command)
+    study.kept = study.files()
+    return study
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
+    """The study without its search, undisturbed."""
+    return undisturbed(
+        tmp_path_factory.mktemp("plain") / "study", heed, PARAMS.replace("tuned_by: hunt", "tuned_by: none")
+    )
+
+
+@pytest.fixture(scope="session")
+def tuned(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
+    """The study with a search by Ray, undisturbed."""
+    return undisturbed(tmp_path_factory.mktemp("tuned") / "study", heed, PARAMS)
+
+
+@pytest.fixture
+def study_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Study]]:
+    """Return a function that gives a copy of the undisturbed study in which a stage runs, to be broken."""
+    room = tmp_path / "clone"
+
+    def copy(stage: str, into: Path = room) -> Study:
+        study = request.getfixturevalue("tuned" if stage == "search" else "plain")
+        shutil.copytree(study.path, into, symlinks=True, dirs_exist_ok=True)
+        return Study(into, study.heed, study.kept)
+
+    yield copy
+    shutil.rmtree(room, ignore_errors=True)
+
+
+@pytest.fixture
+def mounted(mounts: bool) -> Iterator[Callable[..., Callable[[], None]]]:
+    """Return a function that runs `mount` with the arguments given, and returns one that takes it away again."""
+    if not mounts:
+        pytest.skip("no right to mount here: run as root, or as `unshare --user --map-root-user --mount make drills`")
+    held: list[str] = []
+
+    def mount(*arguments: str) -> Callable[[], None]:
+        subprocess.run(["mount", *arguments], check=True)
+        held.append(arguments[-1])
+        return unmount
+
+    def unmount() -> None:
+        while held:
+            subprocess.run(["umount", "--lazy", held.pop()], check=False)
+
+    yield mount
+    unmount()
+
+
+@pytest.fixture(scope="session")
+def moments(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Study, str], list[str]]:
+    """Return a function that lists each time a stage touches a file, as warm.py counts them."""
+    known: dict[str, list[str]] = {}
+
+    def of(study: Study, stage: str) -> list[str]:
+        if stage not in known:
+            command, outs = STAGES[stage]
+            trace = tmp_path_factory.mktemp("trace") / stage
+            study.remove(outs)
+            study.run(command, trace=trace)
+            known[stage] = trace.read_text().splitlines()
+        return known[stage]
+
+    return of

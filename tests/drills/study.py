@@ -1,0 +1,195 @@
+"""A study small enough to be broken a thousand times, and what runs it."""
+
+import contextlib
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+WARM = str(Path(__file__).with_name("warm.py"))
+PARAMS = """
+study: {name: drills, title: Drills}
+seeds: [1, 2]
+sources: {sample: {kind: sample, documents: 200, seed: 3}}
+corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
+experiments: {author: {corpus: letters, label: author, title: Author}}
+searches:
+  hunt: {corpus: letters, experiment: author, model: author-attention, after: none, trials: 2, scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
+defaults: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2, device: cpu}
+models:
+  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none, match: author-baseline}
+  author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt, match: author-attention, attention: multi-head, heads: 2}
+"""
+# stage: (the command that is disturbed, what it leaves), in the order in which they run
+STAGES: dict[str, tuple[str, list[str]]] = {
+    "download": ("download sample", ["data/raw/sample"]),
+    "tokenize": ("tokenize letters", ["data/tokens/letters"]),
+    "untuned": ("search none", ["results/search/none"]),
+    "search": ("search hunt", ["results/search/hunt"]),
+    "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
+    "train": ("train author-attention --seed 1", ["results/train/author-attention/1"]),
+    "opponents": ("opponents author", ["results/opponents/author"]),
+    "evaluate": ("evaluate author-attention", ["results/evaluate/author-attention"]),
+    "compare": ("compare", ["results/compare", "metrics.json"]),
+    "report": ("report", ["reports"]),
+}
+SLOW = {"search"}  # starts Ray: some 20 s
+# stage: the stages that read what it leaves
+READERS = {
+    "download": ["tokenize"], "tokenize": ["recipe", "train", "opponents", "evaluate"], "untuned": ["recipe author-baseline"],
+    "search": ["recipe"], "recipe": ["train"], "train": ["evaluate"], "opponents": ["compare"], "evaluate": ["compare", "report"],
+    "compare": ["report"], "report": [],
+}  # fmt: skip
+WHOLE = [
+    "download sample", "tokenize letters", "search none", "search hunt",
+    *(f"{what} author-{model}" for model in ("baseline", "attention") for what in ("recipe", "train --seed 1", "train --seed 2", "evaluate")),
+    "opponents author", "compare", "report",
+]  # fmt: skip
+
+
+@dataclass
+class Outcome:
+    """How a command ended: its exit code (negative: a signal) and all that it said."""
+
+    code: int
+    output: str
+
+    @property
+    def message(self) -> str:
+        """heed's own last word; the output must hold exactly one and no traceback."""
+        said = [line for line in self.output.splitlines() if line.startswith("heed: ")]
+        assert self.code == 1, f"exit code {self.code}: {self.output}"
+        assert "Traceback" not in self.output, self.output
+        assert len(said) == 1, self.output
+        return said[0]
+
+
+class Heed:
+    """The warm command (warm.py); `prefix` is what starts it, such as setpriv."""
+
+    def __init__(self, *prefix: str) -> None:
+        self.prefix = prefix
+        self.command = [*prefix, sys.executable, "-m", "heed.cli"]  # as anyone starts it
+        self.environment = os.environ | {
+            "PYTHONPATH": str(ROOT / "src"),
+            "CUDA_VISIBLE_DEVICES": "",
+            "OMP_NUM_THREADS": "1",
+        }
+        self.process = subprocess.Popen(
+            [*prefix, sys.executable, WARM],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment, cwd=ROOT,
+        )  # fmt: skip
+        assert self._line() == str(ROOT / "src/heed"), "another heed than this tree's is being drilled"
+
+    def _line(self) -> str:
+        assert self.process.stdout
+        return self.process.stdout.readline().strip()
+
+    def run(
+        self,
+        folder: Path,
+        command: str,
+        kill: int | None = None,
+        trace: Path | None = None,
+        limit: float = 120,
+        cold: bool = False,
+        **environment: str,
+    ) -> Outcome:
+        """Run `heed COMMAND` in `folder`. A command that takes longer than `limit` seconds hangs: an error.
+
+        A `cold` one is a process that imports everything anew; several may run at once, each called from its own thread.
+        """
+        with tempfile.NamedTemporaryFile("w+", suffix=".log") as log:
+            job = {"folder": str(folder), "command": command.split(), "output": log.name, "environment": environment,
+                   "kill": kill, "trace": trace and str(trace)}  # fmt: skip
+            hung = threading.Event()
+            process = None
+            if cold or command == "search hunt":
+                process = subprocess.Popen([*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment)
+                child = process.pid
+            else:
+                assert self.process.stdin
+                print(json.dumps(job), file=self.process.stdin, flush=True)
+                child = int(self._line())
+            self.child = child
+
+            def end() -> None:
+                hung.set()
+                os.killpg(child, signal.SIGKILL)
+
+            timer = threading.Timer(limit, end)
+            timer.start()
+            code = process.wait() if process else int(self._line())
+            timer.cancel()
+            with contextlib.suppress(ProcessLookupError):  # what the command has left running
+                os.killpg(child, signal.SIGKILL)
+            output = Path(log.name).read_text(errors="replace")
+        assert not hung.is_set(), f"heed {command} hung for {limit} s: {output}"
+        return Outcome(code, output)
+
+    def end(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait(30)
+
+
+@dataclass
+class Study:
+    """A folder with the drills' params.yaml, in which plain commands run."""
+
+    path: Path
+    heed: Heed
+    kept: dict[str, str] = field(default_factory=dict)  # the undisturbed study's files
+
+    def make(self, params: str) -> None:
+        """Write what a command needs of a clone."""
+        (self.path / "data").mkdir(parents=True)
+        (self.path / "params.yaml").write_text(params)
+        (self.path / "data/published").symlink_to(ROOT / "data/published")
+
+    def run(self, command: str, heed: Heed | None = None, **how: object) -> str:
+        """Run a command that must end well."""
+        outcome = (heed or self.heed).run(self.path, command, **how)  # type: ignore[arg-type]
+        assert outcome.code == 0, f"heed {command}: {outcome.output}"
+        return outcome.output
+
+    def try_(self, command: str, heed: Heed | None = None, **how: object) -> Outcome:
+        """Run a command that may fail."""
+        return (heed or self.heed).run(self.path, command, **how)  # type: ignore[arg-type]
+
+    def files(self) -> dict[str, str]:
+        """Return every file of the study with its hash: data, results and report, but for times and unfinished work."""
+        found = itertools.chain.from_iterable(
+            (self.path / room).rglob("*") for room in ("data/raw", "data/tokens", "results", "reports")
+        )
+        paths = [path for path in [*found, self.path / "metrics.json"] if path.is_file() or path.is_symlink()]
+        named = {str(path.relative_to(self.path)): path for path in paths}
+        return {
+            name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for name, path in sorted(named.items())
+            if not name.startswith("results/timing/")
+        }
+
+    def remove(self, outs: list[str]) -> None:
+        """Delete what a stage has left, as DVC does before it runs the stage."""
+        for out in outs:
+            path = self.path / out
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+    def is_whole(self) -> None:
+        """Make the report again; every file of the study must be the undisturbed one's, and none left over."""
+        found = self.files()
+        assert sorted(found) == sorted(self.kept), "files missing or left over"
+        assert [name for name in found if found[name] != self.kept[name]] == [], "bytes differ"
+        self.run("report")
+        assert self.files() == self.kept

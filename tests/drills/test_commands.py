@@ -1,0 +1,222 @@
+"""Plain commands in a hostile place: children that die, a second command at once, a strange path, a clock set back."""
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.drills.conftest import undisturbed
+from tests.drills.study import PARAMS, STAGES, WHOLE, Heed, Outcome, Study
+
+PLAIN = PARAMS.replace("tuned_by: hunt", "tuned_by: none")
+LARGE = PLAIN.replace("documents: 200", "documents: 1200")  # three chunks: tokenising starts processes
+
+
+def meanwhile(function: Callable[[], Outcome]) -> tuple[threading.Thread, list[Outcome]]:
+    """Start `function` in a thread; its outcome will be in the list."""
+    found: list[Outcome] = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    return thread, found
+
+
+def workers(heed: Heed) -> list[psutil.Process]:
+    """Wait until the running command has processes of its own that work, and return them."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        child = getattr(heed, "child", 0)
+        if child and psutil.pid_exists(child):
+            found = [
+                process for process in psutil.Process(child).children() if "spawn_main" in " ".join(process.cmdline())
+            ]
+            if len(found) > 1:
+                return found
+        time.sleep(0.05)
+    raise AssertionError("no process was started")
+
+
+@pytest.fixture
+def large(tmp_path: Path, heed: Heed) -> Study:
+    study = Study(tmp_path / "clone", heed)
+    study.make(LARGE)
+    study.run("download sample")
+    study.run("tokenize letters")
+    study.kept = study.files()
+    return study
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a stage's child: tokenize (a search's: Ray)")
+def test_a_killed_child_is_said_and_the_next_command_is_whole(large: Study) -> None:
+    shutil.rmtree(large.path / "data/tokens/letters")
+    thread, found = meanwhile(lambda: large.try_("tokenize letters", HEED_THREADS="2", limit=60))
+    workers(large.heed)[-1].kill()
+    thread.join()
+    assert "was killed" in found[0].message
+    assert not (large.path / "data/tokens/letters").exists()
+    large.run("tokenize letters", HEED_THREADS="2")
+    assert large.files() == large.kept
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a stage with children: they end too")
+def test_children_of_a_killed_command_end(large: Study) -> None:
+    shutil.rmtree(large.path / "data/tokens/letters")
+    process = subprocess.Popen(
+        [*large.heed.command, "tokenize", "letters"], cwd=large.path, env=large.heed.environment | {"HEED_THREADS": "2"}
+    )
+    large.heed.child = process.pid
+    children = workers(large.heed)
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(children, timeout=30)
+    assert not alive
+    large.run("tokenize letters")
+    assert large.files() == large.kept
+
+
+@pytest.mark.slow
+@pytest.mark.drill("two of the same command at once")
+@pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "search"])
+def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Study]) -> None:
+    study = study_of(stage)
+    command, outs = STAGES[stage]
+    study.remove(outs)
+    both = [meanwhile(lambda: study.try_(command, cold=True)) for _ in range(2)]
+    for thread, found in both:
+        thread.join()
+        assert found[0].code == 0, found[0].output
+    study.is_whole()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("a second command while the first, of another params.yaml, still runs")
+def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) -> None:
+    """As after kill -9 of a driver: its stage runs on, with the old recipe, beside the one that the next driver starts."""
+    study = study_of("train")
+    command, outs = STAGES["train"]
+    recipe = study.path / "results/recipe/author-attention.yaml"
+    text = recipe.read_text()
+    recipe.write_text(text.replace("epochs: 2\n", "epochs: 20\n"))
+    first = subprocess.Popen(
+        [*study.heed.command, *command.split()], cwd=study.path, env=study.heed.environment, stderr=subprocess.DEVNULL
+    )
+    while not [*study.path.glob(".heed/work/train-*/checkpoint.safetensors")]:
+        time.sleep(0.05)
+        assert first.poll() is None
+    recipe.write_text(text)
+    study.remove(outs)
+    output = study.run(command)
+    assert "another `heed train author-attention 1` is running here: waiting for it" in output
+    assert first.wait() == 0
+    study.is_whole()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("a run in the place of another")
+def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> None:
+    """DVC takes the word of dvc.lock: a hash put there by hand brings another run from the cache."""
+    study = study_of("train")
+    command, outs = STAGES["train"]
+    study.remove(outs)
+    shutil.copytree(study.path / outs[0].replace("/1", "/2"), study.path / outs[0])
+    message = study.try_("evaluate author-attention").message
+    assert "is the run of author-attention with seed 2. Run again: heed train author-attention --seed 1" in message
+    study.run(command)
+    study.is_whole()
+
+
+STRANGE = ["with a space", "Grüße 世界 и мир", 'quote\'s "two" & $HOME; 100% (#1) [a]', "-dash"]
+
+
+@pytest.mark.slow
+@pytest.mark.drill("path with spaces, non-ASCII, and what shells read")
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_strange_path(name: str, tmp_path: Path, heed: Heed, plain: Study) -> None:
+    assert undisturbed(tmp_path / name / "clone", heed, PLAIN).kept == plain.kept
+
+
+@pytest.mark.slow
+@pytest.mark.drill("path with spaces, non-ASCII, and what shells read")
+def test_a_search_in_a_strange_path(study_of: Callable[..., Study], tmp_path: Path) -> None:
+    study = study_of("search", tmp_path / STRANGE[1] / STRANGE[0])
+    study.remove(STAGES["search"][1])
+    study.run("search hunt")
+    study.is_whole()
+
+
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <sys/time.h>
+#define BACK 864000 /* ten days */
+int clock_gettime(clockid_t id, struct timespec *t) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int code = real(id, t);
+    if (id == CLOCK_REALTIME) t->tv_sec -= BACK;
+    return code;
+}
+int gettimeofday(struct timeval *t, void *zone) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    t->tv_sec = now.tv_sec;
+    t->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+time_t time(time_t *t) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (t) *t = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def clock_set_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment in which a process reads a clock that is ten days late."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        pytest.skip("no C compiler, and so no clock to set back")
+    room = tmp_path_factory.mktemp("clock")
+    (room / "clock.c").write_text(CLOCK)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", room / "clock.so", room / "clock.c", "-ldl"], check=True)
+    environment = {"LD_PRELOAD": str(room / "clock.so")}
+    late = subprocess.run(["date", "+%s"], env=os.environ | environment, capture_output=True, text=True, check=True)
+    assert time.time() - int(late.stdout) > 863_000
+    return environment
+
+
+@pytest.mark.slow
+@pytest.mark.drill("clock set back, in plain commands")
+def test_a_clock_set_back(clock_set_back: dict[str, str], study_of: Callable[..., Study]) -> None:
+    study = study_of("train")
+    late = Heed("env", *(f"{name}={value}" for name, value in clock_set_back.items()))
+    try:
+        for command in WHOLE:
+            if command != "search hunt":
+                study.run(command, late)
+    finally:
+        late.end()
+    study.is_whole()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("a model larger than memory")
+def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study]) -> None:
+    study = study_of("train")
+    text = (study.path / "params.yaml").read_text()
+    (study.path / "params.yaml").write_text(text.replace("hidden_size: 4", "hidden_size: 100000000"))
+    study.run("recipe author-attention")
+    assert "out of memory" in study.try_(STAGES["train"][0]).message
+    (study.path / "params.yaml").write_text(text)
+    study.run("recipe author-attention")
+    study.is_whole()

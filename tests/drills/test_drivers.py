@@ -1,0 +1,225 @@
+"""A driver meets a fault at three stages; the same driver again makes the undisturbed report, byte for byte.
+
+The real dvc.yaml, DVC and Snakefile; a stand-in for `heed` (tests/toy), whose report is a hash of all that led to it.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.drills.conftest import WITHOUT_RIGHTS
+from tests.test_drivers import CHANGES, SNAKEMAKE, Toy
+
+DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
+# stage: (the command, what changes so that it must run, the folder it writes into)
+STAGES = {
+    "tokenize": ("tokenize letters", "a corpus", "data/tokens/letters"),
+    "train": ("train author-baseline 1", "a hyperparameter of one model", "results/train/author-baseline/1"),
+    "report": ("report", "the title of the study", "reports"),
+}
+Report = dict[str, bytes]
+
+each_driver = pytest.mark.parametrize("driver", DRIVERS)
+each_stage = pytest.mark.parametrize("stage", STAGES)
+
+
+def report_of(toy: Toy) -> Report:
+    return {
+        str(path.relative_to(toy.path)): path.read_bytes() for path in toy.path.glob("reports/**/*") if path.is_file()
+    }
+
+
+@pytest.fixture(scope="session")
+def undisturbed(finished: Toy, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
+    """Return a function that gives the report after a change, made without any fault."""
+    known: dict[str, Report] = {"": report_of(finished)}
+
+    def of(change: str) -> Report:
+        if change not in known:
+            toy = finished.copy(tmp_path_factory.mktemp("undisturbed"))
+            toy.change(*CHANGES[change][:2])
+            toy.run("dvc", "repro")
+            known[change] = report_of(toy)
+        return known[change]
+
+    return of
+
+
+def recovers(toy: Toy, driver: list[str], expected: Report, allowed: str = "", mended: str = "") -> None:
+    """The plain command again makes the undisturbed report, and leaves nothing to do.
+
+    `dvc repro` may say `allowed`, of a file `mended` of its own that it then can do without; snakemake mends that itself.
+    """
+    code, output = toy.try_(*driver)
+    assert "Traceback" not in output, output
+    if code:
+        assert allowed and allowed in output, output
+        assert driver == DRIVERS["dvc"]
+        (toy.path / mended).unlink()
+        toy.run(*driver)
+    assert report_of(toy) == expected
+    assert "up to date" in toy.run("dvc", "status")
+
+
+class Drill:
+    """A toy study in which a stage must run, under a driver."""
+
+    def __init__(self, toy: Toy, driver: str, stage: str, expected: Report) -> None:
+        self.toy, self.driver, self.expected = toy, DRIVERS[driver], expected
+        self.command, change, self.out = STAGES[stage]
+        toy.change(*CHANGES[change][:2])
+        self.held = Path(f"{toy.log}.held")
+
+    @contextlib.contextmanager
+    def stopped(self, prefix: tuple[str, ...] = ()) -> Iterator[subprocess.Popen]:
+        """Start the driver and yield it when the stage has written its first file and waits. All are gone afterwards."""
+        process = self.toy.start(*prefix, *self.driver, TOY_HOLD=self.command)
+        end = time.monotonic() + 120
+        while not self.held.exists() or not self.held.read_text():
+            assert process.poll() is None, process.communicate()[0]
+            assert time.monotonic() < end, "the stage was not reached"
+            time.sleep(0.05)
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            self.held.unlink(missing_ok=True)
+
+    @property
+    def stage_process(self) -> int:
+        return int(self.held.read_text())
+
+    def goes_on(self, process: subprocess.Popen) -> tuple[int, str]:
+        """Let the stage go on; return how the driver ended."""
+        self.held.unlink()
+        output = process.communicate(timeout=120)[0]
+        assert "Traceback" not in output, output
+        return process.returncode, output
+
+    def recovers(self) -> None:
+        """The plain command again makes the undisturbed report."""
+        recovers(self.toy, self.driver, self.expected)
+
+
+@pytest.fixture
+def drill(toy: Toy, driver: str, stage: str, undisturbed: Callable[[str], Report]) -> Drill:
+    return Drill(toy, driver, stage, undisturbed(STAGES[stage][1]))
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a driver, its stage left running")
+@each_driver
+@each_stage
+def test_kill_9_of_the_driver_alone(drill: Drill) -> None:
+    with drill.stopped() as process:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        again = drill.toy.start(*drill.driver)
+        time.sleep(8)
+        drill.held.unlink()
+        output = again.communicate(timeout=200)[0]
+        assert not again.returncode, output
+    drill.recovers()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a driver and its stage")
+@each_driver
+@each_stage
+def test_kill_9_of_all(drill: Drill) -> None:
+    with drill.stopped() as process:
+        os.killpg(process.pid, signal.SIGKILL)
+    drill.recovers()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a stage under a driver")
+@each_driver
+@each_stage
+def test_kill_9_of_the_stage(drill: Drill) -> None:
+    with drill.stopped() as process:
+        os.kill(drill.stage_process, signal.SIGKILL)
+        code, _ = drill.goes_on(process)
+        assert code
+    drill.recovers()
+
+
+def power_cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.slow
+@pytest.mark.drill("power cut under a driver: the last-written file cut off, or empty")
+@pytest.mark.parametrize("left", [0, 0.5])
+@each_driver
+@each_stage
+def test_power_cut(drill: Drill, left: float) -> None:
+    """As `stopped`, and the newest files of the stage, of DVC and of Snakemake did not reach the disk."""
+    with drill.stopped() as process:
+        os.killpg(process.pid, signal.SIGKILL)
+    newest = [path for path in (drill.toy.path / drill.out).rglob("*") if path.is_file()]
+    for path in [*newest, drill.toy.path / ".dvc/tmp/rwlock", *drill.toy.path.glob(".heed/snakemake/*/plan.json")]:
+        if path.exists():
+            os.truncate(path, int(path.stat().st_size * left))
+    recovers(drill.toy, drill.driver, drill.expected, "RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock")
+
+
+@pytest.mark.slow
+@pytest.mark.drill("disk full under a driver")
+@each_driver
+@each_stage
+def test_a_full_disk(finished: Toy, driver: str, stage: str, undisturbed: Callable[[str], Report], mounted: Callable, tmp_path: Path) -> None:  # fmt: skip
+    (tmp_path / "disk").mkdir()
+    mounted("-t", "tmpfs", "-o", "size=24m", "tmpfs", str(tmp_path / "disk"))
+    toy = finished.copy(tmp_path / "disk")
+    drill = Drill(toy, driver, stage, undisturbed(STAGES[stage][1]))
+    filler = tmp_path / "disk/filler"
+    with drill.stopped() as process:
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+        code, _ = drill.goes_on(process)
+        assert code, "nothing was written any more, and yet all was well"
+    filler.unlink()
+    drill.recovers()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("read-only folder under a driver")
+@each_driver
+@each_stage
+def test_a_read_only_folder(drill: Drill, mounted: Callable) -> None:
+    room = str(drill.toy.path / drill.out.split("/")[0])
+    mounted("--bind", room, room)
+    unmount = mounted("-o", "remount,bind,ro", room)
+    code, output = drill.toy.try_(*drill.driver)
+    assert code
+    assert "Traceback" not in output
+    assert "Read-only file system" in output
+    unmount()
+    drill.recovers()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("no permission under a driver")
+@each_driver
+@each_stage
+def test_no_permission(drill: Drill, mounts: bool) -> None:
+    folder = (drill.toy.path / drill.out).parent if drill.out != "reports" else drill.toy.path / "reports"
+    mode = folder.stat().st_mode
+    folder.chmod(0o555)
+    prefix = WITHOUT_RIGHTS if os.geteuid() == 0 else ()
+    code, output = drill.toy.try_(*prefix, *drill.driver)
+    folder.chmod(mode)
+    assert code
+    assert "Traceback" not in output
+    assert "ermission denied" in output
+    drill.recovers()

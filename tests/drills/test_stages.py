@@ -1,0 +1,175 @@
+"""A stage meets a fault; the same command again gives the same bytes, and nothing partial is ever taken as good."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.drills.study import READERS, STAGES, Heed, Study
+
+QUICK = ("train",)
+
+
+def each(quick: tuple[str, ...] = QUICK) -> list:
+    """Every stage; those that are not quick are for `make drills`."""
+    return [pytest.param(stage, marks=[] if stage in quick else pytest.mark.slow) for stage in STAGES]
+
+
+@pytest.mark.drill("kill -9 of a stage, at four moments")
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
+@pytest.mark.parametrize("stage", each())
+def test_kill_9_of_a_stage(stage: str, share: float, study_of: Callable[..., Study], moments: Callable) -> None:
+    study = study_of(stage)
+    command, outs = STAGES[stage]
+    touched = moments(study, stage)
+    renames = [number for number, event in enumerate(touched) if event.startswith("os.rename")]
+    study.remove(outs)
+    assert study.try_(command, kill=round(share * renames[-1])).code == -9
+    study.run(command)
+    study.is_whole()
+
+
+def room_of(stage: str) -> str:
+    """Return the folder below which a stage writes."""
+    return STAGES[stage][1][0].split("/")[0]
+
+
+@pytest.mark.drill("disk full in a stage")
+@pytest.mark.parametrize("left", [0, 24_000], ids=["at once", "half-way"])
+@pytest.mark.parametrize("stage", each())
+def test_a_full_disk(stage: str, left: int, study_of: Callable[..., Study], mounted: Callable, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    mounted("-t", "tmpfs", "-o", "size=16m", "tmpfs", str(tmp_path / "disk"))
+    study = study_of(stage, tmp_path / "disk/clone")
+    command, outs = STAGES[stage]
+    filler = tmp_path / "disk/filler"
+    with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+    os.truncate(filler, max(0, filler.stat().st_size - left))
+    outcome = study.try_(command)
+    if outcome.code or not left:
+        assert "Free space" in outcome.message
+    assert study.files() == study.kept, "a command that failed has changed something"
+    filler.unlink()
+    study.remove(outs)
+    study.run(command)
+    study.is_whole()
+
+
+@pytest.mark.drill("read-only folder of a stage")
+@pytest.mark.parametrize("stage", each())
+def test_a_read_only_folder(stage: str, study_of: Callable[..., Study], mounted: Callable) -> None:
+    study = study_of(stage)
+    command, outs = STAGES[stage]
+    room = str(study.path / room_of(stage))
+    mounted("--bind", room, room)
+    unmount = mounted("-o", "remount,bind,ro", room)
+    assert "Read-only file system" in study.try_(command).message
+    assert study.files() == study.kept
+    unmount()
+    study.remove(outs)
+    study.run(command)
+    study.is_whole()
+
+
+INPUTS = {
+    "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl", "search": "data/tokens/letters/ids.npy",
+    "recipe": "data/tokens/letters/meta.json", "train": "results/recipe/author-attention.yaml",
+    "opponents": "data/tokens/letters/documents.parquet", "evaluate": "results/train/author-attention/1/predictions.parquet",
+    "compare": "results/evaluate/author-attention/summary.csv", "report": "results/compare/comparison.json",
+}  # fmt: skip
+
+
+OUTPUTS = {"download": "data/raw/sample", "report": "reports"}  # written file by file
+
+
+@pytest.mark.drill("no permission in a stage: to write, to read")
+@pytest.mark.parametrize("to", ["write", "read"])
+@pytest.mark.parametrize("stage", each(quick=()))
+def test_no_permission(stage: str, to: str, study_of: Callable[..., Study], obedient: Heed) -> None:
+    study = study_of(stage)
+    command, outs = STAGES[stage]
+    if to == "read" and stage not in INPUTS:
+        pytest.skip("reads no file")
+    path = study.path / (INPUTS[stage] if to == "read" else OUTPUTS.get(stage, str(Path(outs[0]).parent)))
+    mode = path.stat().st_mode
+    path.chmod(0 if to == "read" else 0o555)
+    try:
+        message = study.try_(command, obedient).message
+    finally:
+        path.chmod(mode)
+    assert "Permission denied" in message
+    assert (path if to == "write" else path.relative_to(study.path)).name in message
+    assert study.files() == study.kept
+    study.remove(outs)
+    study.run(command)
+    study.is_whole()
+
+
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def empty(content: bytes) -> bytes:
+    return b""
+
+
+def flipped(content: bytes) -> bytes:
+    """One bit of the last quarter is another."""
+    at = len(content) * 3 // 4
+    return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
+
+
+def answer(study: Study, reader: str, file: str, before: dict[str, str]) -> str:
+    """Run a stage that may read a damaged file; return what was wrong with its answer."""
+    outcome = study.try_(STAGES.get(reader, (reader,))[0])
+    if outcome.code == 0:
+        changed = {name for name in study.files() if study.files()[name] != before.get(name)}
+        return f"{reader} took it and wrote {sorted(changed)[:3]}" if changed else ""
+    try:
+        message = outcome.message
+    except AssertionError:
+        return f"{reader}: {outcome.output.strip().splitlines()[-1:]}"
+    if Path(file).name not in message and str(Path(file).parent) not in message:
+        return f"{reader} does not name it: {message}"
+    return (
+        "" if "un again: heed" in message or "un: heed" in message else f"{reader} does not say what to do: {message}"
+    )
+
+
+@pytest.mark.drill("power cut: a truncated, an empty file, one bit another")
+@pytest.mark.parametrize("damage", [half, empty, flipped])
+@pytest.mark.parametrize("stage", [stage for stage in STAGES if READERS[stage]])
+@pytest.mark.slow
+def test_a_damaged_file_is_refused_by_all_who_read_it(
+    stage: str, damage: Callable[[bytes], bytes], study_of: Callable[..., Study], record_property: Callable
+) -> None:
+    study = study_of(stage)
+    command, outs = STAGES[stage]
+    files = [name for name in study.kept if any(name == out or name.startswith(f"{out}/") for out in outs)]
+    complaints = []
+    injected = 0
+    for file in files:
+        path = study.path / file
+        content = path.read_bytes()
+        if not content:
+            continue
+        path.write_bytes(damage(content))
+        before = study.files()
+        injected += 1
+        for reader in READERS[stage]:
+            if damage is flipped and "recipe" in (stage, reader.split()[0]):
+                continue  # reads single files, and writes one: they are whole or not, and DVC knows their bytes
+            if fault := answer(study, reader, file, before):
+                complaints.append(f"{file}: {fault}")
+        path.write_bytes(content)
+        for name in {name for name in study.files() if study.files()[name] != study.kept.get(name)}:
+            raise AssertionError(f"{name} was changed: {complaints}")
+    record_property("faults", injected)
+    assert complaints == []
+    study.remove(outs)
+    study.run(command)
+    study.is_whole()

@@ -1,0 +1,210 @@
+"""What DVC and Snakemake keep is broken, edited by hand or held by the dead; the driver makes the same report or says what to do."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.drills.test_commands import STRANGE, clock_set_back  # noqa: F401 (a fixture)
+from tests.drills.test_drivers import DRIVERS, each_driver, power_cut, recovers, report_of
+from tests.drills.test_drivers import STAGES as OUTS
+from tests.drills.test_drivers import undisturbed as undisturbed
+from tests.test_drivers import CHANGES, SNAKEMAKE, Toy, running
+
+TITLE = "the title of the study"
+each_out = pytest.mark.parametrize("stage", OUTS)
+
+
+def locked(toy: Toy) -> dict:
+    return YAML(typ="safe").load(toy.path / "dvc.lock")["stages"]
+
+
+def cached(toy: Toy, out: str) -> list[Path]:
+    """Return the cache's files of an output: the folder's list, then its files."""
+    entry = next(o for stage in locked(toy).values() for o in stage["outs"] if o["path"] == out)
+
+    def at(md5: str) -> Path:
+        return toy.path / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
+
+    first = at(entry["md5"])
+    return [first, *(at(file["md5"]) for file in json.loads(first.read_text()))] if first.suffix == ".dir" else [first]
+
+
+def spoil(path: Path) -> None:
+    path.chmod(0o644)
+    path.write_bytes(b"spoiled" + path.read_bytes()[7:])
+
+
+def output(stage: str) -> str:
+    return "reports/index.html" if stage == "report" else OUTS[stage][2]
+
+
+@pytest.mark.slow
+@pytest.mark.drill("cache object corrupted, missing")
+@pytest.mark.parametrize(("fault", "which"), [(spoil, -1), (Path.unlink, 0)], ids=["corrupted", "missing"])
+@each_driver
+@each_out
+def test_a_broken_cache(toy: Toy, driver: str, stage: str, which: int, fault: Callable, undisturbed: Callable) -> None:
+    """The output itself is gone too, so that the driver turns to the cache."""
+    fault(cached(toy, output(stage))[which])
+    path = toy.path / output(stage)
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    recovers(toy, DRIVERS[driver], undisturbed(""))
+
+
+def edited(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-3] + b"xy\n")
+
+
+@pytest.mark.slow
+@pytest.mark.drill("output edited, cut off (token array, vocabulary, report)")
+@pytest.mark.parametrize("fault", [edited, power_cut])
+@each_driver
+@each_out
+def test_a_broken_output(toy: Toy, driver: str, stage: str, fault: Callable, undisturbed: Callable) -> None:
+    path = toy.path / output(stage)
+    fault(next(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else path)
+    recovers(toy, DRIVERS[driver], undisturbed(""))
+
+
+@pytest.mark.slow
+@pytest.mark.drill("orphans whose cache is broken are not deleted")
+@pytest.mark.parametrize("fault", [spoil, Path.unlink, None])
+def test_what_the_cache_does_not_have_is_not_swept(toy: Toy, fault: Callable | None) -> None:
+    """Snakemake deletes results of models that the study no longer has; a result must not be lost by that."""
+    out = "results/train/author-baseline/2"
+    kept = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
+    if fault:
+        fault(cached(toy, out)[-1])
+    else:  # the result is not the cached one
+        edited(toy.path / out / "predictions.parquet")
+        kept = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
+    toy.change("[1, 2]", "[1]")
+    toy.run(*SNAKEMAKE)
+    there = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
+    assert there == kept
+
+
+DEAD, OTHER = 2**22 - 3, 1  # no such process; a process that has nothing to do with it, as after a restart
+
+
+@pytest.mark.slow
+@pytest.mark.drill("stale lock of DVC: of a dead process, of a process of another kind, cut off, empty")
+@pytest.mark.parametrize("holder", [DEAD, OTHER, "cut off", "empty"])
+@each_driver
+def test_a_stale_lock(toy: Toy, driver: str, holder: int | str, undisturbed: Callable) -> None:
+    toy.change(*CHANGES[TITLE][:2])
+    (toy.path / ".dvc/tmp/lock").write_text(f"{holder}\n")
+    held = {"write": {str(toy.path / "reports/index.html"): {"pid": holder, "cmd": "dvc repro"}}, "read": {}}
+    text = json.dumps(held) if isinstance(holder, int) else '{"write": {"/a/p' if holder == "cut off" else ""
+    (toy.path / ".dvc/tmp/rwlock").write_text(text)
+    recovers(toy, DRIVERS[driver], undisturbed(TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock")
+
+
+@pytest.mark.slow
+@pytest.mark.drill("two drivers at once on one clone")
+@pytest.mark.parametrize(("first", "second"), [("dvc", "dvc"), ("dvc", "snakemake"), ("snakemake", "dvc")])
+def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Callable) -> None:
+    change = "a hyperparameter of one model"
+    toy.change(*CHANGES[change][:2])
+    process = toy.start(*DRIVERS[first], TOY_SLEEP="3")
+    running(toy, process, "Running stage 'train@" if first == "dvc" else "Job 1: train@")
+    code, output = toy.try_(*DRIVERS[second], TOY_SLEEP="1")
+    assert "Traceback" not in output
+    assert not code or "is busy" in output or "Unable to acquire lock" in output, output
+    output = process.communicate(timeout=200)[0]
+    assert "Traceback" not in output
+    assert not process.returncode or "is busy" in output or "Unable to acquire lock" in output, output
+    recovers(toy, DRIVERS[second], undisturbed(change))
+
+
+def change_md5(toy: Toy, stage: str, kind: str) -> None:
+    yaml = YAML()
+    lock = yaml.load(toy.path / "dvc.lock")
+    entry = lock["stages"][stage][kind][-1]
+    entry["md5"] = entry["md5"].translate(str.maketrans("0123456789", "1234567890"))
+    yaml.dump(lock, toy.path / "dvc.lock")
+
+
+def drop(toy: Toy, stage: str) -> None:
+    yaml = YAML()
+    lock = yaml.load(toy.path / "dvc.lock")
+    del lock["stages"][stage]
+    yaml.dump(lock, toy.path / "dvc.lock")
+
+
+BY_HAND: dict[str, Callable[[Toy], None]] = {
+    "a dependency's hash": lambda toy: change_md5(toy, "evaluate@author-baseline", "deps"),
+    "an output's hash": lambda toy: change_md5(toy, "tokenize@letters", "outs"),
+    "a stage gone": lambda toy: drop(toy, "train@author-baseline-1"),
+    "all gone": lambda toy: (toy.path / "dvc.lock").unlink(),
+    "empty": lambda toy: (toy.path / "dvc.lock").write_text(""),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.drill("dvc.lock edited by hand")
+@pytest.mark.parametrize("edit", BY_HAND)
+@each_driver
+def test_a_dvc_lock_edited_by_hand(toy: Toy, driver: str, edit: str, undisturbed: Callable) -> None:
+    BY_HAND[edit](toy)
+    recovers(toy, DRIVERS[driver], undisturbed(""), "dvc.lock' is corrupted", "dvc.lock")
+
+
+def conflict(path: Path) -> str:
+    """Put the markers of a merge around a line in the middle; return the text as it was."""
+    text = path.read_text()
+    lines = text.splitlines(keepends=True)
+    at = len(lines) // 2
+    lines[at : at + 1] = ["<<<<<<< HEAD\n", lines[at], "=======\n", lines[at], ">>>>>>> other\n"]
+    path.write_text("".join(lines))
+    return text
+
+
+@pytest.mark.drill("merge conflict in params.yaml, dvc.lock")
+@pytest.mark.parametrize("file", [pytest.param("params.yaml"), pytest.param("dvc.lock", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("driver", [pytest.param("dvc", marks=pytest.mark.slow), "snakemake"])
+def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callable) -> None:
+    before = report_of(toy)
+    text = conflict(toy.path / file)
+    code, output = toy.try_(*DRIVERS[driver])
+    assert "Traceback" not in output
+    assert report_of(toy) == before
+    if file == "params.yaml":
+        assert code
+        line = 1 + (toy.path / file).read_text().splitlines().index("<<<<<<< HEAD")
+        assert f"{file}:{line}: " in output if driver == "snakemake" else file in output
+    if code:
+        assert file in output
+        (toy.path / file).write_text(text)
+    recovers(toy, DRIVERS[driver], undisturbed(""))
+
+
+@pytest.mark.slow
+@pytest.mark.drill("clock set back, files of the future, under a driver")
+@each_driver
+def test_a_clock_set_back(toy: Toy, driver: str, clock_set_back: dict[str, str], undisturbed: Callable) -> None:  # noqa: F811
+    change = "a corpus"
+    toy.change(*CHANGES[change][:2])
+    future = time.time() + 86_400
+    for path in toy.path.rglob("*"):
+        if path.is_file() and not path.is_symlink() and ".dvc/cache" not in str(path):
+            os.utime(path, (future, future))
+    toy.environment |= clock_set_back
+    recovers(toy, DRIVERS[driver], undisturbed(change))
+
+
+@pytest.mark.slow
+@pytest.mark.drill("path with spaces, non-ASCII, and what shells read, under a driver")
+@pytest.mark.parametrize("name", STRANGE[1:3])
+@each_driver
+def test_a_strange_path(finished: Toy, driver: str, name: str, tmp_path: Path, undisturbed: Callable) -> None:
+    change = "a hyperparameter of one model"
+    toy = finished.copy(tmp_path / name)
+    toy.change(*CHANGES[change][:2])
+    recovers(toy, DRIVERS[driver], undisturbed(change))

@@ -1,0 +1,45 @@
+"""Every value of a params.yaml is replaced by others: valid, or one line a mistake with file, line and key; never a traceback."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from heed.files import HeedError
+from heed.params import parse
+from tests.test_params import SAMPLE
+
+JUNK = ["", "x", "-1", "0", "1.5", "1e999", ".nan", "true", "[]", "{}", "[[1]]", "2020-01-01", "!!python/object:os.system x", "&a *a", "\x00", "999999999999999999999"]  # fmt: skip
+LINE = re.compile(r"params\.yaml:\d+: (not valid YAML: .+|expected sections .+|.*: .+)")
+
+
+def values(node: Node) -> Iterator[tuple[int, int]]:
+    """Yield where each value begins and ends."""
+    yield node.start_mark.index, node.end_mark.index
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            yield key.start_mark.index, key.end_mark.index
+            yield from values(value)
+    elif isinstance(node, SequenceNode):
+        for value in node.value:
+            yield from values(value)
+    assert isinstance(node, MappingNode | SequenceNode | ScalarNode)
+
+
+@pytest.mark.slow
+@pytest.mark.drill("params.yaml: every key and value replaced by others")
+def test_any_wrong_value_is_answered_with_file_line_and_key(record_property: Callable) -> None:
+    places = sorted(set(values(YAML(typ="safe", pure=True).compose(SAMPLE))))
+    injected = 0
+    for number, (start, end) in enumerate(places):
+        for junk in JUNK[number % 3 :: 3]:
+            injected += 1
+            text = f"{SAMPLE[:start]}{junk}{SAMPLE[end:]}"
+            try:
+                parse(text)
+            except HeedError as error:
+                bad = [line for line in str(error).splitlines() if not LINE.fullmatch(line)]
+                assert not bad, f"{SAMPLE[start:end][:40]!r} -> {junk!r}: {error}"
+    record_property("faults", injected)

@@ -1,0 +1,88 @@
+"""A published study: no text of a corpus, all that it was made with, and a summary in the README that is its metrics."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heed.files import HeedError, write_text
+from heed.params import load
+from heed.report import plots
+from heed.report.publish import BEGIN, END, publish, summary, with_block
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+
+STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/metrics.json"))]
+
+
+@pytest.fixture(autouse=True)
+def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty drawings."""
+    monkeypatch.setattr(plots, "draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"))
+
+
+def clone(tmp_path: Path) -> Path:
+    """A folder with what `heed publish` reads at the top of a clone."""
+    for name in ("params.yaml", "dvc.lock", "metrics.json"):
+        (tmp_path / name).write_text("{}\n")
+    metrics = {"sample-author": {"baseline": 0.8, "attention": 0.75, "gain_pp": -5.0, "low_pp": -7.5, "high_pp": -2.5, "p_holm": 0.0021, "linear": 0.9}}  # fmt: skip
+    (tmp_path / "metrics.json").write_text(json.dumps(metrics))
+    (tmp_path / "README.md").write_text(
+        "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
+    )
+    return tmp_path
+
+
+def test_an_edition_has_its_sources_and_no_document(tmp_path):
+    root = clone(tmp_path)
+    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    (root / "docs/studies/sample").mkdir(parents=True)
+    (root / "docs/studies/sample/README.md").write_text("what came out")
+    results = made_up.results(comparison, tmp_path / "results")
+    for _ in range(2):
+        into = publish(params, comparison, ROOT / "data/published", results, root)
+    names = {path.relative_to(into).as_posix() for path in into.rglob("*") if path.is_file()}
+    assert {"index.html", "report.tex", "README.md", "params.yaml", "dvc.lock", "metrics.json", "tables/summary.csv", "figures/gain.svg"} <= names  # fmt: skip
+    assert not [name for name in names if name.startswith("documents/")]
+    assert "documents/" not in (into / "index.html").read_text()
+    assert (into / "README.md").read_text() == "what came out"
+    text = (root / "README.md").read_text()
+    assert "| 0.8000 | – | 0.7500 | 0.9000 | −5.00 | −7.50 to −2.50 | 0.0021 |" in text
+    assert text.count("−5.00") == 1
+    assert text.endswith("\nafter\n")
+
+
+def test_a_readme_without_a_place_is_one_clear_message_and_nothing_is_written(tmp_path):
+    root = clone(tmp_path)
+    (root / "README.md").write_text("# heed\n")
+    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    with pytest.raises(HeedError, match=r"README\.md: no place for the study sample"):
+        publish(params, comparison, ROOT / "data/published", root / "results", root)
+    assert not (root / "docs").exists()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_readmes_summary_is_the_published_metrics(name):
+    folder, readme = ROOT / "docs/studies" / name, (ROOT / "README.md").read_text()
+    params, metrics = load(folder / "params.yaml"), json.loads((folder / "metrics.json").read_text())
+    block = summary(name, metrics, {key: each.title for key, each in params.experiments.items()})
+    assert with_block(readme, name, block) == readme, "say: heed publish"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_published_study_holds_no_text_of_a_corpus(name):
+    folder = ROOT / "docs/studies" / name
+    assert not [*folder.rglob("*.parquet"), *folder.rglob("documents")]
+
+
+def test_an_edition_that_cannot_be_made_leaves_the_old_one(tmp_path):
+    root = clone(tmp_path)
+    into = root / "docs/studies/sample"
+    into.mkdir(parents=True)
+    (into / "README.md").write_text("what came out")
+    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    results = made_up.results(comparison, tmp_path / "results")
+    (root / "dvc.lock").unlink()
+    with pytest.raises(HeedError, match=r"dvc\.lock: there is none yet"):
+        publish(params, comparison, ROOT / "data/published", results, root)
+    assert [path.name for path in into.iterdir()] == ["README.md"]

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# A Ray cluster over plain hosts that share this clone's folder under the same path (docs/cluster.md).
+#
+#   eval "$(workflow/clusters/hosts.sh up 10.0.0.1 10.0.0.2 10.0.0.3)"    the first is this host, where the search will run
+#   workflow/clusters/hosts.sh add 10.0.0.1 10.0.0.4                      one more, at any time
+#   workflow/clusters/hosts.sh down 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4
+#
+# `up` prints what the search needs to find the cluster. Only who holds the token file may use it: it lies in .heed/, which
+# git ignores. Each host gives all its cores and GPUs; HEED_RAY_CPUS says fewer. HEED_ON is how a command gets to a host.
+set -euo pipefail
+
+on=${HEED_ON:-ssh} port=${HEED_RAY_PORT:-6379}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+token=$root/.heed/ray-token
+ray=$(command -v ray || echo "$root/.venv/bin/ray")
+
+usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
+
+start() { # HOST ARGUMENT...: one node of Ray on a host
+    local host=$1 cpus=${HEED_RAY_CPUS:-}
+    shift
+    # shellcheck disable=SC2086 # HEED_ON may be several words
+    $on "$host" env RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" RAY_ENABLE_UV_RUN_RUNTIME_ENV=0 HEED_NODE="$host" \
+        "$ray" start --node-ip-address="$host" ${cpus:+--num-cpus="$cpus"} --disable-usage-stats "$@" >&2 </dev/null ||
+        { echo "hosts.sh: no Ray on $host; the lines above say why" >&2; exit 1; }
+}
+
+[ $# -ge 2 ] || usage
+what=$1 head=$2
+shift 2
+case $what in
+up)
+    mkdir -p "$root/.heed"
+    [ -s "$token" ] || (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$token")
+    start "$head" --head --port="$port" --include-dashboard=false
+    for host in "$@"; do start "$host" --address="$head:$port"; done
+    echo "export RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH='$token'"
+    ;;
+add)
+    for host in "$@"; do start "$host" --address="$head:$port"; done
+    ;;
+down)
+    # shellcheck disable=SC2086
+    for host in "$head" "$@"; do $on "$host" env RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" "$ray" stop --grace-period 10 >&2 </dev/null || true; done
+    ;;
+*) usage ;;
+esac
