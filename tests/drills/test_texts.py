@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heed.corpora.table import SUFFIXES, read_table
 from heed.files import HeedError
-from tests.drills.study import PARAMS, WHOLE, Heed, Study
+from tests.drills.study import PLAIN, WHOLE, Heed, Study
 from tests.test_tokenizer import HOSTILE
 
 PIECES = [
@@ -45,7 +45,7 @@ def test_hostile_texts_from_the_table_to_the_report(tmp_path: Path, heed: Heed) 
     for number, threads in enumerate(("1", "3")):
         study = Study(tmp_path / f"clone {number}", heed)
         title = r"Hostile <script>alert(1)</script> \input{x} & 100%"
-        study.make(PARAMS.replace("tuned_by: hunt", "tuned_by: none").replace("title: Drills", f"title: '{title}'"))
+        study.make(PLAIN.replace("title: Drills", f"title: '{title}'"))
         (study.path / "mine.jsonl").write_bytes((tmp_path / "mine.jsonl").read_bytes())
         study.run("corpus add mine.jsonl --text-column text --label-column label")
         for command in COMMANDS:
