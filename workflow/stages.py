@@ -282,6 +282,7 @@ class Run:
             return
         if main and not dry:
             self._lock()
+            shutil.rmtree(".snakemake/locks", ignore_errors=True)  # of a run that was killed: this one is alone
             free_locks(Path())
             mend_lock(Path())
         self.stages = read_stages()

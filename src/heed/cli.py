@@ -285,6 +285,9 @@ def _alone(command: str) -> Iterator[None]:
     Where the driver of a stage was killed the stage may still be running, beside the one that the next driver starts. The
     kernel drops the lock when the process ends, kill -9 included.
     """
+    if not Path("params.yaml").exists() and not RESULTS.exists():  # nobody's clone: leave nothing there
+        yield
+        return
     LOCKS.mkdir(parents=True, exist_ok=True)
     with (LOCKS / command.replace("/", "-")).open("a") as lock:
         with contextlib.suppress(OSError):  # a file system without locks

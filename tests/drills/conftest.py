@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.study import PARAMS, STAGES, WHOLE, Heed, Study
+from tests.drills.study import PARAMS, PLAIN, STAGES, WHOLE, Heed, Study
 from tests.test_drivers import finished, toy  # noqa: F401 (the fixtures of the toy study)
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
@@ -61,9 +61,7 @@ def undisturbed(path: Path, heed: Heed, params: str) -> Study:
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
     """The study without its search, undisturbed."""
-    return undisturbed(
-        tmp_path_factory.mktemp("plain") / "study", heed, PARAMS.replace("tuned_by: hunt", "tuned_by: none")
-    )
+    return undisturbed(tmp_path_factory.mktemp("plain") / "study", heed, PLAIN)
 
 
 @pytest.fixture(scope="session")

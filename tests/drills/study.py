@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -30,6 +31,7 @@ models:
   author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none, match: author-baseline}
   author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt, match: author-attention, attention: multi-head, heads: 2}
 """
+PLAIN = re.sub(r"searches:\n.*\n", "searches: {}\n", PARAMS).replace("tuned_by: hunt", "tuned_by: none")
 # stage: (the command that is disturbed, what it leaves), in the order in which they run
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),

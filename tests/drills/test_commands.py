@@ -12,9 +12,8 @@ import psutil
 import pytest
 
 from tests.drills.conftest import undisturbed
-from tests.drills.study import PARAMS, STAGES, WHOLE, Heed, Outcome, Study
+from tests.drills.study import PLAIN, STAGES, WHOLE, Heed, Outcome, Study
 
-PLAIN = PARAMS.replace("tuned_by: hunt", "tuned_by: none")
 LARGE = PLAIN.replace("documents: 200", "documents: 1200")  # three chunks: tokenising starts processes
 
 

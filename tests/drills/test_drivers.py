@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.drills.conftest import WITHOUT_RIGHTS
-from tests.test_drivers import CHANGES, SNAKEMAKE, Toy
+from tests.drills.study import Study
+from tests.drills.test_commands import STRANGE
+from tests.test_drivers import CHANGES, SNAKEMAKE, Toy, make_clone
 
 DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
 # stage: (the command, what changes so that it must run, the folder it writes into)
@@ -223,3 +225,25 @@ def test_no_permission(drill: Drill, mounts: bool) -> None:
     assert "Traceback" not in output
     assert "ermission denied" in output
     drill.recovers()
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of all, the real heed, in a path with spaces, non-ASCII, and what shells read")
+@each_driver
+def test_the_real_study_killed_is_that_of_the_plain_commands(driver: str, plain: Study, tmp_path: Path) -> None:
+    clone = tmp_path / " ".join(STRANGE[1:3]) / "clone"
+    make_clone(clone, plain.path / "params.yaml")
+    toy = Toy(clone)  # without a stub: the real heed
+    toy.environment["OMP_NUM_THREADS"] = "1"
+    for command in ("init --quiet", "add --all", "commit --quiet --message drill"):
+        toy.run("git", *command.split())
+    process = toy.start(*DRIVERS[driver])
+    while not [*clone.glob("results/train/*/1")]:
+        time.sleep(0.1)
+        assert process.poll() is None, process.communicate()[0]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    toy.run(*DRIVERS[driver])
+    found = Study(clone, plain.heed).files()
+    assert found == plain.kept
+    assert "up to date" in toy.run("dvc", "status")
