@@ -68,8 +68,10 @@ rule shown:  # for `snakemake --report report.zip`
         ),
     message:
         "figures and tables for snakemake --report"
-    run:
-        stages.show()
+    params:
+        python=sys.executable,  # not `run:`, whose command breaks where the path of python has a space
+    shell:
+        "{params.python:q} workflow/stages.py"
 
 
 for stage in run.stages:

@@ -357,3 +357,7 @@ def _run_quietly(stage: str) -> None:
 def say(message: str) -> None:
     """Print a line of heed's own among Snakemake's."""
     print(f"heed: {message}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    show()

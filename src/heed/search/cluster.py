@@ -4,8 +4,10 @@ import contextlib
 import logging
 import os
 import secrets
+import shlex
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +75,7 @@ def _start(folder: str, cores: int, gpu: float) -> str:
             f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in params.yaml"
         )
     ray.init(
+        runtime_env={"py_executable": shlex.quote(sys.executable)},  # Ray hands it to a shell: its path may have a space
         address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False, log_to_driver=False,
         logging_level=logging.ERROR, object_store_memory=STORE, _temp_dir=folder, _node_ip_address="127.0.0.1",
     )  # fmt: skip
