@@ -101,7 +101,7 @@ class Heed:
         self,
         folder: Path,
         command: str,
-        kill: int | None = None,
+        kill: int | str | None = None,
         trace: Path | None = None,
         limit: float = 120,
         cold: bool = False,

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import signal
 import sys
 import traceback
@@ -28,8 +29,11 @@ LATER = (
 CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree")
 
 
-def inject(kill: int | None, trace: str | None) -> None:
-    """Count the events that change files below the working folder; die before number `kill`, or write all to `trace`."""
+def inject(kill: int | str | None, trace: str | None) -> None:
+    """Count the events that change files below the working folder; write them to `trace`.
+
+    Die before the one of number `kill`, or of that text: where a search is depends on time, and so does the number.
+    """
     here, count = f"{Path.cwd()}/", 0
     told = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if trace else -1
 
@@ -43,10 +47,11 @@ def inject(kill: int | None, trace: str | None) -> None:
         path = str(Path.cwd() / os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else ""
         if not path.startswith(here):
             return
-        if count == kill:
+        told_as = re.sub(r"\.\d+\.tmp", ".tmp", f"{event} {path.removeprefix(here)}")
+        if kill in (count, told_as):
             os.kill(os.getpid(), signal.SIGKILL)
         if told >= 0:
-            os.write(told, f"{event} {path.removeprefix(here)}\n".encode())
+            os.write(told, f"{told_as}\n".encode())
         count += 1
 
     sys.addaudithook(hook)
