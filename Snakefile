@@ -68,10 +68,12 @@ rule shown:  # for `snakemake --report report.zip`
         ),
     message:
         "figures and tables for snakemake --report"
+    log:
+        "logs/shown.log",
     params:
         python=sys.executable,  # not `run:`, whose command breaks where the path of python has a space
     shell:
-        "{params.python:q} workflow/stages.py"
+        "{params.python:q} workflow/stages.py > {log:q} 2>&1"
 
 
 for stage in run.stages:
