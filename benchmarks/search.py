@@ -98,7 +98,7 @@ def overhead(folder: Path) -> Row:
             walls[trials] = heed(work, "search", "it")
             heed(work, "recipe", "letters-author-attention")
             recipe = read_recipe(work / "results/recipe/letters-author-attention.yaml")
-            tokens = load_tokens(work / "data/tokens/letters-pieces")
+    tokens = load_tokens(folder / "data/tokens/letters-pieces")
     seconds = []
     for number in range(6):
         with tempfile.TemporaryDirectory() as scratch:
