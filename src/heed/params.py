@@ -3,6 +3,7 @@
 docs/params.md and docs/params.schema.json are generated from here (`heed schema`).
 """
 
+import contextlib
 import difflib
 import math
 import re
@@ -17,7 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from heed.files import HeedError
+from heed.files import HeedError, write_text
 
 PARAMS = Path("params.yaml")
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
@@ -778,6 +779,24 @@ def load(path: str | Path = PARAMS) -> Params:
     except (OSError, UnicodeDecodeError) as error:
         raise HeedError(f"{path}: cannot be read: {error}") from None
     return parse(text, path)
+
+
+@contextlib.contextmanager
+def editing(path: Path) -> Iterator[tuple[Params, Any]]:
+    """Yield the params in `path`, checked, and the same as a tree to be changed, with its comments.
+
+    What came of it is checked too before it takes the place of `path`. Raises HeedError as `load` does.
+    """
+    params = load(path)
+    yaml = YAML()
+    yaml.width = 10_000
+    yaml.preserve_quotes = True
+    tree = yaml.load(path.read_text(encoding="utf-8"))
+    yield params, tree
+    out = StringIO()
+    yaml.dump(tree, out)
+    parse(out.getvalue(), path)
+    write_text(path, out.getvalue())
 
 
 def parse(text: str, path: str | Path = PARAMS) -> Params:

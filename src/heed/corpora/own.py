@@ -1,14 +1,12 @@
 """Add a corpus of the user's own to params.yaml: a source, a corpus, an experiment, and the models to compare."""
 
-from io import StringIO
 from pathlib import Path
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from heed.corpora.table import check_columns, read_table
-from heed.files import HeedError, sha256, write_text
-from heed.params import is_name, parse
+from heed.files import HeedError, sha256
+from heed.params import editing, is_name
 
 VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last"},
@@ -30,34 +28,28 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
     check_columns(file, table, [text_column, label_column, *([split_column] if split_column else [])])
     if (classes := table[label_column].nunique()) < 2:
         raise HeedError(f"{file}: column {label_column!r} has {classes} class: there is nothing to learn")
-    text = params.read_text(encoding="utf-8")
-    parse(text, params)
-    yaml = YAML()
-    yaml.width = 10_000
-    tree = yaml.load(text)
-    for section in ("sources", "corpora", "experiments"):
-        if name in tree[section]:
-            raise HeedError(f"{params}: {section}: {name} is there already. Say another --name")
-    split: dict[str, object] = {"kind": "given"} if split_column else {"kind": "random", "test": 0.2, "validation": 0.1}
-    columns: dict[str, object] = {"text_column": text_column, "label_column": label_column}
-    columns |= {"split_column": split_column} if split_column else {}
-    tree["sources"][name] = _flow({"kind": "table", "path": str(file), "sha256": sha256(file)})
-    tree["corpora"][name] = _flow({"source": name, "kind": "table", **columns, "split": _flow(split)})
-    tree["experiments"][name] = _flow({"corpus": name, "label": "label", "title": name})
-    for variant, settings in VARIANTS.items():
-        model = f"{name}-{variant}"
-        head: dict[str, object] = {
-            "experiment": name,
-            "corpus": name,
-            "variant": variant,
-            "tuned_by": "none",
-            "match": model,
-        }
-        tree["models"][model] = _flow(head | settings)
-    out = StringIO()
-    yaml.dump(tree, out)
-    parse(out.getvalue(), params)
-    write_text(params, out.getvalue())
+    with editing(params) as (_, tree):
+        for section in ("sources", "corpora", "experiments"):
+            if name in tree[section]:
+                raise HeedError(f"{params}: {section}: {name} is there already. Say another --name")
+        split: dict[str, object] = (
+            {"kind": "given"} if split_column else {"kind": "random", "test": 0.2, "validation": 0.1}
+        )
+        columns: dict[str, object] = {"text_column": text_column, "label_column": label_column}
+        columns |= {"split_column": split_column} if split_column else {}
+        tree["sources"][name] = _flow({"kind": "table", "path": str(file), "sha256": sha256(file)})
+        tree["corpora"][name] = _flow({"source": name, "kind": "table", **columns, "split": _flow(split)})
+        tree["experiments"][name] = _flow({"corpus": name, "label": "label", "title": name})
+        for variant, settings in VARIANTS.items():
+            model = f"{name}-{variant}"
+            head: dict[str, object] = {
+                "experiment": name,
+                "corpus": name,
+                "variant": variant,
+                "tuned_by": "none",
+                "match": model,
+            }
+            tree["models"][model] = _flow(head | settings)
     return (
         f"{params}: added source, corpus, experiment and {len(VARIANTS)} models named {name} "
         f"({len(table):,} rows, {classes} classes). Run: snakemake --cores all"

@@ -1,12 +1,9 @@
 """Write a search's winner into params.yaml, where git shows it and no edit of the code repeats the search."""
 
-from io import StringIO
 from pathlib import Path
 
-from ruamel.yaml import YAML
-
-from heed.files import HeedError, read_json, write_text
-from heed.params import parse
+from heed.files import HeedError, read_json
+from heed.params import editing
 from heed.recipe import read_best
 
 
@@ -22,34 +19,25 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         HeedError: no such search; it has not run; no model names it.
 
     """
-    text = params.read_text(encoding="utf-8")
-    study = parse(text, params)
-    search = study.section("searches", name)
-    if not search.trials:
-        raise HeedError(f"{params}: searches.{name}.trials is 0: there is no winner to adopt")
-    best = read_best(searches / name)
-    found = read_json(searches / name / "search.json", f"heed search {name}")
-    models = [model for model, section in study.models.items() if section.tuned_by == name]
-    if not models:
-        raise HeedError(f"{params}: no model says tuned_by: {name}. Say it where the winner belongs")
-    yaml = YAML()
-    yaml.width = 10_000
-    yaml.preserve_quotes = True
-    tree = yaml.load(text)
-    won = f"trial {found['best']['trial']} of {len(found['trials'])}, validation {found['metric']} {found['best']['score']:.4f}"
-    for model in models:
-        section = tree["models"][model]
-        section["tuned_by"] = "none"
-        if study.models[model].match == model:
-            section.update(best)
-            tree["models"].yaml_set_comment_before_after_key(
-                model, before=f"adopted from search {name}: {won}", indent=2
-            )
-    tree["searches"][name]["trials"] = 0
-    out = StringIO()
-    yaml.dump(tree, out)
-    parse(out.getvalue(), params)
-    write_text(params, out.getvalue())
+    with editing(params) as (study, tree):
+        search = study.section("searches", name)
+        if not search.trials:
+            raise HeedError(f"{params}: searches.{name}.trials is 0: there is no winner to adopt")
+        best = read_best(searches / name)
+        found = read_json(searches / name / "search.json", f"heed search {name}")
+        models = [model for model, section in study.models.items() if section.tuned_by == name]
+        if not models:
+            raise HeedError(f"{params}: no model says tuned_by: {name}. Say it where the winner belongs")
+        won = f"trial {found['best']['trial']} of {len(found['trials'])}, validation {found['metric']} {found['best']['score']:.4f}"
+        for model in models:
+            section = tree["models"][model]
+            section["tuned_by"] = "none"
+            if study.models[model].match == model:
+                section.update(best)
+                tree["models"].yaml_set_comment_before_after_key(
+                    model, before=f"adopted from search {name}: {won}", indent=2
+                )
+        tree["searches"][name]["trials"] = 0
     return (
         f"{params}: {', '.join(models)} took {won} of search {name}; it was {search.trials} trials, now 0. "
         "Look at it with git diff, and commit it"
