@@ -61,7 +61,7 @@ def test_without_planted_evidence_nothing_is_said_of_it(tmp_path):
     write(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
     page = browser(tmp_path / "m", {})
     assert page.evidence is None and not page.sentences
-    with pytest.raises(HeedError, match=r"Run again: heed evaluate none"):
+    with pytest.raises(HeedError, match=r"not there\. Run: heed evaluate none"):
         browser(tmp_path / "none", {})
 
 

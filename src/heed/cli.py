@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 RAW, TOKENS, RESULTS, REPORTS = Path("data/raw"), Path("data/tokens"), Path("results"), Path("reports")
 LOCKS = Path(".heed/locks")
@@ -119,13 +120,9 @@ def compare() -> None:
 
 def report(check: bool) -> None:
     """Write reports/index.html, report.tex, figures, tables and the document browser; or check them against the results."""
-    from heed.files import check as check_files
-    from heed.files import read_json
     from heed.params import load
 
-    check_files(RESULTS / "compare", "heed compare")
-    comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
-    made_of = load(), comparison, Path("data/published"), RESULTS, REPORTS
+    made_of = load(), _compared(), Path("data/published"), RESULTS, REPORTS
     if check:
         from heed.report.check import check as check_report
 
@@ -149,12 +146,18 @@ def provenance() -> None:
 
 def publish() -> None:
     """Write docs/studies/NAME, the report without any text of a corpus, and its summary in README.md."""
-    from heed.files import read_json
     from heed.params import load
     from heed.report.publish import publish
 
-    comparison = read_json(RESULTS / "compare" / "comparison.json", "heed compare")
-    print(publish(load(), comparison, Path("data/published"), RESULTS, Path()))
+    print(publish(load(), _compared(), Path("data/published"), RESULTS, Path()))
+
+
+def _compared() -> Any:
+    """Return what the comparison found."""
+    from heed.files import check, read_json
+
+    check(RESULTS / "compare", "heed compare")
+    return read_json(RESULTS / "compare" / "comparison.json", "heed compare")
 
 
 def study(name: str, force: bool) -> None:

@@ -80,6 +80,17 @@ def writing_folder(path: str | Path, sealed: bool = False) -> Iterator[Path]:
         temporary.replace(path)
 
 
+@contextlib.contextmanager
+def reading(path: str | Path, made_by: str) -> Iterator[None]:
+    """Turn what goes wrong while `path` is read into a clear message; `made_by` is the command that writes it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise HeedError(f"{path}: not there. Run: {made_by}") from None
+    except (OSError, ValueError) as error:
+        raise HeedError(f"{path}: cannot be read ({error}). Run again: {made_by}") from None
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write `text` as UTF-8 with Unix line ends, whole or not at all."""
     with writing(path) as temporary:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError
+from heed.files import reading
 
 
 def prediction_table(
@@ -27,12 +27,8 @@ def prediction_table(
 
 def read_predictions(path: Path, part: str, made_by: str) -> pd.DataFrame:
     """Return `id`, `label` and `predicted` of one part; `made_by` is the command to run when the file is missing or broken."""
-    try:
+    with reading(path, made_by):
         table = pd.read_parquet(path, columns=["id", "split", "label", "predicted"])
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{path}: cannot be read ({error}). Run again: {made_by}") from None
     return table[table["split"] == part]
 
 

@@ -1,6 +1,7 @@
 """The tables of one model: figures on test by class and averaged, for each seed; its answers; what it attended to."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from heed import metrics
 from heed.evaluation import diagnosis
 from heed.evaluation.explanation import explain
-from heed.files import HeedError, check, read_json, writing_folder
+from heed.files import HeedError, check, read_json, reading, writing_folder
 from heed.predictions import read_certainty, read_predictions
 from heed.recipe import write_recipe
 from heed.text.tokens import load_tokens
@@ -23,24 +24,20 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
         HeedError: a run is missing, is another model's or seed's, or was made with another recipe than the others.
 
     """
-    classes_rows, summary_rows, recipes, answers = [], [], [], []
+    recipe = _recipe(name, seeds)
+    tokens = load_tokens(TOKENS / recipe["corpus"])
+    lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
+    classes = recipe["classes"]
+    classes_rows, summary_rows, answers = [], [], []
     diagnosed: dict[str, list[pd.DataFrame]] = {"history": [], "confusion": [], "lengths": [], "calibration": []}
     for seed in seeds:
-        command = f"heed train {name} --seed {seed}"
-        folder = TRAIN / name / str(seed)
-        check(folder, command)
+        folder, command = _run(name, seed)
         info = read_json(folder / "run.json", command)
-        if (found := (info["recipe"]["model"], info["seed"])) != (name, seed):
-            raise HeedError(f"{folder}: is the run of {found[0]} with seed {found[1]}. Run again: {command}")
-        recipes.append(info["recipe"])
-        if info["recipe"] != recipes[0]:
-            raise HeedError(f"{folder}: made with another recipe than seed {seeds[0]}. Run again: {command}")
-        classes = info["recipe"]["classes"]
         test = read_predictions(folder / "predictions.parquet", "test", command)
         validation = read_predictions(folder / "predictions.parquet", "validation", command)
         answers.append(test.drop(columns="split").assign(seed=seed))
         label, predicted = test["label"].to_numpy(), test["predicted"].to_numpy()
-        for what, table in _diagnosis(folder, test, TOKENS / recipes[0]["corpus"], command).items():
+        for what, table in _diagnosis(folder, test, lengths, command).items():
             table.insert(0, "seed", seed)
             diagnosed[what].append(table)
         for class_name, figures in metrics.by_class(label, predicted, classes).items():
@@ -55,11 +52,10 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
             }
         )
     summary = pd.DataFrame(summary_rows)
-    first = TRAIN / name / str(seeds[0])
-    tokens = load_tokens(TOKENS / recipes[0]["corpus"])
+    first, _ = _run(name, seeds[0])
     predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
     # With the machine's threads the weights would be the machine's (and beside busy neighbours 1 s became 38 s).
-    make_deterministic(recipes[0]["hyperparameters"]["threads"])
+    make_deterministic(recipe["hyperparameters"]["threads"])
     documents, weights = explain(load_run(first), tokens, predictions)
     with writing_folder(into, sealed=True) as out:
         pd.DataFrame(classes_rows).to_csv(out / "classes.csv", index=False, lineterminator="\n")
@@ -70,19 +66,43 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
         pd.concat(answers, ignore_index=True).to_parquet(out / "predictions.parquet", index=False)
         documents.to_parquet(out / "documents.parquet", index=False)
         weights.to_parquet(out / "weights.parquet", index=False)
-        write_recipe(out / "recipe.yaml", recipes[0])
+        write_recipe(out / "recipe.yaml", recipe)
     return summary
 
 
-def _diagnosis(run: Path, test: pd.DataFrame, corpus: Path, command: str) -> dict[str, pd.DataFrame]:
-    """Return of one run: its history, who was taken for whom, right answers by length of text and by certainty."""
-    tokens = load_tokens(corpus)
-    lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
+def _run(name: str, seed: int) -> tuple[Path, str]:
+    """Return the folder of a run, and the command that makes it."""
+    return TRAIN / name / str(seed), f"heed train {name} --seed {seed}"
+
+
+def _recipe(name: str, seeds: list[int]) -> dict[str, Any]:
+    """Return the recipe that the runs of all seeds were made with."""
+    recipes = []
+    for seed in seeds:
+        folder, command = _run(name, seed)
+        check(folder, command)
+        info = read_json(folder / "run.json", command)
+        if (found := (info["recipe"]["model"], info["seed"])) != (name, seed):
+            raise HeedError(f"{folder}: is the run of {found[0]} with seed {found[1]}. Run again: {command}")
+        recipes.append(info["recipe"])
+        if info["recipe"] != recipes[0]:
+            raise HeedError(f"{folder}: made with another recipe than seed {seeds[0]}. Run again: {command}")
+    return recipes[0]
+
+
+def _diagnosis(run: Path, test: pd.DataFrame, lengths: pd.Series, command: str) -> dict[str, pd.DataFrame]:
+    """Return of one run: its history, who was taken for whom, right answers by length of text and by certainty.
+
+    Args:
+        run: its folder.
+        test: its predictions of the test documents.
+        lengths: tokens of every document of the corpus, by id.
+        command: what makes the run.
+
+    """
     right = (test["label"] == test["predicted"]).to_numpy()
-    try:
+    with reading(run / "history.csv", command):
         history = pd.read_csv(run / "history.csv")
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{run / 'history.csv'}: cannot be read ({error}). Run again: {command}") from None
     edges = diagnosis.length_edges(lengths.to_numpy())
     return {
         "history": history,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from heed import metrics
 from heed.evaluation import significance
-from heed.files import HeedError, check, read_json, write_json, writing_folder
+from heed.files import HeedError, check, read_json, reading, write_json, writing_folder
 from heed.predictions import read_predictions
 from heed.recipe import read_recipe
 
@@ -115,10 +115,8 @@ def _right(table: pd.DataFrame) -> pd.DataFrame:
 def _answers(model: str, folds: int, seeds: list[int]) -> list[pd.DataFrame]:
     """Return for each part that was tested on (one, or one a fold) whether each seed (row) had each document right."""
     path = EVALUATE / model / "predictions.parquet"
-    try:
+    with reading(path, f"heed evaluate {model}"):
         table = pd.read_parquet(path, columns=["seed", "id", "label", "predicted"])
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{path}: cannot be read ({error}). Run: heed evaluate {model}") from None
     table["right"] = table["label"] == table["predicted"]
     found = []
     for fold in range(folds or 1):
@@ -179,12 +177,10 @@ def _correct(found: dict[str, dict[str, Any]]) -> None:
 
 def _model(model: str, recipe: dict[str, Any], seeds: list[int]) -> dict[str, Any]:
     path = EVALUATE / model
-    try:
+    with reading(path, f"heed evaluate {model}"):
         # Every name is text: a class called "NA" or "1" is not a missing value or a number.
         summary = pd.read_csv(path / "summary.csv")
         by_class = pd.read_csv(path / "classes.csv", dtype={"class": str}, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{path}: cannot be read ({error}). Run: heed evaluate {model}") from None
     if summary["seed"].tolist() != seeds:
         raise HeedError(
             f"{path}: is of seeds {summary['seed'].tolist()}, the study has {seeds}. Run: heed evaluate {model}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import HeedError, check
+from heed.files import check, reading
 from heed.report.language import say
 
 READ_FIRST = 10  # words in each document's table
@@ -133,10 +133,8 @@ def browser(folder: Path, others: dict[str, Path]) -> Browser:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    try:
+    with reading(path, f"heed evaluate {path.parent.name}"):
         return pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{path}: cannot be read ({error}). Run again: heed evaluate {path.parent.name}") from None
 
 
 def _said(variant: str, rows: pd.DataFrame) -> Said:

@@ -15,7 +15,7 @@ from matplotlib.path import Path as Path_
 from matplotlib.ticker import MaxNLocator, NullFormatter, PercentFormatter
 from matplotlib.transforms import Affine2D
 
-from heed.files import HeedError, read_json
+from heed.files import read_json, reading
 from heed.report.answer import PAIR
 from heed.report.drawing import GROUND, INK, LINE, REVERSED, SERIES, SOFT, WIDTH, colour, draw, marker, short
 from heed.report.language import say
@@ -54,10 +54,8 @@ class Plots:
 
 def read(path: Path, made_by: str) -> pd.DataFrame:
     """Return a table of the stages before; every name in it is text. Raises HeedError when it is missing or broken."""
-    try:
+    with reading(path, made_by):
         return pd.read_csv(path, dtype={"label": str, "predicted": str}, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{path}: cannot be read ({error}). Run again: {made_by}") from None
 
 
 def plot_all(
@@ -208,9 +206,7 @@ def calibration(experiment: Experiment, folders: dict[str, Path], into: Path) ->
         axes.plot([0, 1], [0, 1], color=SOFT, lw=1, linestyle=(0, (1, 2)))
         for variant, table in tables.items():
             place = places[variant]
-            table = table.assign(sum=table["probability"] * table["documents"])
-            steps = table.groupby("low")[["documents", "right", "sum"]].sum()
-            error = expected_error(table)
+            steps, error = _by_step(table), expected_error(table)
             certainty, right = steps["sum"] / steps["documents"], steps["right"] / steps["documents"]
             axes.plot(certainty, right, color=colour(place), lw=1.2, label=f"{short(variant)}: {100 * error:.1f}%")
             areas = 70 * steps["documents"] / steps["documents"].max() + 4
@@ -233,11 +229,15 @@ def calibration(experiment: Experiment, folders: dict[str, Path], into: Path) ->
     )  # fmt: skip
 
 
+def _by_step(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `documents, right, sum` (of probabilities) by step of certainty, all seeds together."""
+    table = table.assign(sum=table["probability"] * table["documents"])
+    return table.groupby("low")[["documents", "right", "sum"]].sum()
+
+
 def expected_error(table: pd.DataFrame) -> float:
     """Return the expected calibration error: the distance of certainty and accuracy, weighted by documents (Guo et al. 2017)."""
-    steps = (
-        table.assign(sum=table["probability"] * table["documents"]).groupby("low")[["documents", "right", "sum"]].sum()
-    )
+    steps = _by_step(table)
     return float((steps["right"] - steps["sum"]).abs().sum() / steps["documents"].sum())
 
 

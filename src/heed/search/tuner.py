@@ -202,7 +202,8 @@ class Watch(tune.Callback):
     def _tell(self, now: bool = True) -> None:
         """Say how far the search is."""
         stops = [trial.stop for trial in self.ended.values()]
-        best = winner([*self.ended.values(), *map(self._trial, self.running)], self.plan.metric)
+        running = [Trial(n, self.configurations[n], self.histories.get(n, []), "") for n in self.running]
+        best = winner([*self.ended.values(), *running], self.plan.metric)
         self.line.tell(
             ended=len(stops) + len(self.errors), early=stops.count(ASHA), failed=len(self.errors), running=len(self.running),
             trials=self.trials, best=best, metric=self.plan.metric, now=now,
