@@ -10,6 +10,7 @@ from heed.report import documents, tables
 from heed.report.german import GERMAN
 from heed.report.language import NAMED, say, speaking, whole
 from heed.report.render import TEMPLATES, environment, latex_environment
+from heed.search.outcome import CHOSEN, CUT
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.test_report import Page, quick_figures, written  # noqa: F401
@@ -53,7 +54,7 @@ def of_tables() -> set[str]:
 
 
 def spoken() -> set[str]:
-    return of_code() | of_templates() | of_tables() | {*RULES, *STOPS, *OFTEN}
+    return of_code() | of_templates() | of_tables() | {*RULES, *STOPS, *OFTEN, CHOSEN, CUT}
 
 
 def test_every_text_has_its_german_and_none_is_left_over():

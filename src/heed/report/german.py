@@ -208,6 +208,10 @@ GERMAN = {
     "Search {name}. {title}. {caption}": "Suche {name}. {title}. {caption}",
     "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed {seed}; {epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch {epoch}. Chosen on the validation part: the test part was not looked at.": "{trials} Versuche mit {model}, Sampler {sampler}, Scheduler {scheduler}, Seed {seed}; {epochs} Epochen insgesamt. Der beste: Versuch {best}, {metric} auf dem Validierungsteil {score} nach Epoche {epoch}. Gewählt auf dem Validierungsteil: der Testteil wurde nicht angesehen.",
     "No expected best: {reason}.": "Kein erwartetes Bestes: {reason}.",
+    "the sampler {sampler} chose later trials by the results of earlier ones: they are no independent draws":
+        "der Sampler {sampler} wählte spätere Versuche nach den Ergebnissen der früheren: sie sind keine unabhängigen Ziehungen",
+    "{early} of {trials} trials did not run to their end: what they would have scored is not known":
+        "{early} von {trials} Versuchen liefen nicht bis zum Ende: was sie erreicht hätten, ist nicht bekannt",
     "Score by trial": "Ergebnis nach Versuch",
     "Best validation {metric} of each trial, in the order drawn, and the best so far.": "Beste {metric} jedes Versuchs auf dem Validierungsteil, in der gezogenen Reihenfolge, und das bis dahin Beste.",
     "Score by hyperparameter": "Ergebnis nach Hyperparameter",

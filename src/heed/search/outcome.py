@@ -10,6 +10,9 @@ import pandas as pd
 FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
 )  # fmt: skip
+# Why there is no expected best; a report says it in its language.
+CHOSEN = "the sampler {sampler} chose later trials by the results of earlier ones: they are no independent draws"
+CUT = "{early} of {trials} trials did not run to their end: what they would have scored is not known"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,23 +90,19 @@ def expected_best(scores: Sequence[float], metric: str) -> list[float]:
     ]
 
 
-def why_no_expectation(trials: Sequence[Trial], sampler: str) -> str:
-    """Return why the expected best score may not be given; empty where it may."""
+def why_no_expectation(trials: Sequence[Trial], sampler: str) -> tuple[str, dict[str, Any]]:
+    """Return why the expected best score may not be given, and the values of the names in it; empty where it may."""
     if sampler != "random":
-        return f"the sampler {sampler} chose later trials by the results of earlier ones: they are no independent draws"
+        return CHOSEN, {"sampler": sampler}
     early = [trial for trial in trials if trial.stop in (ASHA, TIME, FAILED, WAITING)]
-    if early:
-        return (
-            f"{len(early)} of {len(trials)} trials did not run to their end: what they would have scored is not known"
-        )
-    return ""
+    return (CUT, {"early": len(early), "trials": len(trials)}) if early else ("", {})
 
 
 def summary(trials: Sequence[Trial], metric: str, sampler: str) -> dict[str, Any]:
     """Return what a report draws: scores by trial (parallel coordinates), by hyperparameter, and the expected best."""
     scored = [trial for trial in trials if trial.history]
     keys = list(trials[0].configuration) if trials else []
-    reason = why_no_expectation(trials, sampler)
+    reason, values = why_no_expectation(trials, sampler)
     best = winner(trials, metric)
     stops: dict[str, int] = {}
     for trial in trials:
@@ -120,5 +119,5 @@ def summary(trials: Sequence[Trial], metric: str, sampler: str) -> dict[str, Any
             for t in trials
         ],
         "by_parameter": {key: sorted([t.configuration[key], t.score(metric)] for t in scored) for key in keys},
-        "expected_best": {"reason": reason} if reason else {"scores": expected_best([t.score(metric) or 0.0 for t in trials], metric)},
+        "expected_best": {"reason": reason, "values": values} if reason else {"scores": expected_best([t.score(metric) or 0.0 for t in trials], metric)},
     }  # fmt: skip
