@@ -40,6 +40,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             if "drill" in found:
                 kind, faults = found["drill"]
                 counts.setdefault(kind, Counter())[outcome] += found.get("faults", faults)
+    if not counts:
+        return
     lines = [("fault", "injected", "recovered", "skipped")]
     for kind, count in sorted(counts.items()):
         lines.append((kind, count.total() - count["skipped"], count["passed"], count["skipped"]))
