@@ -220,7 +220,7 @@ def test_predict_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stand
     assert "weights over 12 words read of 40" in predict("tiny-attention", "w " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
     with pytest.raises(
-        HeedError, match=r"no trained run. Run: heed train none --seed 1. Trained models: tiny-attention, tiny-baseline"
+        HeedError, match=r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL --seed 1"
     ):
         predict("none", "x")
 

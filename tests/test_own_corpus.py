@@ -71,6 +71,7 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
         ({"file": Path("none.csv")}, "none.csv: not there"),
         ({"file": Path("table.txt")}, "ends in .csv, .jsonl, .parquet"),
         ({"label_column": "same"}, "has 1 class"),
+        ({"split_column": "label"}, "column 'label': expected train, validation, test, found "),
     ],
 )
 def test_what_cannot_be_added_is_said_and_params_stay_as_they_were(clone, changes, message):

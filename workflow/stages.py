@@ -333,7 +333,7 @@ class Run:
         """
         due = [s.name for s in self.stages if s.quick and s.name in found and not set(s.upstream) & set(found)]
         if due:
-            say(f"settling {len(due)} quick stages: {', '.join(due)}")
+            say(f"settling {len(due)} quick stage{'s' * (len(due) > 1)}: {', '.join(due)}")
             Path("logs").mkdir(exist_ok=True)
         with ThreadPoolExecutor(max(1, min(cores, MOST_SETTLERS))) as pool:
             list(pool.map(_run_quietly, due))

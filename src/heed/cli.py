@@ -167,8 +167,10 @@ def study(name: str, force: bool) -> None:
     if name:
         print(activate(name, force))
         return
-    for key, title, active in available():
-        print(f"{'*' if active else ' '} {key:12} {title}")
+    studies = available()
+    width = max(len(key) for key, _, _ in studies)
+    for key, title, active in studies:
+        print(f"{'*' if active else ' '} {key:{width}} {title}")
 
 
 def predict(

@@ -17,9 +17,13 @@ def read_text(text: str) -> str:
         return sys.stdin.buffer.read().decode("utf-8", errors="replace")
     try:
         is_file = os.path.sep in text or "." in text
-        return Path(text).read_text(encoding="utf-8", errors="replace") if is_file and Path(text).is_file() else text
+        if is_file and Path(text).is_file():
+            return Path(text).read_text(encoding="utf-8", errors="replace")
     except (OSError, ValueError):  # too long for a name, or with a NUL: it is text
         return text
+    if len(text.split()) == 1 and Path(text).suffix:  # one word that ends as a file's name does
+        print(f"heed: there is no file {text}: taken as the text itself", file=sys.stderr)
+    return text
 
 
 def predict(model: str, text: str) -> str:
@@ -34,7 +38,9 @@ def predict(model: str, text: str) -> str:
     )
     if not folders:
         trained = ", ".join(sorted(path.name for path in TRAIN.glob("*"))) or "none yet"
-        raise HeedError(f"{TRAIN / model}: no trained run. Run: heed train {model} --seed 1. Trained models: {trained}")
+        raise HeedError(
+            f"{TRAIN / model}: no trained run. Trained models: {trained}. Another of params.yaml: heed train MODEL --seed 1"
+        )
     runs = [load_run(folder) for folder in folders]
     cleaned, tokens = tokenize_text(read_text(text), runs[0].info["recipe"]["tokenizer"])
     outputs = [run.predict(cleaned, tokens) for run in runs]

@@ -41,9 +41,16 @@ class Cost:
 
 
 def available() -> list[tuple[str, str, bool]]:
-    """Return (name, title, whether params.yaml is it) of each study in workflow/studies."""
+    """Return (name, title, whether params.yaml is it) of each study in workflow/studies. Raises HeedError: there is none."""
     now = _text(PARAMS)
-    return [(path.stem, load(path).study.title, _text(path) == now) for path in sorted(STUDIES.glob("*.yaml"))]
+    return [(path.stem, load(path).study.title, _text(path) == now) for path in _studies()]
+
+
+def _studies() -> list[Path]:
+    """Return the files of workflow/studies. Raises HeedError where there is none."""
+    if not (studies := sorted(STUDIES.glob("*.yaml"))):
+        raise HeedError(f"{STUDIES}: no study here. Run heed in the top folder of a clone")
+    return studies
 
 
 def activate(name: str, force: bool) -> str:
@@ -54,7 +61,7 @@ def activate(name: str, force: bool) -> str:
 
     """
     path = STUDIES / f"{name}.yaml"
-    studies = sorted(STUDIES.glob("*.yaml"))
+    studies = _studies()
     if path not in studies:
         raise HeedError(f"{path}: no such study. Known: {', '.join(study.stem for study in studies)}")
     params, text, now = load(path), _text(path), _text(PARAMS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ruamel.yaml.comments import CommentedMap
 
-from heed.corpora.table import check_columns, read_table
+from heed.corpora.table import SPLITS, check_columns, read_table
 from heed.files import HeedError, sha256
 from heed.params import editing, is_name
 
@@ -19,7 +19,7 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
     """Write the new entries into `params`, comments kept, and return what to run next.
 
     Raises:
-        HeedError: the file cannot be read, lacks a column, or the name is taken or no name.
+        HeedError: the file cannot be read, lacks a column, has other parts, or the name is taken or no name.
 
     """
     if not is_name(name):
@@ -28,6 +28,8 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
     check_columns(file, table, [text_column, label_column, *([split_column] if split_column else [])])
     if (classes := table[label_column].nunique()) < 2:
         raise HeedError(f"{file}: column {label_column!r} has {classes} class: there is nothing to learn")
+    if split_column and (wrong := [part for part in table[split_column].unique() if part not in SPLITS]):
+        raise HeedError(f"{file}: column {split_column!r}: expected {', '.join(SPLITS)}, found {wrong[0]!r}")
     with editing(params) as (_, tree):
         for section in ("sources", "corpora", "experiments"):
             if name in tree[section]:
@@ -52,7 +54,7 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
             tree["models"][model] = _flow(head | settings)
     return (
         f"{params}: added source, corpus, experiment and {len(VARIANTS)} models named {name} "
-        f"({len(table):,} rows, {classes} classes). Run: snakemake --cores all"
+        f"({len(table):,} rows, {classes} classes). Run: snakemake --cores 4"
     )
 
 
