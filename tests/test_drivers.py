@@ -22,6 +22,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from heed.files import HeedError
+from heed.report.publish import check_settled
 from tests.conftest import ROOT
 
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
@@ -145,6 +147,13 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     for stage in ("compare", "train@feelings-attention-1"):
         assert (toy.path / f"logs/{stage}.log").exists()
         assert (toy.path / f"logs/{stage}.tsv").read_text().startswith("s\t")
+
+
+def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
+    check_settled(toy.path)
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    with pytest.raises(HeedError, match=r"not up to date: recipe@author-baseline, compare\. The results are not"):
+        check_settled(toy.path)
 
 
 MODELS = ("feelings-baseline", "feelings-attention", "author-baseline")

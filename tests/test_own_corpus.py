@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heed.corpora.own import add
-from heed.files import HeedError
+from heed.corpora.own import add, changed
+from heed.files import HeedError, sha256
 from heed.params import load
 from tests.conftest import ROOT
 
@@ -58,8 +58,11 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
     table = pd.read_parquet("data/tokens/my-reviews/documents.parquet")
     assert table["split"].tolist() == TABLE["part"].tolist()
     assert table["label_label"].tolist() == TABLE["label"].tolist()
+    assert [*changed(params)] == []
     again = subprocess.run(command, capture_output=True, text=True)
     assert again.returncode == 1 and "is there already" in again.stderr
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert [line.rpartition(": ")[2] for line in changed(params)] == [sha256(path)]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,25 @@ def test_an_edition_has_its_sources_and_no_document(tmp_path):
     assert text.endswith("\nafter\n")
 
 
+def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
+    root = clone(tmp_path)
+    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    results = made_up.results(comparison, tmp_path / "results")
+    (root / "reports").mkdir()
+    (root / "reports/report.tex").write_text("now")
+    (root / "reports/report.pdf").write_text("printed")
+    (root / ".heed/pdf").mkdir(parents=True)
+    (root / ".heed/pdf/report.tex").write_text("before")
+    with pytest.raises(HeedError, match=r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf"):
+        publish(params, comparison, ROOT / "data/published", results, root)
+    assert not (root / "docs").exists()
+    (root / ".heed/pdf/report.tex").write_text("now")
+    into = publish(params, comparison, ROOT / "data/published", results, root)
+    assert (into / "report.pdf").read_text() == "printed"
+    (root / "reports/report.pdf").unlink()
+    assert not (publish(params, comparison, ROOT / "data/published", results, root) / "report.pdf").exists()
+
+
 def test_a_readme_without_a_place_is_one_clear_message_and_nothing_is_written(tmp_path):
     root = clone(tmp_path)
     (root / "README.md").write_text("# heed\n")

@@ -26,6 +26,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from heed import params as schema
+from heed.corpora.own import changed
 from heed.files import HeedError, write_text
 
 RUNS = Path(".heed/snakemake")
@@ -305,6 +306,8 @@ class Run:
         """
         if self._plan is not None:
             return self._plan
+        for line in changed(schema.load()):
+            say(line)
         orphans = find_orphans(".", self.stages)
         if acting:
             for path in orphans:

@@ -147,8 +147,9 @@ def provenance() -> None:
 def publish() -> None:
     """Write docs/studies/NAME, the report without any text of a corpus, and its summary in README.md."""
     from heed.params import load
-    from heed.report.publish import publish
+    from heed.report.publish import check_settled, publish
 
+    check_settled(Path())
     print(publish(load(), _compared(), Path("data/published"), RESULTS, Path()))
 
 

@@ -1,12 +1,17 @@
 """Add a corpus of the user's own to params.yaml: a source, a corpus, an experiment, and the models to compare."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ruamel.yaml.comments import CommentedMap
 
 from heed.corpora.table import SPLITS, check_columns, read_table
 from heed.files import HeedError, sha256
 from heed.params import editing, is_name
+
+if TYPE_CHECKING:
+    from heed.params import Params
 
 VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last"},
@@ -56,6 +61,16 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
         f"{params}: added source, corpus, experiment and {len(VARIANTS)} models named {name} "
         f"({len(table):,} rows, {classes} classes). Run: snakemake --cores 4"
     )
+
+
+def changed(params: "Params") -> Iterator[str]:
+    """Yield a line for people for each file of one's own that is not as params.yaml knows it: no driver looks at them."""
+    for name, source in params.sources.items():
+        if source.path and Path(source.path).is_file() and (found := sha256(source.path)) != source.sha256:
+            yield (
+                f"{source.path}: changed since it was added; the study goes on with the copy in data/raw/{name}. "
+                f"To take it as it is now, in params.yaml: sources.{name}.sha256: {found}"
+            )
 
 
 def _flow(values: dict[str, object]) -> CommentedMap:

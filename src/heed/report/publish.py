@@ -1,6 +1,9 @@
 """`heed publish`: a study's edition for docs/studies/, without any text of a corpus, and its summary in the README."""
 
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 TAKEN = ("params.yaml", "dvc.lock", "metrics.json")
 READING, PDF = "README.md", "report.pdf"
+PRINTED = Path(".heed/pdf/report.tex")  # the source of reports/report.pdf, as `make pdf` found it
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 
 
@@ -21,7 +25,7 @@ def publish(params: "Params", comparison: dict[str, Any], published: Path, resul
     """Write docs/studies/NAME/: the page, its figures and tables, and what they were made with; return the folder.
 
     The page has no document browser: no text of a corpus goes into git. What is written by hand there, the reading in README.md,
-    stays; so does report.pdf, which `make pdf` makes (a newer one is taken from reports/).
+    stays. reports/report.pdf goes along, if there is one.
 
     Args:
         params: the study.
@@ -31,7 +35,7 @@ def publish(params: "Params", comparison: dict[str, Any], published: Path, resul
         root: the top folder of the clone.
 
     Raises:
-        HeedError: a file is missing; README.md has no place for the summary.
+        HeedError: a file is missing; report.pdf is of another report; README.md has no place for the summary.
 
     """
     name = params.study.name
@@ -39,6 +43,9 @@ def publish(params: "Params", comparison: dict[str, Any], published: Path, resul
     for file in TAKEN:
         if not (root / file).exists():
             raise HeedError(f"{file}: there is none yet. Run the study first: snakemake --cores 4")
+    pdf = root / "reports" / PDF
+    if pdf.exists() and not _same(root / PRINTED, pdf.with_suffix(".tex")):
+        raise HeedError(f"reports/{PDF}: not of the present reports/report.tex. Run: make pdf")
     readme = root / READING
     text = readme.read_text(encoding="utf-8")
     block = summary(
@@ -49,11 +56,31 @@ def publish(params: "Params", comparison: dict[str, Any], published: Path, resul
         render(params, comparison, published, results, out, browsed=False)
         for file in TAKEN:
             shutil.copyfile(root / file, out / file)
-        for path in (root / "reports" / PDF, into / PDF, into / READING):
-            if path.exists() and not (out / path.name).exists():
+        for path in (pdf, into / READING):
+            if path.exists():
                 shutil.copyfile(path, out / path.name)
     write_text(readme, replaced)
     return into
+
+
+def check_settled(root: Path) -> None:
+    """Raise HeedError unless DVC says that all results are those of params.yaml, the code and the data."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "status", "--json"], cwd=root, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["no reason given"]
+        raise HeedError(f"dvc status: {said[-1]}")
+    if stale := list(json.loads(done.stdout)):
+        names = f"{', '.join(stale[:3])}{', ...' * (len(stale) > 3)}"
+        raise HeedError(
+            f"dvc status: not up to date: {names}. The results are not those of params.yaml, the code and the data. "
+            "Run the study first: snakemake --cores 4"
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.read_bytes() == other.read_bytes()
 
 
 def summary(name: str, metrics: dict[str, Any], titles: dict[str, str]) -> str:
@@ -81,7 +108,5 @@ def with_block(text: str, name: str, block: str) -> str:
     before, found, rest = text.partition(begin)
     _, ended, after = rest.partition(end)
     if not found or not ended:
-        raise HeedError(
-            f"README.md: no place for the study {name}. Put these two lines where its summary belongs: {begin} {end}"
-        )
+        raise HeedError(f"README.md: no place for the study {name}. Put this where its summary belongs: {begin}{end}")
     return f"{before}{begin}\n{block}{end}{after}"
