@@ -237,7 +237,11 @@ def _parser() -> argparse.ArgumentParser:
 
     add(download).add_argument("source", metavar="SOURCE", help="a key of `sources` in params.yaml")
     add(tokenize).add_argument("corpus", metavar="CORPUS", help="a key of `corpora`")
-    add(search).add_argument("name", metavar="SEARCH", help="a key of `searches`, or none")
+    add(search).add_argument(
+        "name",
+        metavar="SEARCH",
+        help="a key of `searches`, or `none`: the search that changes nothing, for models that are not tuned",
+    )
     add(recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
     command = add(train)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
@@ -262,7 +266,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
     command.add_argument("text", metavar="TEXT", help="the text, a file with it, or - for standard input")
     add(schema)
-    corpus = commands.add_parser("corpus", help="corpora of your own: heed corpus add --help")
+    corpus = commands.add_parser(
+        "corpus", help=(about := "corpora of your own: heed corpus add --help"), description=about
+    )
     command = add(corpus_add, "add", corpus.add_subparsers(metavar="COMMAND", required=True))
     command.add_argument("file", metavar="FILE", type=Path, help="a .csv, .jsonl or .parquet file")
     command.add_argument("--text-column", required=True, help="the column with the text")

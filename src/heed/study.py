@@ -13,7 +13,7 @@ SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"  # completi
 # Useful FLOP/s of one core in training. With it the desk study's letters and headlines (45 runs) were estimated at 0.6
 # core-hours and their trainings took 0.66 on a machine with 4 virtual cores (results/timing of that run).
 CORE_FLOPS = 30e9
-TOKENIZED = 200_000  # spaCy tokens a second on one core, measured (DESIGN.md 4)
+TOKENIZED = 200_000  # spaCy tokens a second on one core, measured
 DOCUMENTS = {  # corpus kind: documents, tokens a document on average (meta.json says; news is a guess from headlines)
     "imdb": (50_000, 269),
     "letters": (43_958, 62),
