@@ -13,6 +13,7 @@ SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"  # completi
 # Useful FLOP/s of one core in training. With it the desk study's letters and headlines (45 runs) were estimated at 0.6
 # core-hours and their trainings took 0.66 on a machine with 4 virtual cores (results/timing of that run).
 CORE_FLOPS = 30e9
+STARTING = 8  # seconds of one core a stage, whatever it does: DVC, Python, torch (small studies are little else)
 TOKENIZED = 200_000  # spaCy tokens a second on one core, measured
 DOCUMENTS = {  # corpus kind: documents, tokens a document on average (meta.json says; news is a guess from headlines)
     "imdb": (50_000, 269),
@@ -134,7 +135,7 @@ def cost(params: Params) -> Cost:
     stages = len(params.sources) + len(params.corpora) + len(params.searches) + 1  # 1: the search none
     stages += 2 * models + runs + len(params.experiments) + 2
     unknown = [name for name, size in sizes.items() if size is None]
-    return Cost(stages, runs, seconds / 3600, disk, unknown)
+    return Cost(stages, runs, (seconds + STARTING * stages) / 3600, disk, unknown)
 
 
 def plan(params: Params) -> str:
