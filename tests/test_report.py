@@ -291,7 +291,10 @@ def test_the_answer_is_chosen_by_the_statistics_and_bad_news_comes_first(changes
 def test_the_corrected_p_decides_not_the_interval_of_one_experiment_alone():
     data = numbers()
     data["comparisons"]["attention"]["baseline"]["p_holm"] = 0.06
-    assert answer(data, 3, 0.05).verdict == "cannot tell"
+    found = answer(data, 3, 0.05)
+    assert found.verdict == "cannot tell"
+    assert "would count in an experiment alone; among several it may be chance" in found.sentence
+    assert "no difference to the baseline seen" not in found.sentence
 
 
 def test_a_model_without_attention_is_a_control_whatever_its_name():

@@ -178,6 +178,11 @@ def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
         return say("helps"), say("attention did better than the baseline: {size}", size=gain.size)
     if gain.shown == "worse":
         return say("hurts"), say("attention did worse than the baseline: {size}", size=gain.size)
+    if gain.p is not None and gain.p < gain.alpha:
+        return say("cannot tell"), say(
+            "the difference to the baseline, {size}, would count in an experiment alone; among several it may be chance",
+            size=gain.size,
+        )
     return say("cannot tell"), say(
         "no difference to the baseline seen: {seeds} seeds cannot tell {size} from chance; {needed}",
         seeds=seeds,

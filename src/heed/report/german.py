@@ -15,6 +15,8 @@ GERMAN = {
     "No comparison, since the study has no {names} model.": "Kein Vergleich, denn die Studie hat kein Modell {names}.",
     "attention did better than the baseline: {size}": "Attention war besser als die Baseline: {size}",
     "attention did worse than the baseline: {size}": "Attention war schlechter als die Baseline: {size}",
+    "the difference to the baseline, {size}, would count in an experiment alone; among several it may be chance":
+        "der Unterschied zur Baseline, {size}, würde in einem einzelnen Experiment zählen; unter mehreren kann er Zufall sein",
     "one seed cannot tell: the difference to the baseline was {size}": "ein einziger Seed kann es nicht sagen: der Unterschied zur Baseline war {size}",
     "no difference to the baseline seen: {seeds} seeds cannot tell {size} from chance; {needed}": "kein Unterschied zur Baseline zu sehen: {seeds} Seeds können {size} nicht vom Zufall unterscheiden; {needed}",
     "a difference of this size would need more test documents, not only more seeds": "ein Unterschied dieser Größe bräuchte mehr Testdokumente, nicht nur mehr Seeds",
