@@ -1,7 +1,7 @@
 """The tables of one model: figures on test by class and averaged, for each seed; its answers; what it attended to."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,20 +24,20 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
         HeedError: a run is missing, is another model's or seed's, or was made with another recipe than the others.
 
     """
-    recipe = _recipe(name, seeds)
+    runs = _runs(name, seeds)
+    recipe = runs[0].info["recipe"]
     tokens = load_tokens(TOKENS / recipe["corpus"])
     lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
+    edges = diagnosis.length_edges(lengths.to_numpy())
     classes = recipe["classes"]
     classes_rows, summary_rows, answers = [], [], []
     diagnosed: dict[str, list[pd.DataFrame]] = {"history": [], "confusion": [], "lengths": [], "calibration": []}
-    for seed in seeds:
-        folder, command = _run(name, seed)
-        info = read_json(folder / "run.json", command)
+    for seed, (folder, command, info) in zip(seeds, runs, strict=True):
         test = read_predictions(folder / "predictions.parquet", "test", command)
         validation = read_predictions(folder / "predictions.parquet", "validation", command)
         answers.append(test.drop(columns="split").assign(seed=seed))
         label, predicted = test["label"].to_numpy(), test["predicted"].to_numpy()
-        for what, table in _diagnosis(folder, test, lengths, command).items():
+        for what, table in _diagnosis(folder, command, test, lengths[test["id"]].to_numpy(), edges).items():
             table.insert(0, "seed", seed)
             diagnosed[what].append(table)
         for class_name, figures in metrics.by_class(label, predicted, classes).items():
@@ -52,7 +52,7 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
             }
         )
     summary = pd.DataFrame(summary_rows)
-    first, _ = _run(name, seeds[0])
+    first = runs[0].folder
     predictions = pd.read_parquet(first / "predictions.parquet").query("split == 'test'")
     # With the machine's threads the weights would be the machine's (and beside busy neighbours 1 s became 38 s).
     make_deterministic(recipe["hyperparameters"]["threads"])
@@ -70,43 +70,48 @@ def evaluate(name: str, seeds: list[int], into: Path) -> pd.DataFrame:
     return summary
 
 
-def _run(name: str, seed: int) -> tuple[Path, str]:
-    """Return the folder of a run, and the command that makes it."""
-    return TRAIN / name / str(seed), f"heed train {name} --seed {seed}"
+class _Run(NamedTuple):
+    """A trained run: its folder, the command that makes it, and its run.json."""
+
+    folder: Path
+    command: str
+    info: dict[str, Any]
 
 
-def _recipe(name: str, seeds: list[int]) -> dict[str, Any]:
-    """Return the recipe that the runs of all seeds were made with."""
-    recipes = []
+def _runs(name: str, seeds: list[int]) -> list[_Run]:
+    """Return the runs of all seeds, all made with one recipe."""
+    runs: list[_Run] = []
     for seed in seeds:
-        folder, command = _run(name, seed)
+        folder, command = TRAIN / name / str(seed), f"heed train {name} --seed {seed}"
         check(folder, command)
         info = read_json(folder / "run.json", command)
         if (found := (info["recipe"]["model"], info["seed"])) != (name, seed):
             raise HeedError(f"{folder}: is the run of {found[0]} with seed {found[1]}. Run again: {command}")
-        recipes.append(info["recipe"])
-        if info["recipe"] != recipes[0]:
+        runs.append(_Run(folder, command, info))
+        if info["recipe"] != runs[0].info["recipe"]:
             raise HeedError(f"{folder}: made with another recipe than seed {seeds[0]}. Run again: {command}")
-    return recipes[0]
+    return runs
 
 
-def _diagnosis(run: Path, test: pd.DataFrame, lengths: pd.Series, command: str) -> dict[str, pd.DataFrame]:
+def _diagnosis(
+    run: Path, command: str, test: pd.DataFrame, lengths: np.ndarray, edges: np.ndarray
+) -> dict[str, pd.DataFrame]:
     """Return of one run: its history, who was taken for whom, right answers by length of text and by certainty.
 
     Args:
         run: its folder.
-        test: its predictions of the test documents.
-        lengths: tokens of every document of the corpus, by id.
         command: what makes the run.
+        test: its predictions of the test documents.
+        lengths: tokens of each of them, (test,)
+        edges: of the groups of lengths, from `diagnosis.length_edges`.
 
     """
     right = (test["label"] == test["predicted"]).to_numpy()
     with reading(run / "history.csv", command):
         history = pd.read_csv(run / "history.csv")
-    edges = diagnosis.length_edges(lengths.to_numpy())
     return {
         "history": history,
         "confusion": diagnosis.confusion(test),
-        "lengths": diagnosis.by_length(right, lengths[test["id"]].to_numpy(), edges),
+        "lengths": diagnosis.by_length(right, lengths, edges),
         "calibration": diagnosis.calibration(right, read_certainty(run / "predictions.parquet", "test")),
     }
