@@ -9,7 +9,8 @@ import pytest
 
 from heed.files import HeedError
 from heed.params import Hyperparameters
-from heed.report.documents import attends, browser, how
+from heed.report.attentive import attends
+from heed.report.documents import browser, how
 from tests.fixtures.report import made_up
 from tests.test_report import written
 

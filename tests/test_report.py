@@ -56,8 +56,10 @@ def worth(values: list[float], family: str, **changes) -> dict:
 
 
 def entry(accuracy: list[float], baseline: list[float] | None = None) -> dict:
-    """A model of which only the accuracy counts."""
-    return {"summary": {"accuracy": spread(accuracy)}, "gain": gain(accuracy, baseline) if baseline else None}
+    """A model of which only the accuracy counts; it has a score function."""
+    recipe = {"encoder": "bilstm", "attention": "multi-head", "pooling": "mean", "score": "additive"}
+    gained = gain(accuracy, baseline) if baseline else None
+    return {"summary": {"accuracy": spread(accuracy)}, "gain": gained, "hyperparameters": recipe}
 
 
 def numbers(baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, needed=None, **controls) -> dict:
@@ -297,10 +299,35 @@ def test_the_corrected_p_decides_not_the_interval_of_one_experiment_alone():
     assert "no difference to the baseline seen" not in found.sentence
 
 
-def test_a_model_without_attention_is_a_control_whatever_its_name():
+@pytest.mark.parametrize(
+    ("recipe", "verdict"),
+    [
+        ({"attention": "none"}, "gains, perhaps not by attention"),
+        ({"attention": "uniform"}, "gains, perhaps not by attention"),
+        ({"attention": "none", "pooling": "attention"}, "helps"),
+        ({"pooling": "attention", "encoder": "none"}, "gains, perhaps not by attention"),
+    ],
+)
+def test_a_model_is_a_control_by_what_it_has_whatever_its_name(recipe, verdict):
     data = numbers(plain=(0.84, 0.87, 0.83))
-    data["models"]["plain"]["hyperparameters"] = {"attention": "none"}
-    assert answer(data, 3, 0.05).verdict == "gains, perhaps not by attention"
+    data["models"]["plain"]["hyperparameters"] |= recipe
+    assert answer(data, 3, 0.05).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("searched", "says"),
+    [
+        ((0.91, 0.92, 0.91), "searched did better than searched-baseline: +10.00 p.p."),
+        ((0.71, 0.72, 0.71), "searched did worse than searched-baseline: −10.00 p.p."),
+        ((0.86, 0.76, 0.82), "searched cannot be told from searched-baseline: "),
+    ],
+)
+def test_a_variant_is_held_against_the_baseline_that_is_named_after_it(searched, says):
+    own = (0.81, 0.82, 0.81)
+    data = numbers(**{"searched": searched, "searched-baseline": own})
+    values = [a - b for a, b in zip(searched, own, strict=True)]
+    data["comparisons"]["searched"] = {"searched-baseline": worth(values, "pairs")}
+    assert says in answer(data, 3, 0.05).sentence
 
 
 @pytest.mark.parametrize(

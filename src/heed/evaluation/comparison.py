@@ -24,6 +24,7 @@ FAMILIES = {
     "gain": "attention over the baseline: the question of the study",
     "rivals": "attention over every other model and opponent",
     "variants": "every other model over the baseline",
+    "pairs": "a variant over its own baseline, named after it: searched over searched-baseline",
 }
 
 
@@ -132,7 +133,7 @@ def _answers(model: str, folds: int, seeds: list[int]) -> list[pd.DataFrame]:
 
 
 def _comparisons(answers: dict[str, list[pd.DataFrame]], families: dict[str, int]) -> dict[str, dict[str, Any]]:
-    """Return what each difference is worth: attention over all others, and every other model over the baseline."""
+    """Return what each difference is worth, of all pairs that belong to a family."""
     found: dict[str, dict[str, Any]] = {}
     for first, second in itertools.permutations(answers, 2):
         if family := _family(first, second):
@@ -157,6 +158,8 @@ def _pairs(models: Iterable[str]) -> Iterable[tuple[str, str]]:
 def _family(first: str, second: str) -> str | None:
     if first == ATTENTION:
         return "gain" if second == BASELINE else "rivals"
+    if second == f"{first}-{BASELINE}":
+        return "pairs"
     return "variants" if second == BASELINE and first not in OTHERS else None
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 from typing import Any
 
+from heed.report.attentive import scores_of
 from heed.report.language import say
 
 CONTROLS = ("mean", "wide", "uniform")
@@ -137,7 +138,8 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
     if missing := [variant for variant in PAIR if variant not in models]:
         names = say(" and no ").join(missing)
         return Answer(say("no comparison"), say("No comparison, since the study has no {names} model.", names=names))
-    own = {each.second: each for each in tested(data, alpha) if each.first == "attention"}
+    every = tested(data, alpha)
+    own = {each.second: each for each in every if each.first == "attention"}
     gain = own.pop("baseline")
     rivals = sorted(
         own.values(), key=lambda each: each.second in models
@@ -158,15 +160,16 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
             verdict = say("gains, perhaps not by attention")
         parts += [_over_control(each) for each in controls if each not in level]
         parts += [] if controls else [say("no control was trained, so the gain need not be attention's")]
+    parts += [_pair(each) for each in every if each.family == "pairs"]
     sentence = "; ".join(parts)
     return Answer(verdict + (say(", not the best") if better else ""), sentence[0].upper() + sentence[1:] + ".")
 
 
 def is_control(name: str, models: dict[str, Any]) -> bool:
-    """Return whether a variant can gain without attention: a control by name, or a model that has none."""
+    """Return whether a variant can gain without attention: a control by name, or a model that has no score function."""
     if name not in models or name in PAIR:
         return False
-    return name in CONTROLS or models[name].get("hyperparameters", {}).get("attention") == "none"
+    return name in CONTROLS or not scores_of(models[name]["hyperparameters"])
 
 
 def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
@@ -220,6 +223,14 @@ def _over_control(control: Tested) -> str:
         called=called,
         size=control.size,
     )
+
+
+def _pair(each: Tested) -> str:
+    if each.shown == "better":
+        return say("{first} did better than {second}: {size}", first=each.first, second=each.second, size=each.size)
+    if each.shown == "worse":
+        return say("{first} did worse than {second}: {size}", first=each.first, second=each.second, size=each.size)
+    return say("{first} cannot be told from {second}: {size}", first=each.first, second=each.second, size=each.size)
 
 
 def _named(each: Tested, data: dict[str, Any]) -> str:

@@ -13,7 +13,6 @@ from heed.files import check, reading
 from heed.report.language import say
 
 READ_FIRST = 10  # words in each document's table
-ATTENTIVE = ("attention", "max-attention")  # poolings with a score function
 POOLINGS = {
     "last": "the pooling reads the last state of each direction",
     "mean": "the pooling counts all positions alike",
@@ -89,16 +88,6 @@ class Browser:
     evidence: Evidence | None
     sentences: bool
     classes: list[str]  # that occur as truth
-
-
-def attends(hyperparameters: dict[str, Any]) -> bool:
-    """Return whether a model has weights that it chose: self-attention, or a pooling other than last and mean."""
-    if hyperparameters["encoder"] == "none":
-        return False
-    return hyperparameters["attention"] in ("multi-head", "single-head") or hyperparameters["pooling"] in (
-        "max",
-        *ATTENTIVE,
-    )
 
 
 def how(hyperparameters: dict[str, Any]) -> str:

@@ -15,7 +15,8 @@ from markupsafe import Markup
 from heed.files import write_text, writing_folder
 from heed.report import latex, spreadsheet
 from heed.report.answer import PAIR, coverage, points, probability
-from heed.report.documents import attends, browser, how
+from heed.report.attentive import attends
+from heed.report.documents import browser, how
 from heed.report.figures import gain_chart
 from heed.report.language import language, say, speaking
 from heed.report.plots import Plot, Plots, plot_all, read_search

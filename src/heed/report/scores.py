@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from heed.report.answer import Tested
-from heed.report.documents import ATTENTIVE
+from heed.report.attentive import scores_of
 from heed.report.tables import Cell, Experiment
 
 # name: (equation, the same in LaTeX, lecture and source)
@@ -39,20 +39,6 @@ class Score:
     tex: str
     source: str
     measured: list[Measured]
-
-
-def scores_of(hyperparameters: dict[str, Any]) -> dict[str, str]:
-    """Return the score functions that a model has, each with where it has it."""
-    if hyperparameters["encoder"] == "none":
-        return {}
-    found = {}
-    if hyperparameters["pooling"] in ATTENTIVE:
-        found[hyperparameters["score"]] = "pooling"
-    if hyperparameters["attention"] == "single-head":
-        found[hyperparameters["score"]] = "single-head"
-    if hyperparameters["attention"] == "multi-head":
-        found["scaled-dot"] = "multi-head"
-    return found
 
 
 def score_table(experiments: list[Experiment], comparison: dict[str, Any]) -> list[Score]:

@@ -46,19 +46,20 @@ def of_hyperparameters(experiment: Experiment) -> Rows:
 
 def of_summary(experiments: list[Experiment]) -> Rows:
     """Return the first table: accuracies of everything compared, the gain, the talk's, and the loss where there is one."""
-    controls = list(dict.fromkeys(name for experiment in experiments for name in experiment.line.controls))
+    others = [experiment.line.controls | experiment.line.variants for experiment in experiments]
+    names = list(dict.fromkeys(name for values in others for name in values))
     head = ["experiment", "corpus", "mark", "title", "baseline", "attention", "gain_pp", "gain_std_pp", "gain_low_pp", "gain_high_pp", "p", "p_holm",
-            *controls, "linear", "majority",
+            *names, "linear", "majority",
             "published_baseline", "published_attention", "published_gain_pp", "published_verdict", "baseline_loss_pp", "attention_loss_pp",
             "verdict"]  # fmt: skip
     rows = [head]
-    for experiment in experiments:
+    for experiment, values in zip(experiments, others, strict=True):
         line = experiment.line
         losses = {loss.variant: loss.ours for loss in experiment.losses}
         rows.append(
             [*_of(experiment), experiment.title, _number(line.baseline), _number(line.attention), *_gain(line.gain)]
             + _tested(experiment.gain)
-            + [_number(line.controls.get(name)) for name in controls]
+            + [_number(values.get(name)) for name in names]
             + [_number(line.linear), _number(line.majority), *(line.talk or ("", "")), _signed(line.talk_gain)]
             + [line.beside, *(_gain(losses.get(variant))[0] for variant in ("baseline", "attention"))]
             + [experiment.answer.verdict]

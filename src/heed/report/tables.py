@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.report.answer import PAIR, Answer, Difference, Tested, answer, difference, tested
+from heed.report.answer import PAIR, Answer, Difference, Tested, answer, difference, is_control, tested
 from heed.report.language import say, whole
 from heed.report.published import NOTHING, Talk, of_experiment, read_published
 
@@ -131,7 +131,8 @@ class Line:
     baseline: float | None
     attention: float | None
     gain: Difference | None
-    controls: dict[str, float]
+    controls: dict[str, float]  # without attention
+    variants: dict[str, float]  # with it
     linear: float | None
     majority: float | None
     talk: tuple[str, str] | None  # baseline, attention
@@ -256,12 +257,14 @@ def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk], gai
         return entries[name]["summary"]["accuracy"]["mean"] if name in entries else None
 
     models, opponents = data["models"], data["opponents"]
+    others = {name: model["summary"]["accuracy"]["mean"] for name, model in models.items() if name not in PAIR}
     printed = tuple(talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR)
     return Line(
         baseline=accuracy(models, "baseline"),
         attention=accuracy(models, "attention"),
         gain=_gain(models.get("attention", {})),
-        controls={name: model["summary"]["accuracy"]["mean"] for name, model in models.items() if name not in PAIR},
+        controls={name: value for name, value in others.items() if is_control(name, models)},
+        variants={name: value for name, value in others.items() if not is_control(name, models)},
         linear=accuracy(opponents, "linear"),
         majority=accuracy(opponents, "majority"),
         talk=(printed[0], printed[1]) if all(printed) else None,
