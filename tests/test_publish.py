@@ -60,11 +60,11 @@ def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
     (root / "reports/report.tex").write_text("now")
     (root / "reports/report.pdf").write_text("printed")
     (root / ".heed/pdf").mkdir(parents=True)
-    (root / ".heed/pdf/report.tex").write_text("before")
+    (root / ".heed/pdf/printed.tex").write_text("before")
     with pytest.raises(HeedError, match=r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf"):
         publish(params, comparison, ROOT / "data/published", results, root)
     assert not (root / "docs").exists()
-    (root / ".heed/pdf/report.tex").write_text("now")
+    (root / ".heed/pdf/printed.tex").write_text("now")
     into = publish(params, comparison, ROOT / "data/published", results, root)
     assert (into / "report.pdf").read_text() == "printed"
     (root / "reports/report.pdf").unlink()

@@ -582,6 +582,12 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     assert first.startswith(b"%PDF")
     log = (tmp_path / ".heed/pdf/report.log").read_text(errors="replace")
     assert not re.findall(r"LaTeX Warning: .*|Package \w+ Warning: .*|Missing character.*|Overfull .*", log)
+    source = (folder / "report.tex").read_text(encoding="utf-8")
+    changed = source.replace("\\maketitle", "\\maketitle Another report.", 1)
+    (folder / "report.tex").write_text(changed, encoding="utf-8")
+    subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, check=True)
+    assert (folder / "report.pdf").read_bytes() != first, "the PDF is that of the report before"
+    (folder / "report.tex").write_text(source, encoding="utf-8")
     shutil.rmtree(tmp_path / ".heed")
     subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, check=True)
     assert (folder / "report.pdf").read_bytes() == first

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TAKEN = ("params.yaml", "dvc.lock", "metrics.json")
 READING, PDF = "README.md", "report.pdf"
-PRINTED = Path(".heed/pdf/report.tex")  # the source of reports/report.pdf, as `make pdf` found it
+PRINTED = Path(".heed/pdf/printed.tex")  # the source of reports/report.pdf; LaTeX would read a report.tex there before that of reports/
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 
 
