@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 TAKEN = ("params.yaml", "dvc.lock", "metrics.json")
 READING, PDF = "README.md", "report.pdf"
-PRINTED = Path(".heed/pdf/printed.tex")  # the source of reports/report.pdf; LaTeX would read a report.tex there before that of reports/
+# The source of reports/report.pdf. Not called report.tex: LaTeX would read that before the one in reports/.
+PRINTED = Path(".heed/pdf/printed.tex")
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 
 
