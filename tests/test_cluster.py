@@ -280,7 +280,7 @@ def test_an_address_without_a_cluster_is_one_line(study: Path) -> None:
     process = search(RAY_ADDRESS="127.0.0.1:9")
     output = process.communicate(timeout=100)[0]
     assert process.returncode == 1
-    assert "heed: no Ray cluster at 127.0.0.1:9" in output
+    assert "heed: no Ray cluster at 127.0.0.1:9" in output and "unset RAY_ADDRESS" in output
     assert len(output.splitlines()) == 1, output
 
 

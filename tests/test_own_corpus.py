@@ -65,6 +65,14 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
     assert [line.rpartition(": ")[2] for line in changed(params)] == [sha256(path)]
 
 
+def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
+    TABLE.to_csv("table.csv", index=False)
+    said = add(Path("table.csv"), "mine", "label", "text", "", Path("params.yaml"))
+    assert f"'text' has {TABLE['text'].nunique()} classes in {len(TABLE)} rows: is it a label?" in said
+    said = add(Path("table.csv"), "ours", "text", "label", "", Path("params.yaml"))
+    assert "is it a label?" not in said
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

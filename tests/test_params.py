@@ -118,6 +118,15 @@ def test_a_missing_file_says_what_to_do(tmp_path):
         params.load(tmp_path / "params.yaml")
 
 
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [("sources", "source"), ("corpora", "corpus"), ("searches", "search"), ("models", "model")],
+)
+def test_what_is_not_in_params_is_named_in_the_singular(kind, what):
+    with pytest.raises(HeedError, match=rf"^params.yaml: {kind}: there is no {what} nosuch\. Known: "):
+        params.load(ROOT / "workflow/studies/desk.yaml").section(kind, "nosuch")
+
+
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
     assert params.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.learning_rate == 0.01
 

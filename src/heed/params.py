@@ -21,6 +21,13 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from heed.files import HeedError, write_text
 
 PARAMS = Path("params.yaml")
+SINGULAR = {
+    "sources": "source",
+    "corpora": "corpus",
+    "experiments": "experiment",
+    "searches": "search",
+    "models": "model",
+}
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Name = Annotated[str, Field(pattern=NAME, description="lower-case letters, digits and single '-'")]
 Rate = Annotated[float, Field(ge=0, lt=1)]
@@ -486,9 +493,7 @@ class Params(Section):
         """Return entry `name` of `kind` (sources, corpora, experiments, searches, models). Raises HeedError: not there."""
         entries: dict[str, Any] = getattr(self, kind)
         if name not in entries:
-            raise HeedError(
-                f"params.yaml: {kind}: {_unknown(name, kind.removesuffix('s').replace('corpora', 'corpus'), entries)}"
-            )
+            raise HeedError(f"params.yaml: {kind}: {_unknown(name, SINGULAR[kind], entries)}")
         return entries[name]
 
     def resolved(self, model: str, best: dict[str, Any]) -> dict[str, Any]:

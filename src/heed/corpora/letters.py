@@ -1,4 +1,4 @@
-"""Letters of seven authors in five languages, cut into pieces by the course (DESIGN.md 6)."""
+"""Letters of seven authors in five languages, cut into pieces by the course."""
 
 import gzip
 import json

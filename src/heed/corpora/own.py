@@ -57,9 +57,15 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
                 "match": model,
             }
             tree["models"][model] = _flow(head | settings)
+    many = (
+        f"\nColumn {label_column!r} has {classes:,} classes in {len(table):,} rows: is it a label? "
+        "If not, take the corpus out again (docs/own-corpus.md) and say another --label-column"
+        if 2 * classes > len(table)
+        else ""
+    )
     return (
         f"{params}: added source, corpus, experiment and {len(VARIANTS)} models named {name} "
-        f"({len(table):,} rows, {classes} classes). Run: snakemake --cores 4"
+        f"({len(table):,} rows, {classes} classes). Run: snakemake --cores 4{many}"
     )
 
 

@@ -42,6 +42,7 @@ def download(name: str, source: "Source", into: Path) -> None:
                 f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made {found}. "
                 "Put the new hash there if the change is meant"
             )
+        print(f"{into / sample.FILE}: generated")
         wanted = [sample.FILE]
     elif source.kind == "table":
         assert source.path and source.sha256
@@ -55,6 +56,7 @@ def download(name: str, source: "Source", into: Path) -> None:
             )
         with writing(into / wanted[0]) as temporary:
             shutil.copyfile(source.path, temporary)
+        print(f"{into / wanted[0]}: copied from {source.path}, verified")
     else:
         files = _chosen(name, source)
         wanted = [file.name for file in files]

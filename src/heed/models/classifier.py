@@ -36,7 +36,7 @@ class LinearBranch(nn.Module):
 class Classifier(nn.Module):
     """Embedding, encoder (BiLSTM, self-attention or none, pooling), linear layer with GELU, output layer.
 
-    The sizes are those that fit the parameter counts of all twelve models of the talk (DESIGN.md 5); what the talk leaves
+    The sizes are those that fit the parameter counts of all twelve models of the talk; what the talk leaves
     open (pooling, places of dropout, initialisation) are hyperparameters. A linear branch may stand beside the network,
     or with `encoder: none` alone.
     """

@@ -43,7 +43,7 @@ class BiLSTM(nn.Module):
 
     `nn.LSTM(bidirectional=True)` reads the padding first in its reverse direction, so a text's states change with its
     batch (measured: by up to 0.31). Packing is exact but 13 times slower on CPU. Two one-directional passes, the second
-    over each text reversed within its own length, are exact and fast (DESIGN.md 3).
+    over each text reversed within its own length, are exact and fast.
     """
 
     def __init__(self, input_size: int, hidden_size: int) -> None:

@@ -118,7 +118,8 @@ def _knock(address: str) -> None:
 
 def _no_cluster(address: str, error: Exception) -> HeedError:
     reason = " ".join(str(error).split())[:200]
-    return HeedError(f"no Ray cluster at {address} ({reason}). Start it, or say address: local (docs/cluster.md)")
+    instead = "unset RAY_ADDRESS" if os.environ.get("RAY_ADDRESS") == address else "say address: local"
+    return HeedError(f"no Ray cluster at {address} ({reason}). Start it, or {instead} (docs/cluster.md)")
 
 
 def _given_gpus() -> int:

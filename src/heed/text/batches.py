@@ -12,7 +12,7 @@ from heed.text.ngrams import bigrams, character_ngrams
 from heed.text.tokens import Tokens
 from heed.text.vocabulary import Vocabulary
 
-WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none (DESIGN.md 4)
+WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none
 # Places (tokens and padding) of one pass on the CPU. A larger training step is done in parts, and evaluation goes by as many:
 # as fast, with less memory, and tensors of one size are used again where others leave gaps (docs/performance.md).
 PLACES = 6144
