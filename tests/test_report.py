@@ -322,7 +322,7 @@ def test_a_model_is_a_control_by_what_it_has_whatever_its_name(recipe, verdict):
         ((0.86, 0.76, 0.82), "searched cannot be told from searched-baseline: "),
     ],
 )
-def test_a_variant_is_held_against_the_baseline_that_is_named_after_it(searched, says):
+def test_a_variant_is_held_against_one_that_is_named_after_it(searched, says):
     own = (0.81, 0.82, 0.81)
     data = numbers(**{"searched": searched, "searched-baseline": own})
     values = [a - b for a, b in zip(searched, own, strict=True)]
