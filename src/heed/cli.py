@@ -145,7 +145,7 @@ def provenance() -> None:
 
 
 def publish() -> None:
-    """Write docs/studies/NAME, the report without any text of a corpus, and its summary in README.md."""
+    """Write docs/studies/NAME, the report without any text but what heed made itself, and its summary in README.md."""
     from heed.params import load
     from heed.report.publish import check_settled, publish
 

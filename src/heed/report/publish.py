@@ -1,4 +1,4 @@
-"""`heed publish`: a study's edition for docs/studies/, without any text of a corpus, and its summary in the README."""
+"""`heed publish`: a study's edition for docs/studies/, without any text but what heed made itself, and its summary in the README."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heed.files import HeedError, read_json, write_text, writing_folder
 from heed.report.answer import points
 from heed.report.render import render
-from heed.report.tables import number
+from heed.report.tables import is_generated, number
 
 if TYPE_CHECKING:
     from heed.params import Params
@@ -25,8 +25,8 @@ BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: e
 def publish(params: "Params", comparison: dict[str, Any], published: Path, results: Path, root: Path) -> Path:
     """Write docs/studies/NAME/: the page, its figures and tables, and what they were made with; return the folder.
 
-    The page has no document browser: no text of a corpus goes into git. What is written by hand there, the reading in README.md,
-    stays. reports/report.pdf goes along, if there is one.
+    No text of a corpus goes into git: the page has a document browser only where heed made all texts itself. What is written by
+    hand there, the reading in README.md, stays. reports/report.pdf goes along, if there is one.
 
     Args:
         params: the study.
@@ -53,8 +53,9 @@ def publish(params: "Params", comparison: dict[str, Any], published: Path, resul
         name, read_json(root / "metrics.json", "heed compare"), {e: x.title for e, x in params.experiments.items()}
     )
     replaced = with_block(text, name, block)
+    browsed = all(is_generated(experiment["corpus"]) for experiment in comparison["experiments"].values())
     with writing_folder(into) as out:
-        render(params, comparison, published, results, out, browsed=False)
+        render(params, comparison, published, results, out, browsed)
         for file in TAKEN:
             shutil.copyfile(root / file, out / file)
         for path in (pdf, into / READING):
