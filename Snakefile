@@ -31,6 +31,11 @@ if workflow.is_main_process and not workflow.output_settings.dryrun:
     stages.show()
 
 
+onerror:
+    for line in run.failures():
+        stages.say(line)
+
+
 localrules:
     all,
     shown,

@@ -255,7 +255,9 @@ def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) ->
     toy.log.write_text("")
     code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="train feelings-baseline 1")
     assert code == 1
-    assert "toy: train feelings-baseline 1 fails, as told" in output
+    assert "\nheed: train feelings-baseline 1 fails, as told\n" in output
+    assert output.count("heed: train@feelings-baseline-1 failed: train feelings-baseline 1 fails, as told\n") == 1
+    assert "CalledProcessError" not in output
     assert "train feelings-baseline 2" in toy.logged()
     assert "evaluate feelings-attention" in toy.logged()
     assert "compare" not in toy.logged()

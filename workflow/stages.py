@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -236,7 +236,14 @@ def _short(items: list[str]) -> str:
 
 def hush() -> None:
     """Keep from the terminal what Snakemake says at every job and what a person cannot use."""
-    useless = ("Select jobs", "Execute ", "Assuming unrestricted", "Building DAG", "Rules with missing metadata")
+    useless = (
+        "Select jobs",
+        "Execute ",
+        "Assuming unrestricted",
+        "Building DAG",
+        "Rules with missing metadata",
+        "RuleException:\nCalledProcessError",
+    )
     logging.getLogger("snakemake.logging").addFilter(
         lambda record: not (record.getMessage().startswith(useless) or "missing provenance" in record.getMessage())
     )
@@ -328,6 +335,17 @@ class Run:
         what = f"{len(self._plan)} of {len(self.stages)} stages {'to run' if acting else 'may run'}, {fresh} up to date"
         say(what if self._plan else f"all {len(self.stages)} stages are up to date")
         return self._plan
+
+    def failures(self) -> Iterator[str]:
+        """Yield a line for people for each stage of this run that failed: the last word of its own command."""
+        plan = self.folder / "plan.json"
+        for name in self.plan(False) if plan.exists() else ():
+            log = Path("logs", f"{name}.log")
+            if Path(self.receipt(name)).exists() or not log.exists() or log.stat().st_mtime < plan.stat().st_mtime:
+                continue
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            if reasons := [line for line in lines if line.startswith("heed: ")]:
+                yield f"{name} failed: {reasons[-1].removeprefix('heed: ')}"
 
     def _settle(self, found: dict[str, str], cores: int) -> bool:
         """Run the stale quick stages that wait for nothing; say whether there were any.

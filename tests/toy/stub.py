@@ -103,7 +103,7 @@ def run() -> None:
 if __name__ == "__main__":
     started = time.time()
     if os.environ.get("TOY_FAIL") == NAME:
-        sys.exit(f"toy: {NAME} fails, as told")
+        sys.exit(f"heed: {NAME} fails, as told")
     try:
         run()
     except HeedError as error:
