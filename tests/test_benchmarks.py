@@ -51,6 +51,20 @@ def test_the_gpu_script_says_so_where_there_is_no_gpu():
     assert done.returncode == 1 and "no GPU" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
+    from benchmarks.study import measured
+
+    from heed.recipe import read_recipe
+    from heed.text.tokens import load_tokens
+
+    recipe = read_recipe("results/recipe/tiny-attention.yaml")
+    plain = recipe | {"hyperparameters": recipe["hyperparameters"] | {"attention": "none"}}
+    tokens = load_tokens("data/tokens/tiny")
+    rows = measured("tiny", {"baseline": plain, "attention": recipe}, tokens, documents=20, rounds=1)
+    assert [row.figure for row in rows] == ["tiny: baseline", "tiny: attention"]
+    assert rows[0].value == "1.00x" and rows[1].value.endswith("x")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_every_benchmark_runs(name):

@@ -1,0 +1,83 @@
+"""What attention costs in time, in the active study: each model by its own recipe on its own tokens, against its experiment's baseline.
+
+`python -m benchmarks.study` in a clone that has the study's tokens and recipes (`snakemake --until recipe`, or the whole
+study). Documents a second of an epoch on a part of the training documents, one thread. All models of an experiment take
+turns, so what else the machine does falls on all; medians over the rounds. Models with a linear branch are left out: what
+they cost more is that branch.
+"""
+
+import argparse
+import statistics
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.workload import Row, show
+from heed.models.classifier import Classifier
+from heed.params import load
+from heed.recipe import read_recipe
+from heed.text.batches import Encoded
+from heed.text.tokens import Tokens, load_tokens
+from heed.text.vocabulary import build_vocabulary
+from heed.training.allocator import keep_memory
+from heed.training.determinism import make_deterministic, seed_everything
+from heed.training.loop import Task, train
+from heed.training.run import RECIPES, TOKENS
+
+DOCUMENTS, VALIDATION, ROUNDS = 768, 64, 3
+
+
+def rate(recipe: dict, tokens: Tokens, documents: int) -> float:
+    """Return documents a second of the second epoch: in the first, memory is touched for the first time."""
+    h = recipe["hyperparameters"] | {"epochs": 2, "device": "cpu", "threads": 1}
+    make_deterministic(1)
+    keep_memory()
+    seed_everything(1)
+    own = tokens.rows("train", 0)
+    rows = np.random.default_rng(0).permutation(own)[: documents + VALIDATION]
+    aside = min(VALIDATION, len(rows) // 4)
+    vocabulary = build_vocabulary(tokens, own, h["vocabulary_size"], h["lowercase"])
+    model = Classifier(len(vocabulary), len(recipe["classes"]), h)
+    labels = np.arange(len(tokens.offsets) - 1) % len(recipe["classes"])
+    texts = Encoded(tokens, vocabulary, h)
+    task = Task(texts, labels, recipe["classes"], rows[aside:], rows[:aside])
+    seen: list[float] = []
+    with tempfile.TemporaryDirectory() as work:
+        train(model, task, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
+    return len(task.train) / seen[-2]
+
+
+def measured(experiment: str, recipes: dict[str, dict], tokens: Tokens, documents: int, rounds: int) -> list[Row]:
+    """Return a row for each variant of an experiment."""
+    rates: dict[str, list[float]] = {variant: [] for variant in recipes}
+    for _ in range(rounds):
+        for variant, recipe in recipes.items():
+            rates[variant].append(rate(recipe, tokens, documents))
+    found = {variant: statistics.median(of) for variant, of in rates.items()}
+    return [
+        Row(f"{experiment}: {variant}", f"{found['baseline'] / own:.2f}x", "", f"{own:.0f} documents/s")
+        for variant, own in found.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=DOCUMENTS, help="of each corpus, to train on")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    given = parser.parse_args()
+    params = load()
+    rows = []
+    for experiment, section in params.experiments.items():
+        own = {
+            m.variant: read_recipe(RECIPES / f"{k}.yaml")
+            for k, m in params.models.items()
+            if m.experiment == experiment
+        }
+        own = {variant: it for variant, it in own.items() if it["hyperparameters"]["linear_branch"] == "none"}
+        rows += measured(experiment, own, load_tokens(TOKENS / section.corpus), given.documents, given.rounds)
+    show(rows)
+
+
+if __name__ == "__main__":
+    main()
