@@ -1,9 +1,14 @@
 """Benchmarks are no timed tests; that they still run against today's code is one."""
 
+import os
+import re
 import subprocess
 import sys
+import tarfile
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from benchmarks import workload
@@ -63,6 +68,30 @@ def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
     rows = measured("tiny", {"baseline": plain, "attention": recipe}, tokens, documents=20, rounds=1)
     assert [row.figure for row in rows] == ["tiny: baseline", "tiny: attention"]
     assert rows[0].value == "1.00x" and rows[1].value.endswith("x")
+
+
+def test_trainings_go_to_a_machine_without_engines_and_come_back(workplace, tmp_path_factory):
+    from heed.recipe import read_recipe, write_recipe
+
+    recipe = read_recipe("results/recipe/tiny-attention.yaml")
+    plain = {"model": "tiny-baseline", "variant": "baseline"}
+    plain["hyperparameters"] = recipe["hyperparameters"] | {"attention": "none"}
+    write_recipe("results/recipe/tiny-baseline.yaml", recipe | plain)
+    there = tmp_path_factory.mktemp("there")
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+
+    def remote(*words: str, cwd: Path) -> str:
+        command = [sys.executable, "-m", "benchmarks.remote", *words]
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=True).stdout
+
+    remote("pack", f"{there}/pack.tar.xz", "tiny-attention", "tiny-baseline", cwd=workplace)
+    none = remote("run", "pack.tar.xz", "--seeds", "1,2", "--seconds", "-1", cwd=there)
+    assert "| tiny-attention | 0 of 2 seeds | |" in none
+    said = remote("run", "pack.tar.xz", "--seeds", "1,2", "--at-once", "2", "--into", "back", cwd=there)
+    assert re.search(r"\| tiny: gain \| [+-]\d+\.\d\d \([+-].* to [+-].*\) p\.p\. \| corrected p ", said), said
+    assert "text" not in pd.read_parquet(there / "pack/data/tokens/tiny/documents.parquet")
+    with tarfile.open(there / "back/predictions.tar.gz") as archive:
+        assert sum(name.endswith("predictions.parquet") for name in archive.getnames()) == 4
 
 
 @pytest.mark.slow
