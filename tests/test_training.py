@@ -96,6 +96,8 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     seen = []
 
     def die(progress) -> None:
+        if progress.epoch == 2 and 2 not in seen:
+            time.sleep(0.7)
         seen.append(progress.epoch)
         if progress.epoch == 3:
             raise KeyboardInterrupt
@@ -107,6 +109,8 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     train_run("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
     assert hashes() == whole
+    took = json.loads(Path("results/timing/train/tiny-attention/1.json").read_text())["seconds"]
+    assert took > 0.7, "what the killed process did counts"
 
 
 def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplace):

@@ -19,7 +19,7 @@ from heed.training import checkpoint
 from heed.training.loop import Progress
 from heed.training.run import train_model
 
-STARTS, TOLD, CHECKPOINT = "starts.jsonl", "told.jsonl", "checkpoint.safetensors"
+STARTS, TOLD = "starts.jsonl", "told.jsonl"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ def run_trial(plan: Plan, number: int, configuration: dict[str, Any]) -> None:
     folder = plan.folder(number)
     folder.mkdir(parents=True, exist_ok=True)
     node = os.environ.get("HEED_NODE") or os.uname().nodename
-    saved = checkpoint.load(folder / CHECKPOINT)
+    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
     history: list[dict[str, float]] = saved[1]["history"] if saved else []
     _note_start(folder, node, len(history))
 

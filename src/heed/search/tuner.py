@@ -22,7 +22,7 @@ from heed.search.outcome import ASHA, FAILED, FINISHED, PATIENCE, TIME, WAITING,
 from heed.search.progress import Line
 from heed.search.sampler import Tpe, drawn_before
 from heed.search.space import Space
-from heed.search.trainable import CHECKPOINT, Plan, run_trial, told_by
+from heed.search.trainable import Plan, run_trial, told_by
 from heed.training import checkpoint
 from heed.training.loop import is_over
 
@@ -149,7 +149,7 @@ class Watch(tune.Callback):
             write_json(
                 self.plan.folder(number) / ENDED, {"history": ended.history, "stop": ended.stop, "length": ended.length}
             )
-            (self.plan.folder(number) / CHECKPOINT).unlink(missing_ok=True)
+            (self.plan.folder(number) / checkpoint.CHECKPOINT).unlink(missing_ok=True)
         self._tell()
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
@@ -217,7 +217,7 @@ def _number(trial: Any) -> int:
 
 def _history(folder: Path) -> list[dict[str, float]]:
     """Return the epochs that a trial had finished when it was last heard of."""
-    saved = checkpoint.load(folder / CHECKPOINT)
+    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
     return saved[1]["history"] if saved else []
 
 

@@ -1,7 +1,9 @@
 """Where an unfinished training waits: a safetensors file below .heed/work, never below a stage's output."""
 
+import contextlib
 import hashlib
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
 import heed
-from heed.files import sha256, writing
+from heed.files import sha256, write_json, writing
 
 WORK = Path(".heed/work")
+CHECKPOINT = "checkpoint.safetensors"
 CODE = ("models", "text", "training")
 
 
@@ -22,6 +25,16 @@ def folder(recipe: dict[str, Any], seed: int) -> Path:
     code = [sha256(file) for room in CODE for file in sorted((root / room).glob("*.py"))]
     what = json.dumps([recipe, seed, code, torch.__version__], sort_keys=True)
     return WORK / f"train-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+
+def begin(work: Path) -> float:
+    """Note that a process begins here; return the seconds of those that were killed before it, up to their last checkpoint."""
+    note, spent = work / "begun.json", 0.0
+    with contextlib.suppress(OSError, ValueError):
+        before = json.loads(note.read_text(encoding="utf-8"))
+        spent = before["spent"] + max(0.0, (work / CHECKPOINT).stat().st_mtime - before["began"])
+    write_json(note, {"spent": spent, "began": time.time()})
+    return spent
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], about: dict[str, str] | None = None) -> None:

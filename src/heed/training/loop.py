@@ -95,7 +95,7 @@ def train(
         best_epoch: counted from 1.
 
     """
-    h, path = hyperparameters, work / "checkpoint.safetensors"
+    h, path = hyperparameters, work / checkpoint.CHECKPOINT
     optimizer = _optimizer(model, h)
     average = copy.deepcopy(model) if h["averaging"] else model  # what is validated and kept
     history: list[dict[str, float]] = []

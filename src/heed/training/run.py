@@ -110,7 +110,7 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> dict[st
     recipe = read_recipe(RECIPES / f"{name}.yaml")
     tokens = load_tokens(TOKENS / recipe["corpus"])
     work = checkpoint.folder(recipe, seed)
-    started = time.perf_counter()
+    started = time.perf_counter() - checkpoint.begin(work)
     it = train_model(recipe, tokens, seed, tell, work)
     info = {
         "seed": seed,
