@@ -1,17 +1,20 @@
-"""A study's trainings on a machine that has torch and none of the engines, such as a lent GPU: packed here, run there, read here.
+"""A study's trainings on a machine that has torch and none of the engines, such as a lent GPU: packed here, run and read there.
 
-    python -m benchmarks.remote pack PACK.tar.xz MODEL ...    # in a clone with tokens and recipes (`snakemake --until recipe`)
-    PYTHONPATH=src python -m benchmarks.remote run PACK.tar.xz --seeds 1,2,3,4,5 --at-once 4 --seconds 560 --into FOLDER
+    python -m benchmarks.remote pack PACK.tar.xz MODEL ...    # in a clone with tokens and recipes
+    PYTHONPATH=src python -m benchmarks.remote run PACK.tar.xz --seeds 1,2,3,4,5 --at-once 4 --seconds 540 --into FOLDER
 
-The pack holds token arrays, labels and recipes, no text: models with a linear branch cannot go along. `run` trains what is not
-trained yet beside the pack, as many runs at once as it is told, each by `heed train`; it starts none after `--seconds`, so that
-a machine lent for minutes is used in several calls. Then it writes FOLDER/predictions.tar.gz and prints, for each experiment,
-accuracies, the gain of attention with its interval (corrected over the experiments that are complete), and the time taken.
+The pack holds token arrays, lexicon, labels and recipes. That is no running text, but whoever has it can put the words together:
+it may go where the corpus may go. Models with a linear branch, which read texts, and corpora in folds cannot go along. `run`
+trains what is not trained yet, as many runs at once as it is told, each by `heed train`; after `--seconds` it ends those that run
+(on the same machine the next call goes on after their last epoch), writes FOLDER/done.tar.gz, and prints for each model
+accuracies, for each experiment the gain of attention with its interval (corrected over the experiments that are complete), and the
+time taken. On another machine give the last call's file: `--done done.tar.gz`.
 """
 
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,10 +26,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from heed.evaluation.comparison import ATTENTION, BASELINE, spread
 from heed.evaluation.significance import assess, differences, holm
+from heed.predictions import read_predictions
 from heed.recipe import read_recipe
 from heed.text.tokens import load_tokens
-from heed.training.run import RECIPES, TOKENS, TRAIN
+from heed.training.run import RECIPES, TIMING, TOKENS, TRAIN
 
 ARRAYS = ("ids.npy", "offsets.npy", "sentences.npy", "sentence_offsets.npy", "lexicon.txt", "meta.json")
 
@@ -36,6 +41,8 @@ def pack(into: Path, models: list[str]) -> None:
     recipes = {model: read_recipe(RECIPES / f"{model}.yaml") for model in models}
     if branched := [model for model, it in recipes.items() if it["hyperparameters"]["linear_branch"] != "none"]:
         sys.exit(f"{', '.join(branched)}: a linear branch reads the texts, and no text goes along")
+    if folded := [model for model, it in recipes.items() if it["folds"]]:
+        sys.exit(f"{', '.join(folded)}: the corpus is in folds, and only seeds on the same test part are compared here")
     with tempfile.TemporaryDirectory() as room, tarfile.open(into, "w:xz") as archive:
         for model in models:
             archive.add(RECIPES / f"{model}.yaml")
@@ -49,39 +56,54 @@ def pack(into: Path, models: list[str]) -> None:
     print(f"{into}: {into.stat().st_size / 1e6:.1f} MB, {len(models)} models")
 
 
-def run(archive: Path, seeds: list[int], at_once: int, seconds: float, into: Path) -> None:
-    """Train all that is packed with each seed, as far as the time goes; write and print what is done."""
+def run(archive: Path, done: Path | None, seeds: list[int], at_once: int, seconds: float, into: Path) -> int:
+    """Train all that is packed with each seed, as far as the time goes; write and print what is done. Return failures."""
     code = Path(__file__).resolve().parents[1] / "src"
     os.environ |= {"PYTHONPATH": str(code), "HEED_RUNS_PER_GPU": str(at_once)}
     place = archive.resolve().parent / archive.name.split(".")[0]
+    shutil.rmtree(place / RECIPES, ignore_errors=True)
     place.mkdir(exist_ok=True)
-    with tarfile.open(archive) as packed:
-        packed.extractall(place, filter="data")
+    for packed in filter(None, (archive, done)):
+        with tarfile.open(packed) as files:
+            files.extractall(place, filter="data")
     os.chdir(place)
     models, started = sorted(path.stem for path in RECIPES.glob("*.yaml")), time.monotonic()
 
     def one(job: tuple[int, str]) -> str:
         seed, model = job
-        if (TRAIN / model / str(seed) / "run.json").exists() or time.monotonic() - started > seconds:
+        left = seconds - (time.monotonic() - started)
+        if is_done(model, seed) or left <= 0:
             return ""
         command = [sys.executable, "-m", "heed.cli", "train", model, "--seed", str(seed)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return "" if done.returncode == 0 else f"{model} seed {seed}: {(done.stderr.strip() or '?').splitlines()[-1]}"
+        try:
+            found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=left)
+        except subprocess.TimeoutExpired:
+            return ""
+        return "" if found.returncode == 0 else f"{model} seed {seed}: {(found.stderr.strip() or '?').splitlines()[-1]}"
 
     with ThreadPoolExecutor(at_once) as pool:
-        for failure in filter(None, pool.map(one, [(seed, model) for seed in seeds for model in models])):
-            print(failure)
+        failures = [*filter(None, pool.map(one, [(seed, model) for seed in seeds for model in models]))]
+    print("\n".join(failures))
     into.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(into / "predictions.tar.gz", "w:gz") as archive_out:
-        for path in sorted(
-            [
-                *TRAIN.glob("*/*/predictions.parquet"),
-                *TRAIN.glob("*/*/run.json"),
-                *Path("results/timing").rglob("*.json"),
-            ]
-        ):
-            archive_out.add(path)
+    with tarfile.open(into / "done.tar.gz", "w:gz") as files:
+        for model, seed in ((model, seed) for model in models for seed in seeds if is_done(model, seed)):
+            for name in ("predictions.parquet", "run.json"):
+                files.add(TRAIN / model / str(seed) / name)
+            files.add(timing(model, seed))
     print(f"{time.monotonic() - started:.0f} s, {at_once} at once\n\n{table(models, seeds)}")
+    return len(failures)
+
+
+def timing(model: str, seed: int) -> Path:
+    return TIMING / "train" / model / f"{seed}.json"
+
+
+def is_done(model: str, seed: int) -> bool:
+    """Return whether a run of the packed recipe is there, with its time."""
+    info = TRAIN / model / str(seed) / "run.json"
+    if not (info.exists() and timing(model, seed).exists()):
+        return False
+    return json.loads(info.read_text(encoding="utf-8"))["recipe"] == read_recipe(RECIPES / f"{model}.yaml")
 
 
 def table(models: list[str], seeds: list[int]) -> str:
@@ -89,32 +111,27 @@ def table(models: list[str], seeds: list[int]) -> str:
     rows, right = [], {}
     for model in models:
         recipe = read_recipe(RECIPES / f"{model}.yaml")
-        folders = [TRAIN / model / str(seed) for seed in seeds]
-        done = [folder for folder in folders if (folder / "run.json").exists()]
-        took = [
-            json.loads((Path("results/timing/train") / model / f"{folder.name}.json").read_text())["seconds"]
-            for folder in done
-        ]
+        done = [seed for seed in seeds if is_done(model, seed)]
         if len(done) < len(seeds):
             rows.append(f"| {model} | {len(done)} of {len(seeds)} seeds | |")
             continue
-        tests = [
-            pd.read_parquet(folder / "predictions.parquet").query("split == 'test'").sort_values("id")
-            for folder in folders
-        ]
+        took = [json.loads(timing(model, seed).read_text(encoding="utf-8")) for seed in seeds]
+        paths = [TRAIN / model / str(seed) / "predictions.parquet" for seed in seeds]
+        tests = [read_predictions(path, "test", f"heed train {model}").sort_values("id") for path in paths]
         answers = np.stack([(test["label"] == test["predicted"]).to_numpy() for test in tests])
         right[recipe["experiment"], recipe["variant"]] = answers
-        accuracy = answers.mean(1)
-        spread = f" ± {100 * accuracy.std(ddof=1):.2f}" if len(seeds) > 1 else ""
-        rows.append(f"| {model} | {accuracy.mean():.4f}{spread} | {np.mean(took):.0f} s a run |")
-    pairs = [name for name, variant in right if variant == "attention" and (name, "baseline") in right]
-    found = [assess(differences([right[name, "attention"]], [right[name, "baseline"]]), len(pairs)) for name in pairs]
+        figures = spread([float(accuracy) for accuracy in answers.mean(1)])
+        deviation = "" if figures["std_pp"] is None else f" ± {figures['std_pp']:.2f}"
+        mean = np.mean([each["seconds"] for each in took])
+        on = ", ".join(sorted({each["device"] for each in took}))
+        rows.append(f"| {model} | {figures['mean']:.4f}{deviation} | {mean:.0f} s a run on {on} |")
+    pairs = [name for name, variant in right if variant == ATTENTION and (name, BASELINE) in right]
+    found = [assess(differences([right[name, ATTENTION]], [right[name, BASELINE]]), len(pairs)) for name in pairs]
     if len(seeds) > 1:
-        for name, gain, p in zip(pairs, found, holm([each["p"] for each in found]), strict=True):
-            low, high = gain["interval_pp"]
-            rows.append(
-                f"| {name}: gain | {gain['mean_pp']:+.2f} ({low:+.2f} to {high:+.2f}) p.p. | corrected p {p:.3g} |"
-            )
+        for name, gained, p in zip(pairs, found, holm([each["p"] for each in found]), strict=True):
+            low, high = gained["interval_pp"]
+            size = f"{gained['mean_pp']:+.2f} ({low:+.2f} to {high:+.2f}) p.p."
+            rows.append(f"| {name}: gain | {size} | corrected p {p:.3g} |")
     return "\n".join(["| model | test accuracy | |", "|---|---|---|", *rows])
 
 
@@ -127,15 +144,14 @@ def main() -> None:
     packing.set_defaults(do=lambda given: pack(given.pack, given.models))
     running = verbs.add_parser("run")
     running.add_argument("pack", type=Path)
+    running.add_argument("--done", type=Path, help="done.tar.gz of a call on another machine")
     running.add_argument("--seeds", default="1,2,3,4,5", type=lambda text: [int(seed) for seed in text.split(",")])
     running.add_argument("--at-once", default=4, type=int)
-    running.add_argument("--seconds", default=560, type=float, help="no training is started later")
+    running.add_argument("--seconds", default=540, type=float, help="trainings that still run then are ended")
     running.add_argument("--into", default=Path("out"), type=Path)
-    running.set_defaults(
-        do=lambda given: run(given.pack, given.seeds, given.at_once, given.seconds, given.into.resolve())
-    )
+    running.set_defaults(do=lambda it: run(it.pack, it.done, it.seeds, it.at_once, it.seconds, it.into.resolve()))
     given = parser.parse_args()
-    given.do(given)
+    sys.exit(1 if given.do(given) else 0)
 
 
 if __name__ == "__main__":

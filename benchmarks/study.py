@@ -1,9 +1,9 @@
-"""What attention costs in time, in the active study: each model by its own recipe on its own tokens, against its experiment's baseline.
+"""What attention costs in time, in the active study: each model by its own recipe on its own tokens.
 
-`python -m benchmarks.study` in a clone that has the study's tokens and recipes (`snakemake --until recipe`, or the whole
-study). Documents a second of an epoch on a part of the training documents, one thread. All models of an experiment take
-turns, so what else the machine does falls on all; medians over the rounds. Models with a linear branch are left out: what
-they cost more is that branch.
+`python -m benchmarks.study` in a clone that has the study's tokens and recipes. Prints each model's time over that of its
+experiment's baseline (or first model) and documents a second, of an epoch on a part of the training documents, one thread. All
+models of an experiment take turns, so what else the machine does falls on all; medians over the rounds. Models with a linear
+branch are left out: what they cost more is that branch.
 """
 
 import argparse
@@ -55,8 +55,9 @@ def measured(experiment: str, recipes: dict[str, dict], tokens: Tokens, document
         for variant, recipe in recipes.items():
             rates[variant].append(rate(recipe, tokens, documents))
     found = {variant: statistics.median(of) for variant, of in rates.items()}
+    against = "baseline" if "baseline" in found else next(iter(found))
     return [
-        Row(f"{experiment}: {variant}", f"{found['baseline'] / own:.2f}x", "", f"{own:.0f} documents/s")
+        Row(f"{experiment}: {variant}", f"{found[against] / own:.2f}x", "", f"{own:.0f} documents/s")
         for variant, own in found.items()
     ]
 

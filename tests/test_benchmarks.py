@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -85,13 +86,22 @@ def test_trainings_go_to_a_machine_without_engines_and_come_back(workplace, tmp_
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=True).stdout
 
     remote("pack", f"{there}/pack.tar.xz", "tiny-attention", "tiny-baseline", cwd=workplace)
-    none = remote("run", "pack.tar.xz", "--seeds", "1,2", "--seconds", "-1", cwd=there)
+    none = remote("run", "pack.tar.xz", "--seeds", "1,2", "--seconds", "0", cwd=there)
     assert "| tiny-attention | 0 of 2 seeds | |" in none
     said = remote("run", "pack.tar.xz", "--seeds", "1,2", "--at-once", "2", "--into", "back", cwd=there)
     assert re.search(r"\| tiny: gain \| [+-]\d+\.\d\d \([+-].* to [+-].*\) p\.p\. \| corrected p ", said), said
     assert "text" not in pd.read_parquet(there / "pack/data/tokens/tiny/documents.parquet")
-    with tarfile.open(there / "back/predictions.tar.gz") as archive:
+    with tarfile.open(there / "back/done.tar.gz") as archive:
         assert sum(name.endswith("predictions.parquet") for name in archive.getnames()) == 4
+    shutil.rmtree(there / "pack")
+    again = remote("run", "pack.tar.xz", "--done", "back/done.tar.gz", "--seeds", "1,2", "--seconds", "0", cwd=there)
+    assert again.partition("|")[2] == said.partition("|")[2], "nothing was trained again"
+    write_recipe("results/recipe/tiny-baseline.yaml", recipe | plain | {"folds": 5})
+    refused = subprocess.run(
+        [sys.executable, "-m", "benchmarks.remote", "pack", f"{there}/folds.tar.xz", "tiny-baseline"],
+        env=environment, capture_output=True, text=True, cwd=workplace,
+    )  # fmt: skip
+    assert refused.returncode == 1 and "the corpus is in folds" in refused.stderr
 
 
 @pytest.mark.slow

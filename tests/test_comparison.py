@@ -115,21 +115,22 @@ def test_every_difference_that_matters_is_tested_and_corrected_within_its_family
     assert [metrics["low_pp"], metrics["high_pp"]] == pytest.approx(gained["interval_pp"], abs=0.006)
 
 
-def test_a_variant_is_also_tested_against_those_named_after_it(study):
+def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
     models = MODELS["tiny"] | {
         "searched": "tiny-attention",
         "searched-baseline": "tiny-baseline",
-        "searched-x": "tiny-baseline",
+        "searched-mean": "tiny-baseline",
     }
+    models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
     found = compare({"tiny": models}, [1, 2], Path("results/compare"), Path("metrics.json"))
     comparisons = found["experiments"]["tiny"]["comparisons"]
     assert {family: about["tests"] for family, about in found["significance"]["families"].items()} == {
         "gain": 1,
-        "rivals": 5,
-        "variants": 3,
+        "rivals": 8,
+        "variants": 6,
         "pairs": 2,
     }
-    assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-x"}
+    assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
     pair, gained = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
     assert pair["family"] == "pairs" and pair["p"] == gained["p"] and pair["p_holm"] == min(1, 2 * pair["p"])
 

@@ -547,3 +547,34 @@ def test_the_sample_study_under_both_drivers_gives_the_same_bytes(tmp_path: Path
         assert files
         different = [path for path in files if (clones[0] / path).read_bytes() != (clones[1] / path).read_bytes()]
         assert different == []
+
+
+def test_a_stage_that_failed_is_said_with_heeds_last_word_or_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    import stages
+
+    monkeypatch.chdir(tmp_path)
+    run = object.__new__(stages.Run)
+    run.folder, run._plan = (
+        tmp_path / "run",
+        dict.fromkeys(("old", "done", "wrong", "killed", "traceback", "waits"), "never run"),
+    )
+    (run.folder / "receipts").mkdir(parents=True)
+    (tmp_path / "logs").mkdir()
+    failed = "ERROR: failed to reproduce 'x'\n"
+    (tmp_path / "logs/old.log").write_text("heed: no\n" + failed)
+    os.utime(tmp_path / "logs/old.log", (0, 0))
+    (run.folder / "plan.json").write_text("{}")
+    (tmp_path / "logs/done.log").write_text("heed: no\n" + failed)
+    (run.folder / "receipts/done").touch()
+    (tmp_path / "logs/wrong.log").write_text("heed: waiting for a free GPU\nheed: a: wrong. Mend it\n" + failed)
+    (tmp_path / "logs/traceback.log").write_text("heed: waiting for a free GPU\nValueError: x\n" + failed)
+    (tmp_path / "logs/killed.log").write_text(failed)
+    (tmp_path / "logs/waits.log").write_text("heed: waiting for a free GPU\n")
+    assert [*run.failures()] == [
+        "wrong failed: a: wrong. Mend it",
+        "killed failed: see logs/killed.log",
+        "traceback failed: see logs/traceback.log",
+    ]

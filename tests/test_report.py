@@ -330,6 +330,11 @@ def test_a_variant_is_held_against_one_that_is_named_after_it(searched, says):
     assert says in answer(data, 3, 0.05).sentence
 
 
+def test_a_sentence_ends_with_one_full_stop():
+    data = numbers(baseline=[0.8], attention=[0.85], linear=0.7)
+    assert answer(data, 1, 0.05).sentence.endswith("+5.00 p.p.")
+
+
 @pytest.mark.parametrize(
     ("interval", "p", "says"),
     [
@@ -585,6 +590,7 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     source = (folder / "report.tex").read_text(encoding="utf-8")
     changed = source.replace("\\maketitle", "\\maketitle Another report.", 1)
     (folder / "report.tex").write_text(changed, encoding="utf-8")
+    shutil.copy(tmp_path / ".heed/pdf/printed.tex", tmp_path / ".heed/pdf/report.tex")  # as an older heed left it
     subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, check=True)
     assert (folder / "report.pdf").read_bytes() != first, "the PDF is that of the report before"
     (folder / "report.tex").write_text(source, encoding="utf-8")

@@ -337,15 +337,16 @@ class Run:
         return self._plan
 
     def failures(self) -> Iterator[str]:
-        """Yield a line for people for each stage of this run that failed: the last word of its own command."""
+        """Yield a line for people for each stage of this run that failed: heed's own last word, or where to read."""
         plan = self.folder / "plan.json"
         for name in self.plan(False) if plan.exists() else ():
             log = Path("logs", f"{name}.log")
             if Path(self.receipt(name)).exists() or not log.exists() or log.stat().st_mtime < plan.stat().st_mtime:
                 continue
-            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-            if reasons := [line for line in lines if line.startswith("heed: ")]:
-                yield f"{name} failed: {reasons[-1].removeprefix('heed: ')}"
+            said = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
+            if said[-1].startswith("ERROR: failed to reproduce"):
+                own = said[-2].startswith("heed: ")
+                yield f"{name} failed: {said[-2].removeprefix('heed: ') if own else f'see {log}'}"
 
     def _settle(self, found: dict[str, str], cores: int) -> bool:
         """Run the stale quick stages that wait for nothing; say whether there were any.

@@ -24,7 +24,7 @@ FAMILIES = {
     "gain": "attention over the baseline: the question of the study",
     "rivals": "attention over every other model and opponent",
     "variants": "every other model over the baseline",
-    "pairs": "a variant over those named after it: searched over searched-baseline",
+    "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline and searched-mean",
 }
 
 
@@ -158,7 +158,7 @@ def _pairs(models: Iterable[str]) -> Iterable[tuple[str, str]]:
 def _family(first: str, second: str) -> str | None:
     if first == ATTENTION:
         return "gain" if second == BASELINE else "rivals"
-    if second.startswith(f"{first}-"):
+    if first not in (BASELINE, *OTHERS) and second in (f"{first}-{BASELINE}", f"{first}-mean"):
         return "pairs"
     return "variants" if second == BASELINE and first not in OTHERS else None
 

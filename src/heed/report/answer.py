@@ -162,7 +162,9 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
         parts += [] if controls else [say("no control was trained, so the gain need not be attention's")]
     parts += [_pair(each) for each in every if each.family == "pairs"]
     sentence = "; ".join(parts)
-    return Answer(verdict + (say(", not the best") if better else ""), sentence[0].upper() + sentence[1:] + ".")
+    return Answer(
+        verdict + (say(", not the best") if better else ""), sentence[0].upper() + sentence[1:].removesuffix(".") + "."
+    )
 
 
 def is_control(name: str, models: dict[str, Any]) -> bool:

@@ -131,8 +131,8 @@ class Line:
     baseline: float | None
     attention: float | None
     gain: Difference | None
-    controls: dict[str, float]  # without attention
-    variants: dict[str, float]  # with it
+    controls: dict[str, float]  # without a score function, or with equal weights
+    variants: dict[str, float]  # with a score function
     linear: float | None
     majority: float | None
     talk: tuple[str, str] | None  # baseline, attention

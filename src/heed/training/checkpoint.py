@@ -1,4 +1,4 @@
-"""Where an unfinished training waits: a safetensors file below .heed/work, never below a stage's output."""
+"""Where an unfinished training waits: a safetensors file and its times below .heed/work, never below a stage's output."""
 
 import contextlib
 import hashlib
