@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import check, reading
+from heed.files import reading
 from heed.report.language import say
 
 READ_FIRST = 10  # words in each document's table
@@ -108,7 +108,6 @@ def browser(folder: Path, others: dict[str, Path]) -> Browser:
         HeedError: a file is missing or broken.
 
     """
-    check(folder, f"heed evaluate {folder.name}")
     documents, weights = _read(folder / "documents.parquet"), _read(folder / "weights.parquet")
     tokens = dict(list(weights.groupby("id", sort=False)))
     said: dict[str, list[Said]] = {name: [] for name in documents["id"]}

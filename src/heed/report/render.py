@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import io
+import itertools
 import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from heed.files import write_text, writing_folder
+from heed.files import check, write_text, writing_folder
 from heed.report import latex, spreadsheet
 from heed.report.answer import PAIR, coverage, points, probability
 from heed.report.attentive import attends
@@ -127,6 +128,11 @@ def _render(
     searched = {name: [results / "search" / key for key, search in params.searches.items()
                        if search.experiment == name and search.trials] for name in models}  # fmt: skip
     evaluated, html, tex = results / "evaluate", environment(), latex_environment()
+    for own in models.values():
+        for model in own.values():
+            check(evaluated / model, f"heed evaluate {model}")
+    for folder in itertools.chain(*searched.values()):
+        check(folder, f"heed search {folder.name}")
     with writing_folder(into / "figures") as out:
         plots = plot_all(found, models, evaluated, searched, out)
         chart = gain_chart(found)
