@@ -158,7 +158,9 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
             verdict = say("gains, but not by attention")
         elif any(each.shown == "" for each in controls):
             verdict = say("gains, perhaps not by attention")
-        parts += [_over_control(each) for each in controls if each not in level]
+        parts += [_over_control(each) for each in controls if each not in level and each.shown]
+        if unclear := [_beyond(each) for each in controls if each not in level and not each.shown]:
+            parts.append(say("{gains} may be chance: the gain need not be attention's", gains=_and(unclear)))
         parts += [] if controls else [say("no control was trained, so the gain need not be attention's")]
     parts += [_pair(each) for each in every if each.family == "pairs"]
     sentence = "; ".join(parts)
@@ -218,13 +220,11 @@ def _over_control(control: Tested) -> str:
     called = _called(control.second, model=True)
     if control.shown == "better":
         return say("over {called} it gained {size}: that part is attention's own", called=called, size=control.size)
-    if control.shown == "worse":
-        return say("{called} gained more, without attention", called=called)
-    return say(
-        "but {called} cannot be told from it ({size}): the gain need not be attention's",
-        called=called,
-        size=control.size,
-    )
+    return say("{called} gained more, without attention", called=called)
+
+
+def _beyond(control: Tested) -> str:
+    return say("{size} over {called}", size=control.size, called=_called(control.second, model=True))
 
 
 def _pair(each: Tested) -> str:

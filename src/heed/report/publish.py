@@ -56,6 +56,8 @@ def publish(params: "Params", comparison: dict[str, Any], published: Path, resul
     browsed = all(is_generated(experiment["corpus"]) for experiment in comparison["experiments"].values())
     with writing_folder(into) as out:
         render(params, comparison, published, results, out, browsed)
+        if not browsed:
+            (out / "documents").rmdir()
         for file in TAKEN:
             shutil.copyfile(root / file, out / file)
         for path in (pdf, into / READING):
