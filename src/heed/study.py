@@ -10,8 +10,8 @@ STUDIES = Path("workflow/studies")
 SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"  # completion in editors, seen from params.yaml
 
 # The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a second.
-# Useful FLOP/s of one core in training. With it the desk study's letters and headlines (45 runs) were estimated at 0.6
-# core-hours and their trainings took 0.66 on a machine with 4 virtual cores (results/timing of that run).
+# Useful FLOP/s of one core in training. With it the desk study is estimated at 17 core-hours; its 180 trainings took 12.1 on a
+# machine with 4 virtual cores, its four searches, which stopped three trials in four early, 1.0 (results/timing of that run).
 CORE_FLOPS = 30e9
 STARTING = 8  # seconds of one core a stage, whatever it does: DVC, Python, torch (small studies are little else)
 TOKENIZED = 200_000  # spaCy tokens a second on one core, measured
