@@ -76,8 +76,13 @@ def colour(place: int) -> str:
 
 
 def marker(place: int) -> str:
-    """Return the marker of series `place`."""
-    return MARKERS[place % len(MARKERS)]
+    """Return the marker of series `place`: where colours come again, another one goes with each."""
+    return MARKERS[(place + place // len(SERIES)) % len(MARKERS)]
+
+
+def _rounded(found: re.Match[str]) -> str:
+    """Return a coordinate in points with two digits."""
+    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _printed(text: str, known: Mapping[int, Any]) -> str:
@@ -89,7 +94,7 @@ def _svg(text: str, key: str, says: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-    text = re.sub(r"-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)  # of a point
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{4,}", _rounded, tag[0]), text)
     text = re.sub(r"\n *(?=[LCQMzZ\"])", " ", text)
     turned = "".join(
         f'[style*="{kind}: {light}"]{{{kind}:{dark} !important}}'
