@@ -114,7 +114,7 @@ def ended() -> set[int]:
     return {int(file.parent.name) for file in (store / "trials").glob("*/ended.json")}
 
 
-def until(condition, process: subprocess.Popen, patience: float = 180) -> None:
+def until(condition, process: subprocess.Popen, patience: float = 600) -> None:
     end = time.monotonic() + patience
     while not condition():
         assert process.poll() is None, process.communicate()[0]
@@ -182,7 +182,7 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study: Pat
     until(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
     process.kill()
     process.communicate()
-    assert gone("HEED_MARK=killed-search", 60), marked("HEED_MARK=killed-search")
+    assert gone("HEED_MARK=killed-search", 240), marked("HEED_MARK=killed-search")
     whole = ended()
     output = finish(search(HEED_THREADS="2"))
     assert not [*Path("/tmp").glob(f"heed-ray-{process.pid}-*")], "the next search deletes the folder of the killed one"
