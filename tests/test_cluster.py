@@ -20,7 +20,7 @@ from heed.search.stage import make_plan, write_untuned
 from tests.conftest import ROOT, write_tokens
 from tests.test_search import STUDY, gone, marked
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/hunt")
 TRIALS, EPOCHS = 8, 12
 
@@ -97,7 +97,7 @@ def search(name: str = "hunt", on: str = "", **environment: str) -> subprocess.P
 
 
 def finish(process: subprocess.Popen) -> str:
-    output = process.communicate(timeout=400)[0]
+    output = process.communicate(timeout=900)[0]
     assert process.returncode == 0, output
     return output
 
