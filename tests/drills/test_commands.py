@@ -54,7 +54,7 @@ def large(tmp_path: Path, heed: Heed) -> Study:
 @pytest.mark.drill("kill -9 of a stage's child: tokenize (a search's: Ray)")
 def test_a_killed_child_is_said_and_the_next_command_is_whole(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
-    thread, found = meanwhile(lambda: large.try_("tokenize letters", HEED_THREADS="2", limit=60))
+    thread, found = meanwhile(lambda: large.try_("tokenize letters", HEED_THREADS="2", limit=300))
     workers(large.heed)[-1].kill()
     thread.join()
     assert "was killed" in found[0].message
