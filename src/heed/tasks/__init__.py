@@ -1,0 +1,36 @@
+"""Tasks: what a model learns and how it is judged. Each task is a package here, and nothing outside it knows its terms.
+
+The stages ask for the part of a task that they need, by name and when they run. So nothing that imports this module imports
+a task, and the code that a training of one task depends on holds nothing of another.
+"""
+
+import importlib
+from typing import Any
+
+from heed.files import HeedError
+
+TASKS = ("classification",)
+
+# stage → the modules of a task's package that its command loads
+PARTS: dict[str, tuple[str, ...]] = {
+    "search": ("hyperparameters", "learning"),
+    "recipe": ("hyperparameters", "learning"),
+    "train": ("hyperparameters", "learning"),
+    "predict": ("hyperparameters", "prediction"),
+    "opponents": ("opponents",),
+    "evaluate": ("hyperparameters", "evaluation"),
+    "compare": ("hyperparameters", "metrics"),
+    "report": ("metrics",),
+}
+
+
+def part(task: str, name: str) -> Any:
+    """Return module `name` of the package of `task` (see interface.py for what each holds).
+
+    Raises:
+        HeedError: there is no such task.
+
+    """
+    if task not in TASKS:
+        raise HeedError(f"there is no task {task}. Known: {', '.join(TASKS)}")
+    return importlib.import_module(f"heed.tasks.{task}.{name}")

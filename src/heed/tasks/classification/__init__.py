@@ -1,0 +1,1 @@
+"""Classification: one class a document."""
