@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from heed.files import digest_folder, write_json, write_text
-from heed.params import Hyperparameters
+from heed.tasks.classification.recipe import Hyperparameters
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
@@ -20,7 +20,7 @@ SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
 HYPERPARAMETERS = Hyperparameters(
     vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5, attention="multi-head", heads=3,
     pooling="mean", embedding_dropout=0.1, dropout=0.2, epochs=3, batch_size=8, learning_rate=0.01, device="cpu",
-).model_dump()  # fmt: skip
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,13 +4,14 @@ docs/params.md and docs/params.schema.json are generated from here (`heed schema
 """
 
 import contextlib
+import dataclasses
 import difflib
 import math
 import re
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
@@ -19,6 +20,8 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError, write_text
+from heed.hyperparameters import ATTENTION_POOLINGS
+from heed.tasks.classification.recipe import FIGURES, Hyperparameters
 
 PARAMS = Path("params.yaml")
 SINGULAR = {
@@ -30,8 +33,8 @@ SINGULAR = {
 }
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Name = Annotated[str, Field(pattern=NAME, description="lower-case letters, digits and single '-'")]
-Rate = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[int, Field(gt=0)]
+NAMES = tuple(field.name for field in dataclasses.fields(Hyperparameters))
 
 
 class Section(BaseModel):
@@ -175,12 +178,18 @@ class Published(Section):
         return self
 
 
-class Experiment(Section):
-    """A row of the comparison: a corpus and the label to predict."""
+class ClassificationData(Section):
+    """What a classification predicts."""
 
-    task: Literal["classification"] = Field("classification", description="translation will come beside it")
+    label: str = Field(description="which of the corpus's labels")
+
+
+class Experiment(Section):
+    """A row of the comparison: a corpus, and what is to be learned from it."""
+
+    task: Literal["classification"] = Field(description="what is learned: its models, figures and opponents")
     corpus: str = Field(description="a key of `corpora`")
-    label: str = Field(description="which of the corpus's labels is predicted")
+    data: ClassificationData = Field(description="what the task reads of the corpus")
     title: str = Field(description="heading in the report")
     published: Published | None = Field(None, description="the talk's row to print beside ours")
     suboptimal_of: str | None = Field(
@@ -191,102 +200,32 @@ class Experiment(Section):
     )
 
 
-class Hyperparameters(Section):
-    """Everything about a model and its training; `defaults` sets each, a model may change any."""
+def _schema_of(declared: type) -> dict[str, Any]:
+    """Return, for each field of a dataclass of hyperparameters, its type with its limits, and its default and meaning."""
+    hints, schema = get_type_hints(declared), {}
+    for field in dataclasses.fields(declared):
+        about = field.metadata
+        limited = Annotated[hints[field.name], Field(**about["limits"])] if about["limits"] else hints[field.name]
+        schema[field.name] = (limited, Field(field.default, description=about["description"]))
+    return schema
 
-    vocabulary_size: Annotated[int, Field(ge=3)] = Field(
-        30000, description="types kept of the run's own training part, with padding and unknown"
-    )
-    lowercase: bool = Field(True, description="types that differ in case alone are one entry of the vocabulary")
-    max_tokens: Positive = Field(400, description="length cap: the tokens of a document that are read")
-    truncation: Literal["head", "ends"] = Field(
-        "head",
-        description="of a longer document the first tokens are read, or half from its start and half up to its end",
-    )
-    embedding_dim: Positive = Field(100, description="E, size of a token embedding")
-    embedding_std: Annotated[float, Field(gt=0)] = Field(
-        0.1, description="deviation of the normal distribution embeddings start from (torch's own is 1)"
-    )
-    bigram_buckets: Annotated[int, Field(ge=0)] = Field(
-        0, description="rows of hashed word bigrams, added to the embedding; 0: none"
-    )
-    character_buckets: Annotated[int, Field(ge=0)] = Field(
-        0, description="rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none"
-    )
-    encoder: Literal["bilstm", "embeddings", "none"] = Field(
-        "bilstm",
-        description="what makes states: a BiLSTM; the embeddings themselves (features only: a control); none: the linear branch alone (a control)",
-    )
-    hierarchical: bool = Field(
-        False, description="words make sentence vectors, those the document's: the whole encoder at both levels"
-    )
-    hidden_size: Positive = Field(64, description="H, LSTM hidden size of each direction; states have 2H")
-    skip: bool = Field(False, description="the embeddings stand beside the BiLSTM's states: states have 2H + E")
-    linear_size: Positive = Field(64, description="L, size of the linear layer before the output")
-    attention: Literal["none", "multi-head", "single-head", "uniform"] = Field(
-        "none",
-        description="self-attention over the states: multi-head scaled dot-product; single-head with any `score`, without projections; uniform: multi-head with equal weights in place of learned ones (a control)",
-    )
-    heads: Positive = Field(1, description="heads of multi-head and uniform attention; divides the states' size")
-    pooling: Literal["last", "mean", "max", "attention", "max-attention"] = Field(
-        "last",
-        description="how the states become one vector; attention: by a learned query and `score`; max-attention: the query is the maximum of the states",
-    )
-    score: Literal["additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot"] = Field(
-        "additive", description="the score of single-head attention and of the pooling attention (docs/attention.md)"
-    )
-    linear_branch: Literal["none", "words", "characters", "both"] = Field(
-        "none", description="a linear model on TF-IDF features, trained together with the rest: its logits are added"
-    )
-    branch_buckets: Positive = Field(
-        262144, description="columns that each kind of the branch's features is hashed into"
-    )
-    branch_loss: Literal["joint", "separate"] = Field(
-        "joint",
-        description="joint: one loss on the sum of both logits; separate: a loss for each part, the sum only predicts",
-    )
-    branch_rate: Annotated[float, Field(gt=0)] = Field(
-        1.0, description="the branch's learning rate, as a multiple of `learning_rate`"
-    )
-    branch_dropout: Rate = Field(0.0, description="dropout on the branch's features")
-    word_dropout: Rate = Field(0.0, description="share of tokens that are an unknown word, anew in every step")
-    embedding_dropout: Rate = Field(0.0, description="dropout on the embeddings")
-    state_dropout: Rate = Field(0.0, description="dropout on the states")
-    dropout: Rate = Field(0.5, description="dropout on the pooled vector and on the linear layer's output")
-    epochs: Positive = Field(10, description="passes over the training part, at most")
-    batch_size: Positive = Field(64, description="documents a step")
-    learning_rate: Annotated[float, Field(gt=0)] = Field(0.001, description="Adam's step size")
-    warmup: Rate = Field(0.0, description="share of all steps over which the learning rate rises from 0")
-    decay: Literal["none", "linear", "cosine"] = Field(
-        "none", description="how the learning rate falls to 0 at the end of all epochs"
-    )
-    weight_decay: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="decoupled weight decay (AdamW) on all but biases"
-    )
-    clip: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="largest norm of all gradients together; larger ones are scaled down. 0: none"
-    )
-    label_smoothing: Rate = Field(0.0, description="share of each target that is spread evenly over the classes")
-    averaging: Rate = Field(
-        0.0, description="decay of the exponential moving average of the weights that is validated and kept; 0: none"
-    )
-    patience: Annotated[int, Field(ge=0)] = Field(
-        0, description="stop after this many epochs without a better one by `select`; 0: never"
-    )
-    precision: Literal["float32", "bfloat16"] = Field(
-        "float32", description="bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
-    )
-    select: Literal["accuracy", "macro_f1", "loss", "last"] = Field(
-        "accuracy",
-        description="the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
-    )
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a free GPU where there is one")
-    threads: Positive = Field(
-        1, description="torch threads of a training on CPU; changes the last bits of the result, so it is a parameter"
+
+# The schema of the hyperparameters of each task, made from its dataclass: written in one place.
+if TYPE_CHECKING:
+
+    class ClassificationDefaults(Section):
+        def __getattr__(self, key: str) -> Any: ...
+
+else:
+    ClassificationDefaults = create_model(
+        "ClassificationDefaults", __base__=Section, __doc__=Hyperparameters.__doc__, **_schema_of(Hyperparameters)
     )
 
 
-ATTENTION_POOLINGS = ("attention", "max-attention")
+class Defaults(Section):
+    """The hyperparameters that a model has where it says nothing else, for each task."""
+
+    classification: ClassificationDefaults = Field(description="of models whose experiment is a classification")
 
 
 def _optional(field: FieldInfo) -> Any:
@@ -305,7 +244,7 @@ else:
     _Overrides = create_model(
         "_Overrides",
         __base__=Section,
-        **{key: (_optional(field), None) for key, field in Hyperparameters.model_fields.items()},
+        **{key: (_optional(field), None) for key, field in ClassificationDefaults.model_fields.items()},
     )
 
 
@@ -325,7 +264,7 @@ class Model(_Overrides):
 
     def given(self) -> dict[str, Any]:
         """Return the hyperparameters that this model sets itself."""
-        return {key: value for key in Hyperparameters.model_fields if (value := getattr(self, key)) is not None}
+        return {key: value for key in NAMES if (value := getattr(self, key)) is not None}
 
 
 class Dimension(Section):
@@ -413,8 +352,8 @@ class Search(Section):
         description="the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 (sizes, dropout, heads)",
     )
     space: dict[str, Dimension] = Field({}, description="hyperparameter → how it is drawn; goes before `groups`")
-    metric: Literal["accuracy", "macro_f1", "loss"] = Field(
-        "accuracy", description="the validation figure that is searched for, and that selects the epoch"
+    metric: Literal[FIGURES] = Field(  # type: ignore[valid-type]
+        FIGURES[0], description="the validation figure that is searched for, and that selects the epoch"
     )
     epochs: Positive | None = Field(None, description="epochs of a trial, at most; none: the model's own")
     minutes: Annotated[float, Field(gt=0)] | None = Field(
@@ -486,7 +425,7 @@ class Params(Section):
     corpora: dict[Name, Corpus] = Field(min_length=1)
     experiments: dict[Name, Experiment] = Field(min_length=1)
     searches: dict[Name, Search]
-    defaults: Hyperparameters
+    defaults: Defaults
     models: dict[Name, Model] = Field(min_length=1)
 
     def section(self, kind: str, name: str) -> Any:
@@ -496,22 +435,22 @@ class Params(Section):
             raise HeedError(f"params.yaml: {kind}: {_unknown(name, SINGULAR[kind], entries)}")
         return entries[name]
 
-    def resolved(self, model: str, best: dict[str, Any]) -> dict[str, Any]:
+    def resolved(self, model: str, best: dict[str, Any]) -> Hyperparameters:
         """Return the hyperparameters of `model` with a search's winner `best` put in; checked again."""
         matched = self.models[model].match
-        given = self.hyperparameters(matched).model_dump() | best
+        given = dataclasses.asdict(self.hyperparameters(matched)) | best
         if matched != model:
             given |= self.models[model].given()
-        return Hyperparameters.model_validate(given).model_dump()
+        return Hyperparameters(**ClassificationDefaults.model_validate(given).model_dump())
 
     def hyperparameters(self, model: str) -> Hyperparameters:
         """Return the defaults as changed by `model`."""
-        return self.defaults.model_copy(update=self.models[model].given())
+        return _given_to(self, self.models[model])
 
     def fits(self, model: str, best: dict[str, Any]) -> bool:
         """Return whether `model` may have the hyperparameters `best`: each in its limits, none against another."""
         try:
-            resolved = Hyperparameters.model_validate(self.resolved(model, best))
+            resolved = self.resolved(model, best)
         except ValidationError:
             return False
         changed = self.models[model].model_copy(update=best)
@@ -620,7 +559,7 @@ def _variant_contradictions(params: Params, name: str, model: Model) -> Iterator
 
 
 def _given_to(params: Params, model: Model) -> Hyperparameters:
-    return params.defaults.model_copy(update=model.given())
+    return Hyperparameters(**params.defaults.classification.model_dump() | model.given())
 
 
 def _search_contradictions(params: Params, name: str) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -685,9 +624,9 @@ def _after_contradictions(params: Params, name: str) -> Iterator[tuple[tuple[str
 
 def _dimension_complaints(params: Params, model: Model, key: str, dimension: Dimension) -> Iterator[str]:
     """Yield what is wrong with one hyperparameter of a space."""
-    if key not in Hyperparameters.model_fields:
-        near = _near(key, Hyperparameters.model_fields)
-        yield f"unknown hyperparameter{near} Allowed: {', '.join(k for k in Hyperparameters.model_fields if k not in NOT_SEARCHED)}"
+    if key not in NAMES:
+        near = _near(key, NAMES)
+        yield f"unknown hyperparameter{near} Allowed: {', '.join(k for k in NAMES if k not in NOT_SEARCHED)}"
         return
     if key in NOT_SEARCHED:
         yield f"is not searched: {NOT_SEARCHED[key]}"
@@ -702,7 +641,7 @@ def _dimension_complaints(params: Params, model: Model, key: str, dimension: Dim
         return
     for value in dimension.values:
         try:
-            Hyperparameters.model_validate({key: value})
+            ClassificationDefaults.model_validate({key: value})
         except ValidationError as error:
             what = error.errors()[0]["msg"]
             yield f"{dimension.kind}: {what[0].lower()}{what[1:]}, found {value!r}"
@@ -733,11 +672,10 @@ def _unequal_searches(params: Params) -> Iterator[tuple[tuple[str, ...], str]]:
 
 def _hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (the keys that contradict each other, complaint)."""
-    size = 2 * h.hidden_size + h.skip * h.embedding_dim if h.encoder == "bilstm" else h.embedding_dim
-    if h.attention in ("multi-head", "uniform") and size % h.heads:
+    if h.attention in ("multi-head", "uniform") and h.state_size % h.heads:
         yield (
             ("heads", "hidden_size", "skip", "encoder", "attention"),
-            f"heads must divide the size of the states: {h.heads} heads do not divide {size} (twice the hidden size; with skip the embeddings too)",
+            f"heads must divide the size of the states: {h.heads} heads do not divide {h.state_size} (twice the hidden size; with skip the embeddings too)",
         )
     if h.encoder == "none" and h.linear_branch == "none":
         yield ("encoder", "linear_branch"), "encoder none leaves the linear branch alone, and linear_branch is none"
@@ -841,6 +779,8 @@ def _complaint(path: str | Path, tree: Node, item: Any) -> str:
     key = tuple(part for part in item["loc"] if part != "[key]")
     where, kind, found = f"{path}:{_line(tree, key)}: {'.'.join(map(str, key))}", item["type"], item["input"]
     if kind == "extra_forbidden":
+        if now := _renamed(key):
+            return f"{where}: is now {now}"
         fields = _fields(key[:-1])
         return f"{where}: unknown key{_near(str(key[-1]), fields)} Allowed: {', '.join(fields)}"
     if kind == "missing":
@@ -852,9 +792,18 @@ def _complaint(path: str | Path, tree: Node, item: Any) -> str:
     return f"{where}: {message}" + ("" if kind == "value_error" else f", found {short}")
 
 
+def _renamed(key: tuple[Any, ...]) -> str:
+    """Return where a key of an earlier heed stands now, or nothing."""
+    if key[0] == "defaults" and len(key) == 2 and key[1] in NAMES:
+        return f"defaults.classification.{key[1]}: the hyperparameters of each task stand under its name"
+    if key[0] == "experiments" and key[2:] == ("label",):
+        return f"experiments.{key[1]}.data.label, beside task: classification"
+    return ""
+
+
 def _fields(key: tuple[Any, ...]) -> list[str]:
     """Return the names allowed below `key`."""
-    sections: dict[str, Any] = {"study": Study, "defaults": Hyperparameters, "sources": Source, "corpora": Corpus, "experiments": Experiment,
+    sections: dict[str, Any] = {"study": Study, "defaults": Defaults, "classification": ClassificationDefaults, "data": ClassificationData, "sources": Source, "corpora": Corpus, "experiments": Experiment,
                 "searches": Search, "models": Model, "split": Split, "published": Published, "space": Dimension}  # fmt: skip
     section: Any = Params
     for part in key:
@@ -892,8 +841,8 @@ def reference() -> str:
     out.write("# params.yaml\n\nGenerated from `src/heed/params.py` by `heed schema`; a test fails when it drifts.\n")
     out.write("Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.\n")
     titles: dict[Any, str] = {
-        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME",
-        Published: "experiments.NAME.published", Search: "searches.NAME", Dimension: "searches.NAME.space.HYPERPARAMETER", Hyperparameters: "defaults", Model: "models.NAME",
+        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME", ClassificationData: "experiments.NAME.data (task classification)",
+        Published: "experiments.NAME.published", Search: "searches.NAME", Dimension: "searches.NAME.space.HYPERPARAMETER", ClassificationDefaults: "defaults.classification", Model: "models.NAME",
     }  # fmt: skip
     out.write("\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n")
     for section, title in titles.items():
@@ -901,7 +850,7 @@ def reference() -> str:
             f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
         )
         for key, field in section.model_fields.items():
-            if section is Model and key in Hyperparameters.model_fields:
+            if section is Model and key in NAMES:
                 continue
             schema = section.model_json_schema()["properties"][key]
             default = (
@@ -913,7 +862,7 @@ def reference() -> str:
             )
             out.write(f"| `{key}` | {_type(schema)} | {default} | {field.description or ''} |\n")
         if section is Model:
-            out.write("\nand any key of `defaults`, for this model alone.\n")
+            out.write("\nand any key of `defaults` of its task, for this model alone.\n")
     return out.getvalue()
 
 

@@ -23,10 +23,10 @@ study: {name: drills, title: Drills}
 seeds: [1, 2]
 sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
-experiments: {author: {corpus: letters, label: author, title: Author}}
+experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
 searches:
   hunt: {corpus: letters, experiment: author, model: author-attention, after: none, trials: 2, scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
-defaults: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2, device: cpu}
+defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2, device: cpu}}
 models:
   author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none, match: author-baseline}
   author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt, match: author-attention, attention: multi-head, heads: 2}

@@ -1,10 +1,9 @@
 """The classifier: the talk's two models, and every variant of them."""
 
-from typing import Any
-
 import torch
 from torch import nn
 
+from heed.hyperparameters import Architecture
 from heed.models.embedding import TokenEmbedding
 from heed.models.encoder import Encoder, HierarchicalEncoder
 from heed.text.batches import Bags, Batch
@@ -41,16 +40,26 @@ class Classifier(nn.Module):
     or with `encoder: none` alone.
     """
 
-    def __init__(self, vocabulary: int, classes: int, hyperparameters: dict[str, Any]) -> None:
-        """Build the layers; `vocabulary` and `classes` are counts, `hyperparameters` are a recipe's."""
+    def __init__(
+        self, vocabulary: int, classes: int, hyperparameters: Architecture, autocast: bool = False
+    ) -> None:
+        """Build the layers.
+
+        Args:
+            vocabulary: how many words, padding and unknown among them.
+            classes: how many.
+            hyperparameters: a recipe's.
+            autocast: whether the network computes in bfloat16 where it is on a GPU.
+
+        """
         super().__init__()
         h = hyperparameters
         self.branch = None
-        if h["linear_branch"] != "none":
-            columns = len(kinds(h["linear_branch"])) * h["branch_buckets"]
-            self.branch = LinearBranch(columns, classes, h["branch_dropout"])
-        self.autocast = h["precision"] == "bfloat16"
-        self.network = None if h["encoder"] == "none" else Network(vocabulary, classes, h)
+        if h.linear_branch != "none":
+            columns = len(kinds(h.linear_branch)) * h.branch_buckets
+            self.branch = LinearBranch(columns, classes, h.branch_dropout)
+        self.autocast = autocast
+        self.network = None if h.encoder == "none" else Network(vocabulary, classes, h)
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Return the logits (batch, classes): the sum of the parts'."""
@@ -89,16 +98,16 @@ class Classifier(nn.Module):
 class Network(nn.Module):
     """The neural part: tokens to logits."""
 
-    def __init__(self, vocabulary: int, classes: int, hyperparameters: dict[str, Any]) -> None:
+    def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture) -> None:
         """Build the layers; arguments as in `Classifier`."""
         super().__init__()
         h = hyperparameters
         self.embedding = TokenEmbedding(vocabulary, h)
         self.encoder: Encoder | HierarchicalEncoder
-        self.encoder = (HierarchicalEncoder if h["hierarchical"] else Encoder)(h["embedding_dim"], h)
-        self.linear = nn.Linear(self.encoder.size, h["linear_size"])
-        self.output = nn.Linear(h["linear_size"], classes)
-        self.dropout = nn.Dropout(h["dropout"])
+        self.encoder = (HierarchicalEncoder if h.hierarchical else Encoder)(h.embedding_dim, h)
+        self.linear = nn.Linear(self.encoder.size, h.linear_size)
+        self.output = nn.Linear(h.linear_size, classes)
+        self.dropout = nn.Dropout(h.dropout)
 
     def extents(self, batch: Batch) -> torch.Tensor:
         """Return what tells the encoder where texts end: sentence lengths (batch, sentences), or lengths (batch,)."""
@@ -114,7 +123,7 @@ class Network(nn.Module):
         return self.output(self.dropout(hidden))
 
 
-def count_parameters(vocabulary: int, classes: int, hyperparameters: dict[str, Any]) -> int:
+def count_parameters(vocabulary: int, classes: int, hyperparameters: Architecture) -> int:
     """Return the number of trainable parameters, without allocating them."""
     with torch.device("meta"):
         return sum(p.numel() for p in Classifier(vocabulary, classes, hyperparameters).parameters())

@@ -1,11 +1,10 @@
 """Token embeddings: of the word, and where asked for of its hashed word bigram and its hashed character n-grams."""
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from heed.hyperparameters import Architecture
 from heed.text.batches import Batch
 from heed.text.vocabulary import UNKNOWN
 
@@ -16,16 +15,16 @@ class TokenEmbedding(nn.Module):
     In training each token is with probability `word_dropout` an unknown word, without its n-grams.
     """
 
-    def __init__(self, vocabulary: int, hyperparameters: dict[str, Any]) -> None:
+    def __init__(self, vocabulary: int, hyperparameters: Architecture) -> None:
         """Build the tables; `vocabulary` counts padding and unknown too."""
         super().__init__()
         h = hyperparameters
-        size, std = h["embedding_dim"], h["embedding_std"]
+        size, std = h.embedding_dim, h.embedding_std
         self.word = nn.Embedding(vocabulary, size, padding_idx=0)
-        self.bigram = nn.Embedding(h["bigram_buckets"] + 1, size, padding_idx=0) if h["bigram_buckets"] else None
-        self.character = nn.EmbeddingBag(h["character_buckets"], size) if h["character_buckets"] else None
-        self.dropout = nn.Dropout(h["embedding_dropout"])
-        self.word_dropout = h["word_dropout"]
+        self.bigram = nn.Embedding(h.bigram_buckets + 1, size, padding_idx=0) if h.bigram_buckets else None
+        self.character = nn.EmbeddingBag(h.character_buckets, size) if h.character_buckets else None
+        self.dropout = nn.Dropout(h.embedding_dropout)
+        self.word_dropout = h.word_dropout
         for table in (self.word, self.bigram, self.character):
             if table is not None:
                 nn.init.normal_(table.weight, std=std)

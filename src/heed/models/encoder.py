@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from heed.hyperparameters import Architecture, encoder_size
 from heed.models.attention import MultiHeadSelfAttention, SelfAttention
 from heed.models.pooling import Pooling, make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask
@@ -17,21 +18,21 @@ class Encoder(nn.Module):
     comes out.
     """
 
-    def __init__(self, input_size: int, hyperparameters: dict[str, Any]) -> None:
+    def __init__(self, input_size: int, hyperparameters: Architecture) -> None:
         """Build the layers for inputs of `input_size`."""
         super().__init__()
         h = hyperparameters
-        recurrent = h["encoder"] == "bilstm"
-        self.lstm = BiLSTM(input_size, h["hidden_size"]) if recurrent else None
-        self.skip = h["skip"] and recurrent
-        self.size = 2 * h["hidden_size"] + self.skip * input_size if recurrent else input_size
-        self.dropout = nn.Dropout(h["state_dropout"])
+        recurrent = h.encoder == "bilstm"
+        self.lstm = BiLSTM(input_size, h.hidden_size) if recurrent else None
+        self.skip = h.skip and recurrent
+        self.size = encoder_size(h, input_size)
+        self.dropout = nn.Dropout(h.state_dropout)
         self.attention: MultiHeadSelfAttention | SelfAttention | None = None
-        if h["attention"] == "single-head":
-            self.attention = SelfAttention(h["score"], self.size, h["max_tokens"])
-        elif h["attention"] != "none":
-            self.attention = MultiHeadSelfAttention(self.size, h["heads"], h["attention"] == "uniform")
-        self.pooling: Pooling = make_pooling(h["pooling"], h["score"], self.size, h["max_tokens"])
+        if h.attention == "single-head":
+            self.attention = SelfAttention(h.score, self.size, h.max_tokens)
+        elif h.attention != "none":
+            self.attention = MultiHeadSelfAttention(self.size, h.heads, h.attention == "uniform")
+        self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return (batch, size) for `inputs` (batch, time, input_size) with `lengths` (batch,); 0 for an empty text."""
@@ -72,7 +73,7 @@ class HierarchicalEncoder(nn.Module):
 
     SENTENCES = 256  # of similar length, read together: one long sentence does not pad them all
 
-    def __init__(self, input_size: int, hyperparameters: dict[str, Any]) -> None:
+    def __init__(self, input_size: int, hyperparameters: Architecture) -> None:
         """Build both encoders, of the same hyperparameters."""
         super().__init__()
         self.words = Encoder(input_size, hyperparameters)

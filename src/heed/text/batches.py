@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 import torch
 
+from heed.hyperparameters import Architecture
 from heed.text.ngrams import bigrams, character_ngrams
 from heed.text.tokens import Tokens
 from heed.text.vocabulary import Vocabulary
@@ -70,19 +71,19 @@ class Encoded:
         self,
         tokens: Tokens,
         vocabulary: Vocabulary,
-        hyperparameters: dict[str, Any],
+        hyperparameters: Architecture,
         linear: scipy.sparse.csr_matrix | None = None,
     ) -> None:
         """Take the TF-IDF features of the documents (documents, columns) where the model has a linear branch."""
         h = hyperparameters
         self._tokens, self._linear = tokens, linear
         self._index = vocabulary.encode(tokens.lexicon)
-        self._max_tokens, self._ends = h["max_tokens"], h["truncation"] == "ends"
-        self._sentences, self._bigrams = h["hierarchical"], h["bigram_buckets"]
+        self._max_tokens, self._ends = h.max_tokens, h.truncation == "ends"
+        self._sentences, self._bigrams = h.hierarchical, h.bigram_buckets
         self._characters = None
-        if h["character_buckets"]:
-            fold = str.lower if h["lowercase"] else str
-            self._characters = character_ngrams([fold(word) for word in tokens.lexicon], h["character_buckets"])
+        if h.character_buckets:
+            fold = str.lower if h.lowercase else str
+            self._characters = character_ngrams([fold(word) for word in tokens.lexicon], h.character_buckets)
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Return how many tokens are read of each document in `rows`: (rows,)."""

@@ -68,7 +68,7 @@ class Run:
         linear = None
         if self.model.branch is not None:
             idf = self.model.branch.idf.numpy()
-            linear = HashedTfIdf(h["linear_branch"], h["branch_buckets"], idf).transform([text])
+            linear = HashedTfIdf(h.linear_branch, h.branch_buckets, idf).transform([text])
         encoded = Encoded(tokens, self.vocabulary, h, linear)
         row = np.zeros(1, np.int64)
         positions, there = encoded.positions(row)
@@ -154,12 +154,12 @@ def train_model(
             f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta['digest'][:12]}, "
             f"results/recipe/{name}.yaml says {recipe['tokens'][:12]}). Run: heed recipe {name}"
         )
-    device = choose_device(h["device"])
-    if device == "cpu" and h["precision"] == "bfloat16":
+    device = choose_device(h.device)
+    if device == "cpu" and h.precision == "bfloat16":
         raise HeedError(
             f"results/recipe/{name}.yaml: precision: bfloat16 needs a GPU, and this training is on the CPU. Set precision: float32"
         )
-    make_deterministic(h["threads"])
+    make_deterministic(h.threads)
     keep_memory()
     fold = fold_of(recipe, seed)
     rows = {part: tokens.rows(part, fold) for part in ("train", "validation", "test")}
@@ -168,7 +168,7 @@ def train_model(
             raise HeedError(
                 f"{tokens.path}: no document is in the {part} part (fold {fold}). Mend `split` in params.yaml"
             )
-    vocabulary = build_vocabulary(tokens, rows["train"], h["vocabulary_size"], h["lowercase"])
+    vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
     labels = _class_indices(tokens, recipe)
     seed_everything(seed)
     model = Classifier(len(vocabulary), len(recipe["classes"]), h)
@@ -185,7 +185,7 @@ def _linear_features(
 ) -> scipy.sparse.csr_matrix:
     """Return the TF-IDF features of all documents, fitted on the rows `train`; the branch keeps their idf."""
     texts = tokens.documents(["text"])["text"].to_numpy()
-    features = HashedTfIdf(h["linear_branch"], h["branch_buckets"])
+    features = HashedTfIdf(h.linear_branch, h.branch_buckets)
     features.fit(list(texts[train]))
     branch.idf.copy_(torch.from_numpy(features.idf))
     return features.transform(list(texts))
