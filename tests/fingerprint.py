@@ -1,0 +1,129 @@
+"""The fingerprint of a finished sample study: what a refactoring must not change, compared by key and not by file.
+
+`python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written by heed as of commit 3678362, on
+the machine kind that it names; results are the same bytes on one machine kind only. What later versions of heed moved or
+renamed is looked up in both places here.
+"""
+
+import hashlib
+import json
+import math
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from safetensors import safe_open
+
+from heed.files import write_json
+
+TABLES = {  # a table of results/evaluate/MODEL: the columns that are the key of a row
+    "classes.csv": ["seed", "class"],
+    "summary.csv": ["seed"],
+    "history.csv": ["seed", "epoch"],
+    "confusion.csv": ["seed", "label", "predicted"],
+    "lengths.csv": ["seed", "longest"],
+    "calibration.csv": ["seed", "low"],
+}
+
+
+def machine() -> str:
+    """Return the kind of this machine, as far as floating-point numbers depend on it."""
+    import torch
+
+    processor = platform.machine()
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        processor = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), processor)
+    return f"{processor}, torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}"
+
+
+def fingerprint(root: Path) -> dict[str, Any]:
+    """Return key → value of the study in `root`: weights and columns as hashes, statistics as they are."""
+    results = root / "results"
+    found: dict[str, Any] = {}
+    for recipe in sorted((results / "recipe").glob("*.yaml")):
+        model = recipe.stem
+        seeds = sorted(path.name for path in (results / "train" / model).iterdir() if path.name.isdigit())
+        for seed in seeds:
+            found |= _weights(results / "train" / model / seed / "model.safetensors", f"weights/{model}/{seed}")
+            found |= _columns(_predictions(results, model, seed), ["id"], f"predictions/{model}/{seed}")
+        for table, key in TABLES.items():
+            frame = pd.read_csv(results / "evaluate" / model / table, dtype=str, keep_default_na=False)
+            found |= _columns(frame, key, f"evaluate/{model}/{table}")
+        for name, key in (("documents", ["id"]), ("weights", ["id", "token"])):
+            frame = pd.read_parquet(_first(results / "predict" / model, results / "evaluate" / model, name))
+            found |= _columns(frame, key, f"{name}/{model}")
+    for path in sorted((results / "opponents").glob("*/*.parquet")):
+        found |= _columns(pd.read_parquet(path), ["id"], f"opponents/{path.parent.name}/{path.stem}")
+    for path in sorted((results / "search").glob("*/trials.csv")):
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        found |= _columns(frame, ["trial"], f"search/{path.parent.name}/trials")
+        best = yaml.safe_load((path.parent / "best.yaml").read_text(encoding="utf-8"))
+        found |= dict(_flat(f"search/{path.parent.name}/best", best))
+    comparison = json.loads((results / "compare" / "comparison.json").read_text(encoding="utf-8"))
+    found |= dict(_flat("comparison", comparison["experiments"]))
+    found |= dict(_flat("metrics", json.loads((root / "metrics.json").read_text(encoding="utf-8"))))
+    return found
+
+
+def differences(reference: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """Return a line for each key of the reference that is gone or has another value; new keys are no difference."""
+    return [
+        f"{key}: {value!r} became {found.get(key, 'nothing')!r}"
+        for key, value in reference.items()
+        if key not in found or found[key] != value
+    ]
+
+
+def _first(*places: Any) -> Path:
+    *folders, name = places
+    return next(folder / f"{name}.parquet" for folder in folders if (folder / f"{name}.parquet").exists())
+
+
+def _predictions(results: Path, model: str, seed: str) -> pd.DataFrame:
+    """Return a run's predictions, which `predict` writes for all seeds; before that `train` wrote them for each."""
+    old = results / "train" / model / seed / "predictions.parquet"
+    if old.exists():
+        return pd.read_parquet(old)
+    table = pd.read_parquet(results / "predict" / model / "predictions.parquet")
+    return table[table["seed"] == int(seed)].drop(columns="seed")
+
+
+def _weights(path: Path, key: str) -> dict[str, str]:
+    with safe_open(path, "np") as file:
+        return {f"{key}/{name}": _hash(file.get_tensor(name).tobytes()) for name in sorted(file.keys())}  # noqa: SIM118
+
+
+def _columns(frame: pd.DataFrame, key: list[str], prefix: str) -> dict[str, str]:
+    """Return a hash for each column, over its values in the order of the key, bit for bit."""
+    frame = frame.sort_values([*key, *(["split"] if "split" in frame else [])], kind="stable")
+    names = "\0".join("\1".join(map(str, row)) for row in frame[key].itertuples(index=False))
+    return {f"{prefix}/{name}": _hash(f"{names}\2{_text(frame[name])}".encode()) for name in frame.columns}
+
+
+def _text(column: pd.Series) -> str:
+    if column.dtype.kind == "f":
+        return column.to_numpy().tobytes().hex()
+    return "\0".join(map(str, column))
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _flat(f"{key}/{name}", part)
+    elif isinstance(value, list):
+        yield key, json.dumps(value)
+    else:
+        yield key, value if not isinstance(value, float) or math.isfinite(value) else repr(value)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    write_json(sys.argv[2], {"machine": machine(), "values": fingerprint(Path(sys.argv[1]))})
