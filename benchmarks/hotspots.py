@@ -11,7 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.workload import BATCH, CLASSES, SETTINGS, VOCABULARY, encoded, useful_flops
 from heed.models.classifier import Classifier
-from heed.text.batches import PLACES
+from heed.text.batches import MAX_PADDED_TOKENS
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 
@@ -25,7 +25,7 @@ def main() -> None:
     seed_everything(1)
     model, texts = Classifier(VOCABULARY, CLASSES, h).train(), encoded(BATCH * (STEPS + WARM), h)
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    steps = list(texts.training(np.arange(BATCH * (STEPS + WARM)), BATCH, 1, 1, PLACES))
+    steps = list(texts.training(np.arange(BATCH * (STEPS + WARM)), BATCH, 1, 1, MAX_PADDED_TOKENS))
 
     def train(some: list) -> None:
         for parts in some:

@@ -287,7 +287,7 @@ def test_a_step_in_parts_is_the_step(workplace, monkeypatch):
 
     found = []
     for places in (10**6, 24):
-        monkeypatch.setattr(loop, "PLACES", places)
+        monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", places)
         change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
         train_run("tiny-attention", 1, silent)
         found.append(load_file(RUN / "model.safetensors"))

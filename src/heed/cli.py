@@ -8,13 +8,15 @@ import argparse
 import contextlib
 import fcntl
 import os
+import select
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-RAW, TOKENS, RESULTS, REPORTS = Path("data/raw"), Path("data/tokens"), Path("results"), Path("reports")
-LOCKS = Path(".heed/locks")
+from heed.paths import COMPARISON, LOCKS, METRICS, PUBLISHED, RAW, REPORTS, RESULTS, SEARCHES, TOKENS, recipe_file
+
 
 
 def _cores() -> int:
@@ -45,13 +47,13 @@ def search(name: str) -> None:
     from heed.search.stage import run_search, write_untuned
 
     if name == "none":
-        write_untuned(RESULTS / "search" / name)
+        write_untuned(SEARCHES / name)
         return
     from heed.params import load
 
     params = load()
     section = params.section("searches", name)
-    print(run_search(params, name, RESULTS / "search", TOKENS / section.corpus, _cores()))
+    print(run_search(params, name, SEARCHES, TOKENS / section.corpus, _cores()))
 
 
 def adopt(name: str) -> None:
@@ -59,7 +61,7 @@ def adopt(name: str) -> None:
     from heed.params import PARAMS
     from heed.search.adopt import adopt
 
-    print(adopt(name, PARAMS, RESULTS / "search"))
+    print(adopt(name, PARAMS, SEARCHES))
 
 
 def recipe(model: str) -> None:
@@ -69,8 +71,8 @@ def recipe(model: str) -> None:
 
     params = load()
     section = params.section("models", model)
-    made = make_recipe(params, model, RESULTS / "search" / section.tuned_by, TOKENS / section.corpus)
-    write_recipe(RESULTS / "recipe" / f"{model}.yaml", made)
+    made = make_recipe(params, model, SEARCHES / section.tuned_by, TOKENS / section.corpus)
+    write_recipe(recipe_file(model), made)
 
 
 def train(model: str, seed: int) -> None:
@@ -80,30 +82,53 @@ def train(model: str, seed: int) -> None:
 
     with telling(f"{model} seed {seed}") as tell:
         info = train_run(model, seed, tell)
-    print(f"{model} seed {seed}: epoch {info['best_epoch']} kept, {info['parameters']:,} parameters")
+    print(f"{model} seed {seed}: epoch {info.best_epoch} kept, {info.parameters:,} parameters")
+
+
+def predict(model: str, text: list[str], seeds: list[int]) -> None:
+    """Predict validation and test part with the runs of a model: results/predict/MODEL. For a text: heed classify."""
+    from heed.prediction import write_predictions
+
+    if text or _is_piped():
+        from heed.files import HeedError
+
+        raise HeedError(
+            f"heed predict is the stage that writes results/predict/{model}: it takes no text. "
+            f"To classify one: heed classify {model} {'TEXT' if text else '-'}"
+        )
+    count = write_predictions(model, seeds or _study_seeds())
+    print(f"{model}: {count:,} predictions")
+
+
+def _is_piped() -> bool:
+    """Whether somebody sends this command a text on standard input; a driver's own input, or none, is not one."""
+    if "DVC_STAGE" in os.environ or sys.stdin is None or sys.stdin.closed:
+        return False
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([sys.stdin], [], [], 0)[0]:
+        return False
+    return bool(sys.stdin.buffer.peek(1))
+
+
+def _study_seeds() -> list[int]:
+    from heed.params import load
+
+    return load().seeds
 
 
 def opponents(experiment: str) -> None:
-    """Fit the linear and the majority model: results/opponents/EXPERIMENT."""
+    """Fit the reference models from outside, such as a linear one: results/opponents/EXPERIMENT."""
     from heed.opponents import write_opponents
     from heed.params import load
-    from heed.text.tokens import load_tokens
 
-    section = load().section("experiments", experiment)
-    into = RESULTS / "opponents" / experiment
-    write_opponents(load_tokens(TOKENS / section.corpus), section.label, section.opponent_features, into)
+    write_opponents(experiment, load().section("experiments", experiment))
 
 
 def evaluate(model: str, seeds: list[int]) -> None:
-    """Make the tables of a model, per class and averaged, for each seed: results/evaluate/MODEL."""
-    from heed.evaluation.classification import evaluate
+    """Make the tables of a model from its predictions, for each seed: results/evaluate/MODEL."""
+    from heed.evaluation.tables import evaluate
 
-    if not seeds:
-        from heed.params import load
-
-        seeds = load().seeds
-    table = evaluate(model, seeds, RESULTS / "evaluate" / model)
-    print(table[["seed", "accuracy", "macro_f1", "validation_accuracy", "best_epoch"]].to_string(index=False))
+    print(evaluate(model, seeds or _study_seeds()).to_string(index=False))
 
 
 def compare() -> None:
@@ -115,14 +140,14 @@ def compare() -> None:
     experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
     for name, model in params.models.items():
         experiments[model.experiment][model.variant] = name
-    compare({name: m for name, m in experiments.items() if m}, params.seeds, RESULTS / "compare", Path("metrics.json"))
+    compare({name: m for name, m in experiments.items() if m}, params.seeds, COMPARISON, METRICS)
 
 
 def report(check: bool) -> None:
     """Write reports/index.html, report.tex, figures, tables and the document browser; or check them against the results."""
     from heed.params import load
 
-    made_of = load(), _compared(), Path("data/published"), RESULTS, REPORTS
+    made_of = load(), _compared(), PUBLISHED, RESULTS, REPORTS
     if check:
         from heed.report.check import check as check_report
 
@@ -150,15 +175,15 @@ def publish() -> None:
     from heed.report.publish import check_settled, publish
 
     check_settled(Path())
-    print(publish(load(), _compared(), Path("data/published"), RESULTS, Path()))
+    print(publish(load(), _compared(), PUBLISHED, RESULTS, Path()))
 
 
 def _compared() -> Any:
     """Return what the comparison found."""
     from heed.files import check, read_json
 
-    check(RESULTS / "compare", "heed compare")
-    return read_json(RESULTS / "compare" / "comparison.json", "heed compare")
+    check(COMPARISON, "heed compare")
+    return read_json(COMPARISON / "comparison.json", "heed compare")
 
 
 def study(name: str, force: bool) -> None:
@@ -174,14 +199,11 @@ def study(name: str, force: bool) -> None:
         print(f"{'*' if active else ' '} {key:{width}} {title}")
 
 
-def predict(
-    model: str,
-    text: str,
-) -> None:
+def classify(model: str, text: str) -> None:
     """Classify a text with all trained runs of a model: mean probabilities, and the weights over its words."""
-    from heed.prediction import predict
+    from heed.tasks.classification.classify import classify
 
-    print(predict(model, text))
+    print(classify(model, text))
 
 
 def schema() -> None:
@@ -215,7 +237,7 @@ def corpus_add(
     )
 
 
-STAGES = (download, tokenize, search, recipe, train, opponents, evaluate, compare, report)
+STAGES = (download, tokenize, search, recipe, train, predict, opponents, evaluate, compare, report)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -246,6 +268,10 @@ def _parser() -> argparse.ArgumentParser:
     command = add(train)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
     command.add_argument("--seed", type=_seed, required=True, help="the run's seed, from 1")
+    command = add(predict)
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    command.add_argument("text", nargs="*", help=argparse.SUPPRESS)  # what `heed classify` takes
+    command.add_argument("--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml")
     add(opponents).add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
     command = add(evaluate)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
@@ -262,7 +288,7 @@ def _parser() -> argparse.ArgumentParser:
         "name", metavar="STUDY", nargs="?", default="", help="one of workflow/studies; none: list them"
     )
     command.add_argument("--force", action="store_true", help="overwrite a params.yaml that was edited by hand")
-    command = add(predict)
+    command = add(classify)
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
     command.add_argument("text", metavar="TEXT", help="the text, a file with it, or - for standard input")
     add(schema)

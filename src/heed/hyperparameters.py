@@ -5,7 +5,7 @@ installed too. A task puts together what its models have (tasks/TASK/recipe.py).
 """
 
 import dataclasses
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
 
@@ -101,6 +101,11 @@ class Architecture(Reading):
         if self.attention == "multi-head":
             scores["scaled-dot"] = "multi-head"
         return scores
+
+    def without_attention(self) -> Self:
+        """Return the same network without self-attention; a pooling by attention becomes the mean."""
+        pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
+        return dataclasses.replace(self, attention="none", pooling=pooling)
 
     @property
     def chooses_weights(self) -> bool:

@@ -1,93 +1,39 @@
-"""The opponents: a linear model on TF-IDF features, tuned on validation, and the majority class.
+"""The stage `opponents`: reference models from outside, fitted on each fold, without which a report would mislead."""
 
-A report without them would mislead: on the talk's own corpora a linear model is often the better one (RECIPES: IMDB .9231
-against the talk's best .8789).
-"""
+from typing import TYPE_CHECKING
 
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 import pandas as pd
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.metrics import accuracy_score
-from sklearn.pipeline import FeatureUnion
-from sklearn.svm import LinearSVC
 
-from heed.files import HeedError, write_json, writing_folder
-from heed.predictions import prediction_table
-from heed.text.tfidf import ANALYZERS, MIN_DOCUMENTS, kinds
-from heed.text.tokens import Tokens
+from heed.files import write_json, writing_folder
+from heed.paths import OPPONENTS, STATISTICS, TOKENS
+from heed.tasks import part
+from heed.tasks.interface import Fitted
+from heed.text.tokens import load_tokens
 
-STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # LinearSVC's C, chosen by validation accuracy; ties: the smallest
+if TYPE_CHECKING:
+    from heed.params import Experiment
 
 
-def write_opponents(tokens: Tokens, label: str, features: str, into: Path) -> None:
-    """Fit both opponents on each fold and write results/opponents/EXPERIMENT (docs/contracts.md)."""
-    column = f"label_{label}"
-    documents = tokens.documents(["id", "text", column])
-    classes = tokens.meta["labels"][label]
-    chosen = []
-    with writing_folder(into, sealed=True) as out:
-        for fold in range(tokens.meta["folds"] or 1):
-            parts = {part: documents.iloc[tokens.rows(part, fold)] for part in ("train", "validation", "test")}
-            found, strength = _linear(parts, column, features, classes)
-            _write(out / f"linear-{fold}.parquet", parts, column, found, classes)
-            _write(out / f"majority-{fold}.parquet", parts, column, _majority(parts, column, classes), classes)
-            chosen.append(strength)
-        write_json(out / "opponents.json", {"features": features, "C": chosen, "tried": list(STRENGTHS)})
+def write_opponents(name: str, experiment: "Experiment") -> None:
+    """Fit the opponents of an experiment and write results/opponents/NAME (docs/contracts.md).
 
+    Raises:
+        HeedError: no tokens; a corpus without what the experiment asks for; nothing to learn.
 
-def _linear(
-    parts: dict[str, pd.DataFrame], column: str, features: str, classes: list[str]
-) -> tuple[dict[str, np.ndarray], float]:
-    """Return scores turned into shares by softmax (not calibrated), for validation and test, and the C chosen."""
-    settings = {"sublinear_tf": True, "min_df": MIN_DOCUMENTS}
-    vectorizer = FeatureUnion([(kind, TfidfVectorizer(**ANALYZERS[kind], **settings)) for kind in kinds(features)])
-    try:
-        train = vectorizer.fit_transform(parts["train"]["text"])
-    except ValueError as error:
-        raise HeedError(
-            f"{column}: no linear opponent can be fitted: {error}. The corpus is too small or has no words"
-        ) from None
-    others = {part: vectorizer.transform(parts[part]["text"]) for part in ("validation", "test")}
-    label = parts["train"][column]
-    if label.nunique() < 2:
-        raise HeedError(
-            f"{column}: the training part has one class only ({label.iloc[0]}): nothing to learn. Mend `split`"
-        )
-    best, best_accuracy, strength = None, -1.0, 0.0
-    for c in STRENGTHS:
-        model = LinearSVC(C=c, random_state=0).fit(train, label)
-        accuracy = accuracy_score(parts["validation"][column], model.predict(others["validation"]))
-        if accuracy > best_accuracy:
-            best, best_accuracy, strength = model, accuracy, c
-    assert best is not None
-    return {part: _shares(best, others[part], classes) for part in others}, strength
-
-
-def _shares(model: LinearSVC, inputs: Any, classes: list[str]) -> np.ndarray:
-    scores = model.decision_function(inputs)
-    if scores.ndim == 1:
-        scores = np.stack([-scores, scores], 1)
-    shares = np.zeros((len(scores), len(classes)))
-    weights = np.exp(scores - scores.max(1, keepdims=True))
-    shares[:, [classes.index(name) for name in model.classes_]] = weights / weights.sum(1, keepdims=True)
-    return shares
-
-
-def _majority(parts: dict[str, pd.DataFrame], column: str, classes: list[str]) -> dict[str, np.ndarray]:
-    """Return the class shares of the training part, the same for every document; ties: the first class."""
-    counts = parts["train"][column].value_counts()
-    shares = np.asarray([counts.get(name, 0) for name in classes]) / len(parts["train"])
-    return {part: np.tile(shares, (len(parts[part]), 1)) for part in ("validation", "test")}
-
-
-def _write(
-    path: Path, parts: dict[str, pd.DataFrame], column: str, found: dict[str, np.ndarray], classes: list[str]
-) -> None:
-    frames = [
-        prediction_table(parts[part]["id"].to_numpy(), part, parts[part][column].to_numpy(), shares, classes)
-        for part, shares in found.items()
-    ]
-    pd.concat(frames, ignore_index=True).to_parquet(path, index=False)
+    """
+    tokens = load_tokens(TOKENS / experiment.corpus)
+    schema = part(experiment.task, "recipe")
+    data = schema.resolve_data(experiment.data.model_dump(), tokens.meta, f"experiments.{name}.data")
+    fitted: Fitted = part(experiment.task, "opponents").fit(tokens, data, experiment.opponent_features)
+    statistics = []
+    with writing_folder(OPPONENTS / name, sealed=True) as out:
+        for (opponent, fold), table in fitted.predictions.items():
+            table.to_parquet(out / f"{opponent}-{fold}.parquet", index=False)
+            test = table[table["split"] == "test"]
+            of_fold = fitted.statistics(test)
+            of_fold.insert(0, "opponent", opponent)
+            of_fold.insert(1, "fold", fold)
+            of_fold.insert(2, "id", test["id"].to_numpy())
+            statistics.append(of_fold)
+        pd.concat(statistics, ignore_index=True).to_parquet(out / STATISTICS, index=False)
+        write_json(out / "opponents.json", fitted.about)

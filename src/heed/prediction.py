@@ -1,62 +1,84 @@
-"""Classify a text with the trained runs of a model."""
+"""The stage `predict`: what the runs of a model predict, and what later stages need of it."""
 
-import os
-import sys
-from pathlib import Path
+import pandas as pd
 
-import numpy as np
-
-from heed.files import HeedError
-from heed.text.tokenizer import tokenize_text
-from heed.training.run import TRAIN, load_run
-
-
-def read_text(text: str) -> str:
-    """Return the text itself, the content of the file it names, or standard input for `-`."""
-    if text == "-":
-        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
-    try:
-        is_file = os.path.sep in text or "." in text
-        if is_file and Path(text).is_file():
-            return Path(text).read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):  # too long for a name, or with a NUL: it is text
-        return text
-    if len(text.split()) == 1 and Path(text).suffix:  # one word that ends as a file's name does
-        print(f"heed: there is no file {text}: taken as the text itself", file=sys.stderr)
-    return text
+from heed.files import HeedError, write_json, writing_folder
+from heed.paths import MODEL_RECIPE, MODEL_RUNS, PREDICTED, PREDICTIONS, STATISTICS, TOKENS, run_folder
+from heed.recipe import write_recipe
+from heed.tasks import part
+from heed.tasks.interface import Predictor
+from heed.text.tokens import load_tokens
+from heed.training.determinism import make_deterministic
+from heed.training.device import device as choose_device
+from heed.training.run import RunInfo, check_tokens, read_run, rows_of, train_command
 
 
-def predict(model: str, text: str) -> str:
-    """Return, for people, the runs' mean class probabilities and mean weight of each word.
+def write_predictions(name: str, seeds: list[int]) -> int:
+    """Write results/predict/NAME from the runs of `seeds`; return how many predictions there are.
 
     Raises:
-        HeedError: the model has no trained run.
+        HeedError: a run is missing, is another model's or seed's, or was made with another recipe than the others; tokens
+            that are not the recipe's.
 
     """
-    folders = sorted(
-        (path for path in (TRAIN / model).glob("*") if path.name.isdigit()), key=lambda path: int(path.name)
+    runs = _read_runs(name, seeds)
+    recipe = runs[0].recipe
+    tokens = load_tokens(TOKENS / recipe.corpus)
+    check_tokens(recipe, tokens)
+    make_deterministic(recipe.hyperparameters.threads)
+    device = choose_device(recipe.hyperparameters.device)
+    tables: list[pd.DataFrame] = []
+    statistics: list[pd.DataFrame] = []
+    shown: dict[str, pd.DataFrame] = {}
+    for run in runs:
+        predictor = load_predictor(run, device)
+        rows = rows_of(recipe, tokens, run.seed)
+        validation, test = (predictor.predict(tokens, rows[part]) for part in ("validation", "test"))
+        statistics.append(_statistics(predictor, test, run.seed))
+        shown = shown or predictor.show(tokens, test)  # of the first seed
+        tables += [_marked(table, run.seed, part) for table, part in ((validation, "validation"), (test, "test"))]
+    predictions = pd.concat(tables, ignore_index=True)
+    with writing_folder(PREDICTIONS / name, sealed=True) as out:
+        predictions.to_parquet(out / PREDICTED, index=False)
+        pd.concat(statistics, ignore_index=True).to_parquet(out / STATISTICS, index=False)
+        for what, table in shown.items():
+            table.to_parquet(out / f"{what}.parquet", index=False)
+        write_recipe(out / MODEL_RECIPE, recipe)
+        write_json(out / MODEL_RUNS, [{"seed": r.seed, "best_epoch": r.best_epoch, "parameters": r.parameters} for r in runs])
+    return len(predictions)
+
+
+def _read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
+    """Return the runs of all seeds, all made by one recipe."""
+    runs = [read_run(name, seed) for seed in seeds]
+    for run in runs:
+        if run.recipe != runs[0].recipe:
+            raise HeedError(
+                f"{run_folder(name, run.seed)}: made with another recipe than seed {seeds[0]}. "
+                f"Run again: {train_command(name, run.seed)}"
+            )
+    return runs
+
+
+def load_predictor(run: RunInfo, device: str) -> Predictor:
+    """Return a run that is ready to predict. Raises HeedError when it is not whole."""
+    name, seed = run.recipe.model, run.seed
+    predictor: Predictor = part(run.recipe.task, "prediction").load_predictor(
+        run_folder(name, seed), run.recipe, device, train_command(name, seed)
     )
-    if not folders:
-        trained = ", ".join(sorted(path.name for path in TRAIN.glob("*"))) or "none yet"
-        raise HeedError(
-            f"{TRAIN / model}: no trained run. Trained models: {trained}. Another of params.yaml: heed train MODEL --seed 1"
-        )
-    runs = [load_run(folder) for folder in folders]
-    cleaned, tokens = tokenize_text(read_text(text), runs[0].info["recipe"]["tokenizer"])
-    outputs = [run.predict(cleaned, tokens) for run in runs]
-    probability = np.mean([output[0] for output in outputs], 0)
-    read, weights = outputs[0][1], np.mean([output[2] for output in outputs], 0)
-    lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(path.name for path in folders)})"]
-    lines += [f"  {runs[0].classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)]
-    lines.append(
-        f"weights over {len(read)} words read of {len(tokens.ids)} (weights are not explanations by themselves):"
-    )
-    lines += [f"  {tokens.lexicon[tokens.ids[i]]:24} {weight:.4f}" for i, weight in zip(read, weights, strict=True)]
-    of_sentences = [output[3] for output in outputs if output[3] is not None]
-    if of_sentences and len(read):
-        lines.append("weights of the sentences read:")
-        numbers = np.searchsorted(tokens.sentences(0), read, side="right")
-        for i, weight in enumerate(np.mean(of_sentences, 0)[: len(np.unique(numbers))]):
-            words = [tokens.lexicon[tokens.ids[at]] for at in read[numbers == np.unique(numbers)[i]]]
-            lines.append(f"  {' '.join(words)[:60]:60} {weight:.4f}")
-    return "\n".join(lines)
+    return predictor
+
+
+def _marked(table: pd.DataFrame, seed: int, split: str) -> pd.DataFrame:
+    """Return the table with the columns `seed`, `id` and `split` first."""
+    table.insert(0, "seed", seed)
+    table.insert(2, "split", split)
+    return table
+
+
+def _statistics(predictor: Predictor, predictions: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return the statistics of each test item of a seed, with `seed` and `id` first."""
+    table = predictor.statistics(predictions)
+    table.insert(0, "seed", seed)
+    table.insert(1, "id", predictions["id"].to_numpy())
+    return table

@@ -1,15 +1,67 @@
 """The recipe of a model: everything that determines its training, resolved into one file."""
 
+import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heed.files import HeedError, read_json, read_yaml, write_yaml
+from heed.paths import recipe_file
+from heed.tasks import part
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.params import Params
 
+Data = TypeVar("Data")
+Hyperparameters = TypeVar("Hyperparameters")
 
-def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict[str, Any]:
+
+@dataclasses.dataclass(frozen=True)
+class CorpusFacts:
+    """What a report says of the corpus: its kind, sizes, and whether it is a part of its source or made by heed."""
+
+    kind: str
+    documents: int
+    tokens: int
+    parts: dict[str, int]  # documents by split
+    reduced: bool
+    generated: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe(Generic[Data, Hyperparameters]):
+    """Everything that determines a training but the seed; `data` and `hyperparameters` are its task's.
+
+    `tokens` is the digest of the tokenised corpus; `folds` is 0 for a fixed split; `parameters` is the count for a full
+    vocabulary of this corpus.
+    """
+
+    model: str
+    experiment: str
+    task: str
+    variant: str
+    corpus: str
+    tokenizer: str
+    folds: int
+    tokens: str
+    facts: CorpusFacts
+    data: Data
+    parameters: int
+    hyperparameters: Hyperparameters
+
+    def fold(self, seed: int) -> int:
+        """Return the fold that a run with `seed` tests on; 0 without folds."""
+        return (seed - 1) % self.folds if self.folds else 0
+
+    def changed(self, hyperparameters: dict[str, Any]) -> "Recipe[Data, Hyperparameters]":
+        """Return this recipe with other values of some hyperparameters."""
+        return dataclasses.replace(self, hyperparameters=dataclasses.replace(self.hyperparameters, **hyperparameters))  # type: ignore[type-var]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the recipe as its file has it."""
+        return dataclasses.asdict(self)
+
+
+def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> Recipe[Any, Any]:
     """Return the recipe of model `name`.
 
     Args:
@@ -19,7 +71,7 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> dict
         tokens: the folder of its corpus, with meta.json.
 
     Raises:
-        HeedError: a file is missing; the corpus has no such label.
+        HeedError: a file is missing; the corpus does not have what the experiment asks for.
 
     """
     meta = read_json(tokens / "meta.json", f"heed tokenize {params.models[name].corpus}")
@@ -31,82 +83,63 @@ def read_best(search: Path) -> dict[str, Any]:
     return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
 
 
-def resolve(params: "Params", name: str, best: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+def resolve(params: "Params", name: str, best: dict[str, Any], meta: dict[str, Any]) -> Recipe[Any, Any]:
     """Return the recipe of model `name` with the hyperparameters `best` put in, for a corpus with this meta.json.
 
     A trial of a search and the training with its winner are resolved here alike.
 
     Raises:
-        HeedError: the corpus has no such label.
+        HeedError: the corpus does not have what the experiment asks for.
 
     """
-    from heed.models.classifier import count_parameters  # here: those who only read recipes need no torch
-
     model = params.models[name]
-    label = params.experiments[model.experiment].label
+    experiment = params.experiments[model.experiment]
+    schema, capacity = part(experiment.task, "recipe"), part(experiment.task, "capacity")
+    data = schema.resolve_data(experiment.data.model_dump(), meta, f"experiments.{model.experiment}.data")
     hyperparameters = params.resolved(name, best)
-    matched = params.resolved(model.match, best) if model.match != name else None
-    if label not in meta["labels"]:
-        known = ", ".join(sorted(meta["labels"]))
-        raise HeedError(
-            f"params.yaml: experiments.{model.experiment}.label: corpus {meta['corpus']} has no label {label}. Known: {known}"
-        )
-    classes = meta["labels"][label]
-    vocabulary = min(hyperparameters["vocabulary_size"], meta["types"] + 2)
-    if matched is not None:
-        hyperparameters = widen(
-            hyperparameters, count_parameters(vocabulary, len(classes), matched), vocabulary, len(classes)
-        )
-    return {
-        "model": name,
-        "experiment": model.experiment,
-        "corpus": model.corpus,
-        "label": label,
-        "variant": model.variant,
-        "tokenizer": meta["tokenizer"],
-        "classes": classes,
-        "folds": meta["folds"],
-        "tokens": meta["digest"],
-        "data": {key: meta[key] for key in ("kind", "documents", "tokens", "parts", "reduced")},
-        "parameters": count_parameters(vocabulary, len(classes), hyperparameters),
-        "hyperparameters": hyperparameters,
-    }
+    if model.match != name:
+        hyperparameters = capacity.widen(hyperparameters, params.resolved(model.match, best), data, meta)
+    return Recipe(
+        model=name,
+        experiment=model.experiment,
+        task=experiment.task,
+        variant=model.variant,
+        corpus=model.corpus,
+        tokenizer=meta["tokenizer"],
+        folds=meta["folds"],
+        tokens=meta["digest"],
+        facts=CorpusFacts(**{field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}),
+        data=data,
+        parameters=capacity.count(hyperparameters, data, meta),
+        hyperparameters=hyperparameters,
+    )
 
 
-def widen(hyperparameters: dict[str, Any], parameters: int, vocabulary: int, classes: int) -> dict[str, Any]:
-    """Return `hyperparameters` without attention and with the hidden size whose count comes nearest to `parameters`.
-
-    A pooling by attention becomes the mean: the same with uniform weights.
-    """
-    from heed.models.classifier import count_parameters
-
-    plain = hyperparameters | {"attention": "none"}
-    if plain["pooling"] in ("attention", "max-attention"):
-        plain["pooling"] = "mean"
-
-    def count(hidden_size: int) -> int:
-        return count_parameters(vocabulary, classes, plain | {"hidden_size": hidden_size})
-
-    low, high = 1, 2
-    while count(high) < parameters:
-        low, high = high, high * 2
-    while low < high - 1:  # the count grows with the hidden size
-        middle = (low + high) // 2
-        low, high = (middle, high) if count(middle) < parameters else (low, middle)
-    return plain | {"hidden_size": min((low, high), key=lambda size: abs(count(size) - parameters))}
-
-
-def write_recipe(path: str | Path, recipe: dict[str, Any]) -> None:
+def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:
     """Write the recipe as YAML, keys in order."""
-    write_yaml(path, recipe)
+    write_yaml(path, recipe.as_dict())
 
 
-def read_recipe(path: str | Path) -> dict[str, Any]:
+def read_recipe(path: str | Path) -> Recipe[Any, Any]:
     """Return the recipe in `path`. Raises HeedError when it is missing or broken."""
     path = Path(path)
-    recipe = read_yaml(path, f"heed recipe {path.stem}")
+    return parse_recipe(read_yaml(path, f"heed recipe {path.stem}"), path)
+
+
+def recipe_of(model: str) -> Recipe[Any, Any]:
+    """Return the recipe of a model. Raises HeedError when it is missing or broken."""
+    return read_recipe(recipe_file(model))
+
+
+def parse_recipe(values: Any, path: Path) -> Recipe[Any, Any]:
+    """Return the recipe that a file holds; `path` is for the message. Raises HeedError when it is none."""
     try:
-        recipe["hyperparameters"], recipe["tokens"], recipe["classes"]
+        schema = part(values["task"], "recipe")
+        typed = {
+            "facts": CorpusFacts(**values["facts"]),
+            "data": schema.Data(**values["data"]),
+            "hyperparameters": schema.Hyperparameters(**values["hyperparameters"]),
+        }
+        return Recipe(**values | typed)
     except (TypeError, KeyError) as error:
         raise HeedError(f"{path}: not a recipe ({error}). Run again: heed recipe {path.stem}") from None
-    return dict(recipe)

@@ -1,4 +1,6 @@
-"""Is a difference of accuracies more than chance? Paired over seeds and over test documents.
+"""Is a difference between two models more than chance? Paired over seeds and over test documents.
+
+The figure compared may be any: what enters is what each document contributes to it (`tasks.interface.Metric.by_item`).
 
 In short: read `interval_pp` and `p_holm`; everything else is there to check them. docs/statistics.md explains each number,
 its assumptions, its sources, and when to distrust it.
@@ -28,7 +30,7 @@ ALPHA, POWER = 0.05, 0.8
 RESAMPLES, GENERATOR_SEED = 10_000, 1
 MOST_SEEDS = 1000  # more than this are not counted: nobody trains them
 TINY = sys.float_info.min  # a p is never 0: the smallest number that a computer holds stands for less
-SAME = 1e-12  # differences of accuracies closer than this are equal but for rounding
+SAME = 1e-12  # differences of figures closer than this are equal but for rounding
 ENUMERATED = 15  # up to 2^15 sign flips are tried one by one; of more seeds, RESAMPLES are drawn
 
 Blocks = list[np.ndarray]
@@ -36,7 +38,7 @@ Blocks = list[np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """What the variance of the mean difference is made of, in shares of accuracy squared.
+    """What the variance of the mean difference is made of, in squares of the figure compared.
 
     With a fixed split the variance with n seeds is `seeds / n + documents + rest / n`; with folds, n seeds for each of k
     folds, it is `(1 / k + 1 / (k - 1)) * (seeds / n + documents)`.
@@ -62,10 +64,11 @@ class Parts:
 
 
 def differences(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Blocks:
-    """Return right or wrong of one model minus that of another, for each part that was tested on.
+    """Return what each document contributes to one model's figure minus the same of another, for each part tested on.
 
     Args:
-        ours: for each part (one of a fixed split, k of folds) an array of bool, (seeds tested on it, documents).
+        ours: for each part (one of a fixed split, k of folds) an array, (seeds tested on it, documents): of 0 and 1 where the
+            figure is a share of documents, which keeps the tests that count exact; else of numbers with a fraction.
         theirs: the same of the other model; one row where it was fitted once.
 
     Raises:
@@ -78,7 +81,8 @@ def differences(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Blo
             raise HeedError(
                 f"cannot compare {mine.shape} with {other.shape} answers (seeds, documents): not the same test documents. Run again: heed evaluate"
             )
-        blocks.append(mine.astype(np.int8) - other.astype(np.int8))
+        exact = np.int8 if mine.dtype.kind in "bui" and other.dtype.kind in "bui" else np.float64
+        blocks.append(mine.astype(exact) - other.astype(exact))
     if not blocks:
         raise HeedError("there are no test documents to compare. Run again: heed evaluate")
     return blocks
@@ -144,7 +148,7 @@ def _overlap(folds: int) -> float:
 
 
 def mean_difference(blocks: Blocks) -> float:
-    """Return the mean over seeds of the difference of accuracies; each part counts by its seeds, not its documents."""
+    """Return the mean over seeds of the difference; each part counts by its seeds, not its documents."""
     return float(np.average([block.mean() for block in blocks], weights=[len(block) for block in blocks]))
 
 
@@ -187,7 +191,10 @@ def documents_test(blocks: Blocks) -> float:
     What is permuted: for each document, the two models' names, in all its seeds together. So the sum of its differences
     keeps its size and takes either sign with probability 1/2. The distribution of the total is a convolution of binomial
     distributions, one for each size, so nothing is drawn at random. With one seed this is McNemar's (1947) exact test.
+    Where the differences are no whole numbers, RESAMPLES of the sign flips are drawn.
     """
+    if not _are_counts(blocks):
+        return _documents_test_drawn(blocks)
     sums = np.concatenate([np.abs(block.sum(axis=0, dtype=np.int64)) for block in blocks])
     observed = abs(sum(int(block.sum(dtype=np.int64)) for block in blocks))
     distribution = np.ones(1)  # of the total of those that came out positive
@@ -197,6 +204,22 @@ def documents_test(blocks: Blocks) -> float:
         distribution = np.convolve(distribution, wide)
     totals = 2 * np.arange(len(distribution)) - int(sums.sum())
     return min(max(float(distribution[np.abs(totals) >= observed].sum()), TINY), 1.0)
+
+
+def _are_counts(blocks: Blocks) -> bool:
+    return all(block.dtype.kind in "bui" for block in blocks)
+
+
+def _documents_test_drawn(blocks: Blocks) -> float:
+    """Return p of the permutation test over documents by drawn sign flips; the observed one counts as drawn."""
+    sums = np.concatenate([block.sum(axis=0) for block in blocks])
+    generator = np.random.default_rng(GENERATOR_SEED)
+    at_once = max(1, 4_000_000 // len(sums))
+    extreme = 1
+    for start in range(0, RESAMPLES - 1, at_once):
+        signs = generator.integers(0, 2, (min(at_once, RESAMPLES - 1 - start), len(sums)), dtype=np.int8) * 2.0 - 1
+        extreme += int((np.abs(signs @ sums) >= abs(sums.sum()) - SAME).sum())
+    return extreme / RESAMPLES
 
 
 def mcnemar(block: np.ndarray) -> list[float]:
@@ -278,7 +301,7 @@ def detectable(error: float, freedom: float, alpha: float = ALPHA) -> float:
 def effect(blocks: Blocks, values: Sequence[float]) -> dict[str, float | None]:
     """Return three effect sizes that do not grow with the number of seeds or documents.
 
-    `odds_ratio`: documents that only the first model has right over those that only the other has, each plus a half, so
+    `odds_ratio`: answers on documents that favour the first model over those that favour the other, each plus a half, so
     that it is never infinite. `g`: the mean over the deviation over seeds with Hedges' (1981) correction for few; None
     without a deviation. `seeds_won`: in what share of seeds the first was better, ties counting half (Bouthillier et
     al. 2021 call a difference meaningful from 0.75).
@@ -308,7 +331,7 @@ def t_test(blocks: Blocks, alpha: float = ALPHA) -> dict[str, Any] | None:
     half = float(stats.t.isf(alpha / 2, freedom)) * error
     return {
         "interval_pp": [100 * (mean - half), 100 * (mean + half)],
-        # Nothing varied, as when one model is always right and the other never: the documents' test alone can tell.
+        # Nothing varied, as when one model is better on every document: the documents' test alone can tell.
         "p": max(float(2 * stats.t.sf(abs(mean) / error, freedom)), TINY) if error else documents_test(blocks),
         "error_pp": 100 * error,
         "freedom": None if math.isinf(freedom) else float(freedom),
@@ -343,7 +366,7 @@ def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA) -> dict[str, An
         "others": {
             "bootstrap_pp": [100 * end for end in resampled] if resampled else None,
             "documents_p": documents_test(blocks),
-            "mcnemar_p": [p for block in blocks for p in mcnemar(block)],
+            "mcnemar_p": [p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
             "seeds_t_p": seeds_t_test(values),
             "seeds_sign_p": seeds_sign_test(values),
             "seeds_sign_smallest_p": 2.0 ** (1 - len(values)) if len(values) > 1 else None,

@@ -71,9 +71,7 @@ def table(trials: Sequence[Trial], metric: str) -> pd.DataFrame:
 def by_epoch(trials: Sequence[Trial]) -> pd.DataFrame:
     """Return epochs.csv: one row for each epoch of each trial."""
     rows = [{"trial": trial.number, **row} for trial in trials for row in trial.history]
-    return pd.DataFrame(
-        rows, columns=["trial", "epoch", "train_loss", "validation_loss", "validation_accuracy", "validation_macro_f1"]
-    )
+    return pd.DataFrame(rows, columns=list(rows[0]) if rows else ["trial", "epoch", "train_loss"])
 
 
 def expected_best(scores: Sequence[float], metric: str) -> list[float]:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.files import HeedError, read_json, sha256, write_json, write_text, write_yaml, writing_folder
+from heed.paths import TIMING, WORK
 
 if TYPE_CHECKING:
     from heed.params import Params
     from heed.search.outcome import Trial
     from heed.search.trainable import Plan
 
-WORK, TIMING = Path(".heed/work"), Path("results/timing/search")
 
 
 def write_untuned(into: Path, best: dict[str, Any] | None = None) -> None:
@@ -114,7 +114,7 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     code = [
         sha256(file) for room in ("models", "text", "training", "search") for file in sorted((root / room).glob("*.py"))
     ]
-    what = json.dumps([recipe, section, code, torch.__version__], sort_keys=True)
+    what = json.dumps([recipe.as_dict(), section, code, torch.__version__], sort_keys=True)
     store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
     reports = search.reports if search.scheduler == "asha" else 1
     return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu, reports)
@@ -126,9 +126,9 @@ def kept_by(plan: "Plan", best: "Trial") -> dict[str, Any]:
     `epochs` is the winner's best epoch. A learning rate that rises or falls over all epochs would not be the same with fewer:
     then the epochs stay, and the training goes through them all and keeps the best.
     """
-    h = plan.recipe_of(best.configuration)["hyperparameters"]
-    scheduled = h["warmup"] > 0 or h["decay"] != "none"
-    return {"epochs": h["epochs"] if scheduled else best.best_epoch(plan.metric), "select": plan.metric}
+    h = plan.recipe.changed(best.configuration).hyperparameters
+    scheduled = h.warmup > 0 or h.decay != "none"
+    return {"epochs": h.epochs if scheduled else best.best_epoch(plan.metric), "select": plan.metric}
 
 
 def _write_timing(name: str, plan: "Plan", trials: "list[Trial]", seconds: float, where: str) -> None:
@@ -140,4 +140,4 @@ def _write_timing(name: str, plan: "Plan", trials: "list[Trial]", seconds: float
         file = plan.folder(trial.number) / STARTS
         starts = [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
         rows.append({"trial": trial.number, "stop": trial.stop, "epochs": len(trial.history), "starts": starts})
-    write_json(TIMING / f"{name}.json", {"seconds": round(seconds, 2), "on": where, "trials": rows})
+    write_json(TIMING / "search" / f"{name}.json", {"seconds": round(seconds, 2), "on": where, "trials": rows})

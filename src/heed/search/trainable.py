@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from heed.recipe import Recipe
 from heed.search.outcome import goodness
 from heed.text.tokens import load_tokens
 from heed.training import checkpoint
@@ -29,17 +30,13 @@ class Plan:
     `recipe` is the trial's recipe but for the configuration. `seed` is the search's own: all trials share it.
     """
 
-    recipe: dict[str, Any]
+    recipe: Recipe[Any, Any]
     tokens: Path
     store: Path
     seed: int
     metric: str
     gpu: float
     reports: int = 1
-
-    def recipe_of(self, configuration: dict[str, Any]) -> dict[str, Any]:
-        """Return the recipe of a trial."""
-        return self.recipe | {"hyperparameters": self.recipe["hyperparameters"] | configuration}
 
     def folder(self, number: int) -> Path:
         """Return where trial `number` keeps its checkpoint and notes its starts."""
@@ -84,7 +81,7 @@ def run_trial(plan: Plan, number: int, configuration: dict[str, Any]) -> None:
             number, seen = progress.glance
             report(plan.reports * (progress.epoch - 1) + number, seen[plan.metric])
 
-    train_model(plan.recipe_of(configuration), load_tokens(plan.tokens), plan.seed, tell, folder, plan.reports)
+    train_model(plan.recipe.changed(configuration), load_tokens(plan.tokens), plan.seed, tell, folder, plan.reports)
 
 
 def told_by(folder: Path) -> dict[int, float]:

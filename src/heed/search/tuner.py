@@ -111,8 +111,8 @@ class Watch(tune.Callback):
         """Take up what an earlier, killed run of the same search has left; `configurations` may grow to `trials`."""
         self.plan, self.trials, self.line = plan, trials, line
         self.configurations = dict(enumerate(configurations))
-        self.epochs: int = plan.recipe["hyperparameters"]["epochs"]
-        self.patience: int = plan.recipe["hyperparameters"]["patience"]
+        self.epochs: int = plan.recipe.hyperparameters.epochs
+        self.patience: int = plan.recipe.hyperparameters.patience
         self.ended: dict[int, Trial] = {}
         self.histories: dict[int, list[dict[str, float]]] = {}
         self.errors: dict[int, str] = {}

@@ -13,14 +13,14 @@ TASKS = ("classification",)
 
 # stage → the modules of a task's package that its command loads
 PARTS: dict[str, tuple[str, ...]] = {
-    "search": ("hyperparameters", "learning"),
-    "recipe": ("hyperparameters", "learning"),
-    "train": ("hyperparameters", "learning"),
-    "predict": ("hyperparameters", "prediction"),
-    "opponents": ("opponents",),
-    "evaluate": ("hyperparameters", "evaluation"),
-    "compare": ("hyperparameters", "metrics"),
-    "report": ("metrics",),
+    "search": ("recipe", "capacity", "learning"),
+    "recipe": ("recipe", "capacity"),
+    "train": ("recipe", "learning"),
+    "predict": ("recipe", "prediction"),
+    "opponents": ("recipe", "opponents"),
+    "evaluate": ("recipe", "evaluation"),
+    "compare": ("recipe", "metrics", "summary"),
+    "report": ("recipe",),
 }
 
 

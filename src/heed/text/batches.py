@@ -14,9 +14,9 @@ from heed.text.tokens import Tokens
 from heed.text.vocabulary import Vocabulary
 
 WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none
-# Places (tokens and padding) of one pass on the CPU. A larger training step is done in parts, and evaluation goes by as many:
+# Tokens of one pass, padding included, on the CPU. A larger training step is done in parts, and evaluation goes by as many:
 # as fast, with less memory, and tensors of one size are used again where others leave gaps (docs/performance.md).
-PLACES = 6144
+MAX_PADDED_TOKENS = 6144
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +76,7 @@ class Encoded:
     ) -> None:
         """Take the TF-IDF features of the documents (documents, columns) where the model has a linear branch."""
         h = hyperparameters
+        self.vocabulary = vocabulary
         self._tokens, self._linear = tokens, linear
         self._index = vocabulary.encode(tokens.lexicon)
         self._max_tokens, self._ends = h.max_tokens, h.truncation == "ends"
@@ -166,7 +167,7 @@ class Encoded:
         lengths = self.lengths(order)
         start = 0
         while start < len(order):
-            size = max(1, PLACES // max(1, int(lengths[start])))
+            size = max(1, MAX_PADDED_TOKENS // max(1, int(lengths[start])))
             yield self.batch(order[start : start + size])
             start += size
 

@@ -1,33 +1,23 @@
-"""The training loop: epochs of Adam on cross entropy, validated after each, the best epoch kept."""
+"""The training loop: epochs of Adam on a task's loss, validated after each, the best epoch kept."""
 
 import copy
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
-from heed.metrics import summary
-from heed.models.classifier import Classifier
-from heed.text.batches import PLACES, Batch, Encoded, batches_an_epoch
+from heed.hyperparameters import Training
+from heed.tasks.interface import Learner
+from heed.text.batches import MAX_PADDED_TOKENS, batches_an_epoch
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 
-
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """What is trained on what: `labels` (documents,) are class indices of the whole corpus."""
-
-    encoded: Encoded
-    labels: np.ndarray
-    classes: list[str]
-    train: np.ndarray
-    validation: np.ndarray
+LOSS, LAST = "loss", "last"  # a figure of which less is better; the name that stands for the last epoch
 
 
 @dataclasses.dataclass
@@ -44,49 +34,29 @@ class Progress:
     glance: tuple[int, dict[str, float]] | None = None  # in mid-epoch: which one, and the figures on a sample
 
 
-def probabilities(model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str) -> np.ndarray:
-    """Return the class probabilities (rows, classes), float32, in the order of `rows`; dropout is off."""
-    model.eval()
-    found: list[np.ndarray] = []
-    order: list[np.ndarray] = []
-    with torch.inference_mode():
-        for batch in batches:
-            logits = model(batch.to(device))
-            found.append(torch.softmax(logits.float(), -1).cpu().numpy())
-            order.append(batch.rows)
-    at = {row: i for i, row in enumerate(np.concatenate(order))}
-    return np.concatenate(found)[[at[row] for row in rows]]
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """Which steps an epoch has: `first` of `steps` in all, `per_epoch` in each; how often it is validated on the way."""
 
-
-def validate(model: nn.Module, task: Task, device: str) -> dict[str, float]:
-    """Return loss, accuracy and macro F1 on the validation part."""
-    rows = task.validation
-    predicted = probabilities(model, task.encoded.evaluation(rows), rows, device)
-    labels = task.labels[rows]
-    likelihood = np.maximum(predicted[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
-    names = np.asarray(task.classes)
-    figures = summary(names[labels], names[predicted.argmax(1)], task.classes)
-    return {
-        "loss": float(-np.log(likelihood).mean()),
-        "accuracy": figures["accuracy"],
-        "macro_f1": figures["macro_f1"],
-    }
+    first: int
+    steps: int
+    per_epoch: int
+    glances: int
 
 
 def train(
-    model: Classifier,
-    task: Task,
-    hyperparameters: dict[str, Any],
+    learner: Learner,
+    hyperparameters: Training,
     seed: int,
     device: str,
     work: Path,
     tell: Callable[[Progress], None],
     glances: int = 1,
 ) -> tuple[list[dict[str, float]], int]:
-    """Train `model` in place; it ends with the weights of the epoch that `select` names.
+    """Train the learner's model in place; it ends with the weights of the epoch that `select` names.
 
     With `glances` above 1 the validation part is looked at that many times an epoch: at its end all of it, before that every
-    glances-th document. It changes nothing in the training.
+    glances-th item. It changes nothing in the training.
 
     An epoch that ended is kept in `work`; a training that was killed goes on after it and ends with the same weights.
 
@@ -95,8 +65,8 @@ def train(
         best_epoch: counted from 1.
 
     """
-    h, path = hyperparameters, work / checkpoint.CHECKPOINT
-    optimizer = _optimizer(model, h)
+    h, path, model = hyperparameters, work / checkpoint.CHECKPOINT, learner.model
+    optimizer = _optimizer(learner, h)
     average = copy.deepcopy(model) if h.averaging else model  # what is validated and kept
     history: list[dict[str, float]] = []
     best = _weights(average)
@@ -108,12 +78,14 @@ def train(
         best, history, best_epoch = tensors["best"], state["history"], state["best_epoch"]
         if average is not model:
             average.load_state_dict(tensors["average"])
+    per_epoch = batches_an_epoch(learner.items, h.batch_size)
     for epoch in range(len(history) + 1, h.epochs + 1):
         if is_over(len(history), best_epoch, h.patience):
             break
         seed_everything(seed, epoch)
-        loss = _epoch(model, average, optimizer, task, h, seed, epoch, device, tell, glances)
-        figures = validate(average, task, device)
+        schedule = Schedule((epoch - 1) * per_epoch, h.epochs * per_epoch, per_epoch, glances)
+        loss = _epoch(learner, average, optimizer, h, epoch, schedule, device, tell)
+        figures = learner.validate(average)
         history.append({"epoch": epoch, "train_loss": loss, **{f"validation_{k}": v for k, v in figures.items()}})
         if _is_best(history, h.select):
             best_epoch = epoch
@@ -122,7 +94,7 @@ def train(
         if average is not model:
             groups["average"] = average.state_dict()
         checkpoint.save(path, groups, {"history": history, "best_epoch": best_epoch})
-        tell(Progress(epoch, h.epochs, len(task.train), len(task.train), loss, 0.0, figures))
+        tell(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, figures))
     model.load_state_dict(best)
     return history, best_epoch
 
@@ -131,29 +103,23 @@ def _weights(model: nn.Module) -> dict[str, torch.Tensor]:
     return {key: value.clone() for key, value in model.state_dict().items()}
 
 
-def _optimizer(model: nn.Module, h: dict[str, Any]) -> torch.optim.Optimizer:
+def _optimizer(learner: Learner, h: Training) -> torch.optim.Optimizer:
     """Return Adam with decoupled weight decay on everything but biases; without decay it is plain Adam.
 
-    Each group has a `factor`, by which the learning rate is multiplied: `branch_rate` for the linear branch.
+    Each group has a `factor`, by which the learning rate is multiplied: what the learner says of its parameters.
     """
-    groups = [
-        {
-            "params": [
-                p
-                for name, p in model.named_parameters()
-                if (p.dim() > 1) == decays and name.startswith("branch.") == branch
-            ],
-            "weight_decay": h.weight_decay if decays else 0.0,
-            "factor": h.branch_rate if branch else 1.0,
-        }
-        for decays in (True, False)
-        for branch in (False, True)
+    groups: dict[tuple[bool, float], list[nn.Parameter]] = {}
+    for name, parameter in learner.model.named_parameters():
+        groups.setdefault((parameter.dim() > 1, learner.rate(name)), []).append(parameter)
+    described = [
+        {"params": parameters, "weight_decay": h.weight_decay if decays else 0.0, "factor": factor}
+        for (decays, factor), parameters in groups.items()
     ]
     # fused: the step on a 30000 x 128 embedding 34.7 -> 5.0 ms on one core
-    return torch.optim.AdamW([group for group in groups if group["params"]], lr=h.learning_rate, fused=True)
+    return torch.optim.AdamW(described, lr=h.learning_rate, fused=True)
 
 
-def learning_rate(step: int, steps: int, h: dict[str, Any]) -> float:
+def learning_rate(step: int, steps: int, h: Training) -> float:
     """Return the rate of `step` of `steps`, from 0: a linear rise over the share `warmup`, then what `decay` names."""
     rise = h.warmup * steps
     if step < rise:
@@ -169,55 +135,53 @@ def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
 
 
 def _epoch(
-    model: Classifier,
-    average: Classifier,
+    learner: Learner,
+    average: nn.Module,
     optimizer: torch.optim.Optimizer,
-    task: Task,
-    h: dict[str, Any],
-    seed: int,
+    h: Training,
     epoch: int,
+    schedule: Schedule,
     device: str,
     tell: Callable[[Progress], None],
-    glances: int,
 ) -> float:
-    """Train one epoch; return the mean loss over its documents."""
+    """Train one epoch; return the mean loss over its items."""
+    model, glances = learner.model, schedule.glances
     model.train()
-    labels = torch.from_numpy(task.labels)
-    an_epoch = batches_an_epoch(len(task.train), h.batch_size)
-    first, steps = (epoch - 1) * an_epoch, h.epochs * an_epoch
-    step, sample = first, dataclasses.replace(task, validation=task.validation[::glances])
     total = torch.zeros((), dtype=torch.float64, device=device)
-    documents, started = 0, time.perf_counter()
-    cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=h.label_smoothing)
-    places = PLACES if device == "cpu" else None  # a GPU does a step at once
-    for parts in task.encoded.training(task.train, h.batch_size, seed, epoch, places):
+    items, started = 0, time.perf_counter()
+    max_tokens = MAX_PADDED_TOKENS if device == "cpu" else None  # a GPU does a step at once
+    for done, batches in enumerate(learner.steps(epoch, max_tokens), 1):
+        step = schedule.first + done
         for group in optimizer.param_groups:
-            group["lr"] = group["factor"] * learning_rate(step, steps, h)
-        optimizer.zero_grad()
-        size = sum(len(part.rows) for part in parts)
-        for part in parts:  # the gradients add up to those of the whole
-            logits = model.parts(part.to(device))
-            targets = labels[part.rows].to(device)
-            if h.branch_loss == "joint":
-                logits = [torch.stack(logits).sum(0)]
-            loss = torch.stack([cross_entropy(found, targets) for found in logits]).sum()
-            (loss / size).backward()
-            total += loss.detach()
-        if h.clip:
-            nn.utils.clip_grad_norm_(model.parameters(), h.clip)
-        optimizer.step()
-        step += 1
+            group["lr"] = group["factor"] * learning_rate(step - 1, schedule.steps, h)
+        for loss in _step(learner, batches, optimizer, h.clip):
+            total += loss
         if average is not model:
             _average(average, model, min(h.averaging, step / (step + 9)))
-        documents += size
+        items += sum(map(learner.size, batches))
         seconds = time.perf_counter() - started
-        progress = Progress(epoch, h.epochs, documents, len(task.train), total.item() / documents, seconds)
-        number = (step - first) * glances // an_epoch
-        if (step - first - 1) * glances // an_epoch < number < glances:
-            progress.glance = (number, validate(average, sample, device))
+        progress = Progress(epoch, h.epochs, items, learner.items, total.item() / items, seconds)
+        number = done * glances // schedule.per_epoch
+        if (done - 1) * glances // schedule.per_epoch < number < glances:
+            progress.glance = (number, learner.validate(average, every=glances))
             model.train()
         tell(progress)
-    return total.item() / max(1, documents)
+    return total.item() / max(1, items)
+
+
+def _step(learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float) -> list[torch.Tensor]:
+    """Take one step; return each batch's loss, summed over its items. The gradients add up to those of the whole."""
+    optimizer.zero_grad()
+    size = sum(map(learner.size, batches))
+    losses = []
+    for batch in batches:
+        loss = learner.loss(learner.model, batch)
+        (loss / size).backward()
+        losses.append(loss.detach())
+    if clip:
+        nn.utils.clip_grad_norm_(learner.model.parameters(), clip)
+    optimizer.step()
+    return losses
 
 
 def _average(average: nn.Module, model: nn.Module, decay: float) -> None:
@@ -228,8 +192,8 @@ def _average(average: nn.Module, model: nn.Module, decay: float) -> None:
 
 def _is_best(history: list[dict[str, float]], select: str) -> bool:
     """Return whether the newest epoch is the one to keep so far; ties go to the earliest."""
-    if select == "last":
+    if select == LAST:
         return True
-    sign = -1 if select == "loss" else 1
+    sign = -1 if select == LOSS else 1
     figures = [sign * row[f"validation_{select}"] for row in history]
     return all(figures[-1] > earlier for earlier in figures[:-1])

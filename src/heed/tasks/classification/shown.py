@@ -4,12 +4,14 @@ Weights are not explanations by themselves (lecture 002): they say how much a po
 """
 
 import itertools
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from heed.tasks.classification.predictions import certainty
 from heed.text.tokens import Tokens
-from heed.training.run import Run
 
 DOCUMENTS = 200
 
@@ -44,13 +46,28 @@ def choose(predictions: pd.DataFrame, lengths: np.ndarray, documents: int = DOCU
     return pd.concat(parts).sort_values("row")[["row", "rule"]]
 
 
-def explain(run: Run, tokens: Tokens, predictions: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+class Reading(NamedTuple):
+    """What a model makes of one document.
+
+    probability: of each class, (classes,). read: which of its tokens were read, counted from 0, (tokens read,). weights: how
+    much each of these counts, (tokens read,). sentences: the same of each sentence read, or None for a model that knows none.
+    """
+
+    probability: np.ndarray
+    read: np.ndarray
+    weights: np.ndarray
+    sentences: np.ndarray | None
+
+
+def shown_documents(
+    reader: Callable[[np.ndarray], Callable[[int], Reading]], tokens: Tokens, predictions: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the chosen documents, and one row for each token of them that was read.
 
     Args:
-        run: a trained run.
-        tokens: its corpus.
-        predictions: its predictions on the test part (docs/contracts.md).
+        reader: returns, for the documents (rows of the corpus) that will be read, what reads each of them.
+        tokens: the corpus.
+        predictions: of the test part by the same model (docs/contracts.md).
 
     Returns:
         documents: `id, text, label, predicted, probability, rule`.
@@ -62,39 +79,43 @@ def explain(run: Run, tokens: Tokens, predictions: pd.DataFrame) -> tuple[pd.Dat
     columns = tokens.documents(["id", "text"])
     place = pd.Series(np.arange(len(columns)), columns["id"])
     rows = place[predictions["id"]].to_numpy()
-    classes = predictions.filter(like="p:")
     table = predictions[["id", "label", "predicted"]].assign(
-        text=columns["text"].to_numpy()[rows], probability=classes.max(axis=1).to_numpy()
+        text=columns["text"].to_numpy()[rows], probability=certainty(predictions)
     )
     chosen = choose(table, np.diff(tokens.offsets)[rows])
     documents = table.iloc[chosen["row"]].assign(rule=chosen["rule"].to_numpy())
     starts, ends = (np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends"))
     evidence = pd.read_parquet(tokens.path / "evidence.parquet")
+    read = reader(rows[chosen["row"]])
     frames = [
-        _of_document(run, tokens, rows[at], text, starts, ends, evidence)
-        for at, text in zip(chosen["row"], documents["text"], strict=True)
+        _tokens_of(name, tokens, rows[at], read(rows[at]), starts, ends, evidence)
+        for name, at in zip(documents["id"], chosen["row"], strict=True)
     ]
     order = ["id", "text", "label", "predicted", "probability", "rule"]
     return documents[order].reset_index(drop=True), pd.concat(frames, ignore_index=True)
 
 
-def _of_document(
-    run: Run, tokens: Tokens, row: int, text: str, starts: np.ndarray, ends: np.ndarray, evidence: pd.DataFrame
+def _tokens_of(
+    name: str,
+    tokens: Tokens,
+    row: int,
+    reading: Reading,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    evidence: pd.DataFrame,
 ) -> pd.DataFrame:
-    alone = tokens.document(row)
-    _, read, weights, of_sentences = run.predict(text, alone)
-    at = tokens.offsets[row] + read
+    """Return a row for each token of document `row` (called `name`) that was read."""
+    at = tokens.offsets[row] + reading.read
     begin, end = starts[at], ends[at]
-    sentence = np.searchsorted(alone.sentences(0), read, side="right") - 1
+    sentence = np.searchsorted(tokens.sentences(row), reading.read, side="right") - 1
     spans = evidence[evidence["document"] == row][["start", "end"]].to_numpy()
-    planted = np.zeros(len(read), bool)
+    planted = np.zeros(len(at), bool)
     for first, last in spans:
         planted |= (begin >= first) & (end <= last)
     numbers = np.unique(sentence, return_inverse=True)[1]  # the model counts only sentences that were read
     return pd.DataFrame(
         {
-            "id": tokens.documents(["id"])["id"][row], "token": read, "start": begin, "end": end,
-            "weight": weights, "sentence": sentence,
-            "sentence_weight": np.nan if of_sentences is None else of_sentences[numbers], "evidence": planted,
+            "id": name, "token": reading.read, "start": begin, "end": end, "weight": reading.weights, "sentence": sentence,
+            "sentence_weight": np.nan if reading.sentences is None else reading.sentences[numbers], "evidence": planted,
         }
     )  # fmt: skip

@@ -1,0 +1,40 @@
+"""The stage `evaluate`: the tables of one model, from its predictions. No model is loaded."""
+
+import pandas as pd
+
+from heed.evaluation.tested import read_model
+from heed.files import check, reading, writing_folder
+from heed.paths import EVALUATIONS, HISTORY, PREDICTED, PREDICTIONS, run_folder
+from heed.tasks import part
+
+EXACT = ("classes", "summary")  # tables whose figures keep every digit
+
+
+def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
+    """Write results/evaluate/NAME from the predictions of the runs of `seeds`; return its summary, one row a seed.
+
+    Raises:
+        HeedError: predictions or a run's history are missing, changed, or of other seeds.
+
+    """
+    tested = read_model(name, seeds)
+    predicted = PREDICTIONS / name / PREDICTED
+    with reading(predicted, f"heed predict {name}"):
+        predictions = pd.read_parquet(predicted)
+    tables: dict[str, pd.DataFrame] = part(tested.recipe.task, "evaluation").tables(tested, seeds, predictions)
+    tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
+    with writing_folder(EVALUATIONS / name, sealed=True) as out:
+        for what, table in tables.items():
+            digits = None if what in EXACT else "%.6g"
+            table.to_csv(out / f"{what}.csv", index=False, lineterminator="\n", float_format=digits)
+    return tables["summary"]
+
+
+def _history(name: str, seed: int) -> pd.DataFrame:
+    """Return the history of a run, with its seed."""
+    folder, command = run_folder(name, seed), f"heed train {name} --seed {seed}"
+    check(folder, command)
+    with reading(folder / HISTORY, command):
+        table = pd.read_csv(folder / HISTORY)
+    table.insert(0, "seed", seed)
+    return table

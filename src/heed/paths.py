@@ -1,0 +1,29 @@
+"""Where each stage leaves its files, relative to the top folder of a clone (docs/contracts.md)."""
+
+from pathlib import Path
+
+RAW, TOKENS = Path("data/raw"), Path("data/tokens")
+PUBLISHED = Path("data/published")
+RESULTS, REPORTS = Path("results"), Path("reports")
+RECIPES, SEARCHES = RESULTS / "recipe", RESULTS / "search"
+RUNS, PREDICTIONS, OPPONENTS = RESULTS / "train", RESULTS / "predict", RESULTS / "opponents"
+EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
+METRICS = Path("metrics.json")
+TIMING = RESULTS / "timing"  # for people: no stage reads it
+WORK = Path(".heed/work")  # what is unfinished: downloads, checkpoints, searches
+LOCKS = Path(".heed/locks")
+
+# Files in the folders of PREDICTIONS, OPPONENTS and EVALUATIONS that several stages name.
+PREDICTED, STATISTICS = "predictions.parquet", "statistics.parquet"
+WEIGHTS, RUN, HISTORY = "model.safetensors", "run.json", "history.csv"  # of a run
+MODEL_RECIPE, MODEL_RUNS = "recipe.yaml", "runs.json"
+
+
+def recipe_file(model: str) -> Path:
+    """Return the recipe of a model."""
+    return RECIPES / f"{model}.yaml"
+
+
+def run_folder(model: str, seed: int) -> Path:
+    """Return the folder of one training."""
+    return RUNS / model / str(seed)

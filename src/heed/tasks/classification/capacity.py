@@ -1,0 +1,37 @@
+"""How large a classifier is, and the control that is as large as another model."""
+
+import dataclasses
+from typing import Any
+
+from heed.models.classifier import count_parameters
+from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.text.vocabulary import SPECIAL
+
+
+def count(hyperparameters: Hyperparameters, data: Data, meta: dict[str, Any]) -> int:
+    """Return the number of trainable parameters for a corpus with this meta.json, whose vocabulary may be full or not."""
+    vocabulary = min(hyperparameters.vocabulary_size, meta["types"] + len(SPECIAL))
+    return count_parameters(vocabulary, len(data.classes), hyperparameters)
+
+
+def widen(
+    hyperparameters: Hyperparameters, matched: Hyperparameters, data: Data, meta: dict[str, Any]
+) -> Hyperparameters:
+    """Return `hyperparameters` without attention and with the hidden size whose count comes nearest to that of `matched`.
+
+    A pooling by attention becomes the mean: the same with uniform weights.
+    """
+    parameters = count(matched, data, meta)
+    plain = hyperparameters.without_attention()
+
+    def size_of(hidden_size: int) -> int:
+        return count(dataclasses.replace(plain, hidden_size=hidden_size), data, meta)
+
+    low, high = 1, 2
+    while size_of(high) < parameters:
+        low, high = high, high * 2
+    while low < high - 1:  # the count grows with the hidden size
+        middle = (low + high) // 2
+        low, high = (middle, high) if size_of(middle) < parameters else (low, middle)
+    nearest = min((low, high), key=lambda size: abs(size_of(size) - parameters))
+    return dataclasses.replace(plain, hidden_size=nearest)

@@ -1,0 +1,158 @@
+"""How a classifier learns: cross entropy on the classes of documents, validated by accuracy, macro F1 and loss."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import nn
+
+from heed.files import write_text
+from heed.models.classifier import Classifier, LinearBranch
+from heed.recipe import Recipe
+from heed.tasks.classification.metrics import by_class, statistics
+from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.tasks.interface import Learner
+from heed.text.batches import Batch, Encoded
+from heed.text.tfidf import HashedTfIdf
+from heed.text.tokens import Tokens
+from heed.text.vocabulary import Vocabulary, build_vocabulary
+from heed.training.determinism import seed_everything
+
+VOCABULARY = "vocabulary.txt"
+
+
+class ClassificationLearner(Learner):
+    """A classifier and the documents that it learns from. `labels` (documents,) are class indices of the whole corpus."""
+
+    def __init__(
+        self,
+        model: Classifier,
+        encoded: Encoded,
+        labels: np.ndarray,
+        rows: dict[str, np.ndarray],
+        hyperparameters: Hyperparameters,
+        seed: int,
+        device: str,
+    ) -> None:
+        """Take the parts as they are; `rows` has the documents of the parts train and validation."""
+        self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
+        self.train, self.validation = rows["train"], rows["validation"]
+        self.items, self.validation_items = len(self.train), len(self.validation)
+        self._h, self._labels, self._targets = hyperparameters, labels, torch.from_numpy(labels)
+        self._cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=hyperparameters.label_smoothing)
+
+    def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
+        """Yield the training documents in steps of `batch_size`, as `Encoded.training` does."""
+        return self.encoded.training(self.train, self._h.batch_size, self.seed, epoch, max_tokens)
+
+    def size(self, batch: Batch) -> int:
+        """Return the number of documents in a batch."""
+        return len(batch.rows)
+
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+        """Return the cross entropy summed over documents: of the sum of the parts' logits, or a part at a time."""
+        assert isinstance(model, Classifier)
+        logits = model.parts(batch.to(self.device))
+        targets = self._targets[batch.rows].to(self.device)
+        if self._h.branch_loss == "joint":
+            logits = [torch.stack(logits).sum(0)]
+        return torch.stack([self._cross_entropy(part, targets) for part in logits]).sum()
+
+    def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
+        """Return loss, accuracy and macro F1 on the validation part, or on each `every`-th document of it."""
+        rows = self.validation[::every]
+        found = probabilities(model, self.encoded.evaluation(rows), rows, self.device)
+        labels = self._labels[rows]
+        likelihood = np.maximum(found[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
+        classes = np.arange(found.shape[1])
+        sums = statistics(labels, found.argmax(1), list(classes)).sum(0)
+        return {
+            "loss": float(-np.log(likelihood).mean()),
+            "accuracy": float(sums[0] / len(rows)),
+            "macro_f1": float(by_class(sums)["f1"].mean()),
+        }
+
+    def rate(self, parameter: str) -> float:
+        """Return `branch_rate` for the linear branch, 1 for the network."""
+        return self._h.branch_rate if parameter.startswith("branch.") else 1.0
+
+    def write(self, folder: Path) -> None:
+        """Write the vocabulary."""
+        write_text(folder / VOCABULARY, "".join(f"{word}\n" for word in self.encoded.vocabulary.words))
+
+
+def make_learner(
+    recipe: Recipe[Data, Hyperparameters], tokens: Tokens, rows: dict[str, np.ndarray], seed: int, device: str
+) -> ClassificationLearner:
+    """Return what a training with `seed` needs. Only the documents in `rows` (train, validation) are read.
+
+    Args:
+        recipe: what determines the training.
+        tokens: the recipe's corpus.
+        rows: documents by part.
+        seed: of the initialisation and of the order of documents.
+        device: cpu or cuda.
+
+    """
+    h, classes = recipe.hyperparameters, recipe.data.classes
+    vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
+    labels = class_indices(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
+    seed_everything(seed)
+    model = make_model(vocabulary, recipe)
+    linear = _fit_branch(model.branch, tokens, rows, h) if model.branch else None
+    encoded = Encoded(tokens, vocabulary, h, linear)
+    return ClassificationLearner(model.to(device), encoded, labels, rows, h, seed, device)
+
+
+def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) -> Classifier:
+    """Return the recipe's model, initialised from torch's generator."""
+    h = recipe.hyperparameters
+    return Classifier(len(vocabulary), len(recipe.data.classes), h, autocast=h.precision == "bfloat16")
+
+
+def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
+    """Return the index of the class of each document in `rows`, and -1 for all others: int64 (documents,)"""
+    index = {name: i for i, name in enumerate(data.classes)}
+    column = f"label_{data.label}"
+    indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
+    indices[rows] = [index[name] for name in tokens.documents([column])[column].to_numpy()[rows]]
+    return indices
+
+
+def probabilities(model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str) -> np.ndarray:
+    """Return the class probabilities (rows, classes), float32, in the order of `rows`; dropout is off."""
+    model.eval()
+    parts: list[np.ndarray] = []
+    order: list[np.ndarray] = []
+    with torch.inference_mode():
+        for batch in batches:
+            logits = model(batch.to(device))
+            parts.append(torch.softmax(logits.float(), -1).cpu().numpy())
+            order.append(batch.rows)
+    at = {row: i for i, row in enumerate(np.concatenate(order))}
+    return np.concatenate(parts)[[at[row] for row in rows]]
+
+
+def linear_features(branch: LinearBranch, texts: list[str], h: Hyperparameters) -> scipy.sparse.csr_matrix:
+    """Return the branch's TF-IDF features of `texts`, (texts, columns); those of an empty text are 0."""
+    return HashedTfIdf(h.linear_branch, h.branch_buckets, branch.idf.cpu().numpy()).transform(texts)
+
+
+def _fit_branch(
+    branch: LinearBranch, tokens: Tokens, rows: dict[str, np.ndarray], h: Hyperparameters
+) -> scipy.sparse.csr_matrix:
+    """Fit the features on the training part; the branch keeps their idf. Return those of training and validation."""
+    texts = texts_of(tokens, np.concatenate([rows["train"], rows["validation"]]))
+    features = HashedTfIdf(h.linear_branch, h.branch_buckets)
+    features.fit([texts[row] for row in rows["train"]])
+    branch.idf.copy_(torch.from_numpy(features.idf))
+    return linear_features(branch, texts, h)
+
+
+def texts_of(tokens: Tokens, rows: np.ndarray) -> list[str]:
+    """Return the texts of the documents `rows`, and empty ones for all others of the corpus."""
+    texts = np.full(len(tokens.offsets) - 1, "", object)
+    texts[rows] = tokens.documents(["text"])["text"].to_numpy()[rows]
+    return list(texts)
