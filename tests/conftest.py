@@ -88,6 +88,7 @@ def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: l
         "digest": digest_folder(path), "corpus": path.name, "kind": "table", "tokenizer": "whitespace", "folds": folds,
         "labels": {"kind": sorted(set(labels))}, "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
         "parts": {part: parts.count(part) for part in ("train", "validation", "test")}, "reduced": False,
+        "generated": False,
     }  # fmt: skip
     write_json(path / "meta.json", meta)
     return meta

@@ -8,16 +8,20 @@ import pytest
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
-# Each room may import from those before it, and from itself.
-ORDER = ["files", "params", "corpora", "text", "models", "recipe", "metrics", "predictions", "training", "search",
+# Each room may import from those before it, and from itself. The schema of params.yaml reads what the modules of corpora/
+# declare, so they come before it; own.py, which stands beside them, writes into params.yaml and comes after it.
+ORDER = ["files", "corpora", "params", "own", "text", "models", "recipe", "metrics", "predictions", "training", "search",
          "opponents", "evaluation", "report", "prediction", "study", "cli"]  # fmt: skip
 ENGINES = {"dvc": set(), "snakemake": set(), "ray": {"search"}, "spacy": {"text"}, "pydantic": {"params"}}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
 def room(path: Path) -> str:
-    parts = path.relative_to(SOURCE).parts
-    return parts[0].removesuffix(".py")
+    return room_of(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def room_of(module: tuple[str, ...]) -> str:
+    return "own" if module[:2] == ("corpora", "own") else module[0]
 
 
 def imports(path: Path) -> set[str]:
@@ -46,7 +50,8 @@ def test_imports_go_one_way_and_engines_stay_in_their_rooms(path):
     for name in imports(path):
         parts = name.split(".")
         if parts[0] == "heed" and len(parts) > 1 and parts[1] in ORDER:
-            assert ORDER.index(parts[1]) <= ORDER.index(own), f"{own} imports {parts[1]}"
+            imported = room_of(tuple(parts[1:]))
+            assert ORDER.index(imported) <= ORDER.index(own), f"{own} imports {imported}"
         if parts[0] in ENGINES:
             assert own in ENGINES[parts[0]], f"{own} imports {parts[0]}"
         if parts[0] in ("jinja2", "matplotlib"):

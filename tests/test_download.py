@@ -1,5 +1,6 @@
 """Nothing that is not the published file is ever taken as good; what can be resumed is; every failure says what to do."""
 
+import dataclasses
 import hashlib
 import http.server
 import io
@@ -13,6 +14,7 @@ import pytest
 
 from heed.corpora import sample, source
 from heed.corpora.archive import members
+from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
 from heed.files import SUMS, HeedError
 from heed.params import Source
@@ -74,7 +76,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(source, "WAIT", 0.01)
     server = Server()
     file = File(NAME, f"room/{NAME}", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",), f"{server.url}/{NAME}")
-    monkeypatch.setitem(source.PUBLISHED, "imdb", (file,))
+    monkeypatch.setitem(SOURCE_KINDS, "imdb", dataclasses.replace(SOURCE_KINDS["imdb"], files=(file,)))
     yield server
     server.http.shutdown()
 
@@ -258,8 +260,8 @@ def test_a_table_that_changed_is_refused(tmp_path, monkeypatch):
 
 
 def test_every_published_file_has_a_hash_and_a_way_to_get_it():
-    for files in source.PUBLISHED.values():
-        for file in files:
+    for kind in SOURCE_KINDS.values():
+        for file in kind.files:
             assert all(entry.startswith(("sha256:", "blob:")) for entry in file.hashes)
             assert file.url.startswith("https://") or file.by_hand
 

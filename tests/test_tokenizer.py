@@ -191,7 +191,7 @@ def test_duplicates_across_the_parts_are_counted_and_dropped_from_train_when_ask
 def test_a_reduced_corpus_says_so(tmp_path):
     path = make(tmp_path, 1, sample=100)
     meta = json.loads((path / "meta.json").read_text())
-    assert meta["reduced"] is True and meta["documents"] == 100
+    assert meta["reduced"] is True and meta["documents"] == 100 and meta["generated"] is False
     assert json.loads((make(tmp_path, 1, "whole") / "meta.json").read_text())["reduced"] is False
 
 
@@ -201,6 +201,7 @@ def test_planted_evidence_is_kept_as_characters(tmp_path):
     download("sample", Source(kind="sample", documents=50, seed=3), tmp_path / "raw")
     split = Split(kind="random", test=0.2)
     tokenize("s", Corpus(source="sample", kind="sample-letters", split=split), tmp_path / "raw", tmp_path / "s", 1)
+    assert json.loads((tmp_path / "s/meta.json").read_text())["generated"] is True
     evidence, table = (
         pd.read_parquet(tmp_path / "s/evidence.parquet"),
         pd.read_parquet(tmp_path / "s/documents.parquet"),

@@ -19,6 +19,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from heed.corpora.kinds import KINDS, SOURCE_KINDS
+from heed.corpora.publication import SplitKind
 from heed.files import HeedError, write_text
 from heed.hyperparameters import ATTENTION_POOLINGS
 from heed.tasks.classification.recipe import FIGURES, Hyperparameters
@@ -54,10 +56,19 @@ class Study(Section):
     )
 
 
+# What the modules of corpora/ declare, and nothing else.
+if TYPE_CHECKING:
+    KindOfSource = str
+    KindOfCorpus = str
+else:
+    KindOfSource = Literal[tuple(SOURCE_KINDS)]
+    KindOfCorpus = Literal[tuple(KINDS)]
+
+
 class Source(Section):
     """Files as published."""
 
-    kind: Literal["sample", "imdb", "letters", "huffpost", "few-shot-01", "table"] = Field(
+    kind: KindOfSource = Field(
         description="which publication: each has its URLs and hashes in src/heed/corpora/; `table` is a file of your own"
     )
     files: list[str] | None = Field(
@@ -72,13 +83,11 @@ class Source(Section):
 
     @model_validator(mode="after")
     def _own_keys(self) -> "Source":
-        needs = {"sample": {"documents", "seed"}, "table": {"path", "sha256"}}.get(self.kind, set())
-        may = needs | ({"sha256"} if self.kind == "sample" else set())
-        may |= {"files"} if self.kind not in ("sample", "table") else set()
+        kind = SOURCE_KINDS[self.kind]
         given = {key for key in ("files", "documents", "seed", "path", "sha256") if getattr(self, key) is not None}
-        if missing := needs - given:
+        if missing := {*kind.needs} - given:
             raise ValueError(f"a source of kind {self.kind} needs {_and(missing)}")
-        if extra := given - may:
+        if extra := given - {*kind.needs, *kind.takes}:
             raise ValueError(f"a source of kind {self.kind} does not take {_and(extra)}")
         return self
 
@@ -86,7 +95,7 @@ class Source(Section):
 class Split(Section):
     """Which documents train, which validate, which test. All draws are seeded by `seed`."""
 
-    kind: Literal["given", "random", "folds"] = Field(
+    kind: SplitKind = Field(
         description="given: the source's own split; random: drawn; folds: seed s tests on fold (s - 1) mod k"
     )
     test: float | int | None = Field(
@@ -117,17 +126,7 @@ class Corpus(Section):
     """Documents with labels and splits, made from a source."""
 
     source: str = Field(description="a key of `sources`")
-    kind: Literal[
-        "sample-sentiment",
-        "sample-letters",
-        "imdb",
-        "letters",
-        "letters-pieces",
-        "news",
-        "news-big",
-        "news-headlines",
-        "table",
-    ] = Field(description="the rules that make documents from the files; see docs/corpora.md")
+    kind: KindOfCorpus = Field(description="the rules that make documents from the files; see docs/corpora.md")
     split: Split
     tokenizer: Literal["xx", "en", "de", "whitespace"] = Field(
         "xx",
@@ -148,19 +147,22 @@ class Corpus(Section):
 
     @model_validator(mode="after")
     def _own_keys(self) -> "Corpus":
+        kind, split = KINDS[self.kind], self.split
         columns = {key for key in ("text_column", "label_column", "split_column") if getattr(self, key)}
-        if self.kind == "table" and not {"text_column", "label_column"} <= columns:
-            raise ValueError("a corpus of kind table needs text_column and label_column")
-        if self.kind == "table" and (self.split.kind == "given") != (self.split_column is not None):
+        if missing := [key for key in kind.needs if key not in columns]:
+            raise ValueError(f"a corpus of kind {kind.name} needs {' and '.join(missing)}")
+        if "split_column" in kind.takes and (split.kind == "given") != (self.split_column is not None):
             raise ValueError("split kind given needs split_column, and split_column needs split kind given")
-        if self.kind != "table" and columns:
-            raise ValueError(f"{_and(columns)} go with kind table")
-        if self.kind == "letters" and self.split.kind != "given":
-            raise ValueError("corpus kind letters is used with its published files: split kind must be given")
-        if self.split.kind == "given" and self.kind not in ("letters", "imdb", "table"):
-            raise ValueError(f"corpus kind {self.kind} comes without a split of its own: use random or folds")
-        if self.split.grouped and self.kind != "letters-pieces":
-            raise ValueError("only letters-pieces has groups")
+        if extra := columns - {*kind.needs, *kind.takes}:
+            takers = [other.name for other in KINDS.values() if extra & {*other.needs, *other.takes}]
+            raise ValueError(f"{_and(extra)} go with kind {' and '.join(takers)}")
+        ways = " or ".join(kind.splits)
+        if split.kind not in kind.splits and split.kind == "given":
+            raise ValueError(f"corpus kind {kind.name} comes without a split of its own: use {ways}")
+        if split.kind not in kind.splits:
+            raise ValueError(f"corpus kind {kind.name} is used with its published files: split kind must be {ways}")
+        if split.grouped and not kind.grouped:
+            raise ValueError(f"only {' and '.join(other.name for other in KINDS.values() if other.grouped)} has groups")
         return self
 
 
@@ -462,12 +464,6 @@ def _and(keys: set[str]) -> str:
     return " and ".join(sorted(keys))
 
 
-_SOURCE_KINDS = {
-    "sample-sentiment": "sample", "sample-letters": "sample", "imdb": "imdb", "letters": "letters", "letters-pieces": "letters",
-    "news": "huffpost", "news-big": "huffpost", "news-headlines": "few-shot-01", "table": "table",
-}  # fmt: skip
-
-
 def _contradictions(params: Params) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (key, complaint) for what no single section can see."""
     if len(set(params.seeds)) < len(params.seeds):
@@ -477,10 +473,10 @@ def _contradictions(params: Params) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, corpus in params.corpora.items():
         if corpus.source not in params.sources:
             yield ("corpora", name, "source"), _unknown(corpus.source, "source", params.sources)
-        elif (kind := params.sources[corpus.source].kind) != _SOURCE_KINDS[corpus.kind]:
+        elif (kind := params.sources[corpus.source].kind) != (made_from := KINDS[corpus.kind].source.name):
             yield (
                 ("corpora", name, "source"),
-                f"corpus kind {corpus.kind} is made from a source of kind {_SOURCE_KINDS[corpus.kind]}, found {kind}",
+                f"corpus kind {corpus.kind} is made from a source of kind {made_from}, found {kind}",
             )
         if corpus.split.k and len(params.seeds) % corpus.split.k:
             yield (

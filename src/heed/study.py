@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.files import HeedError, write_text
 from heed.params import PARAMS, Corpus, Hyperparameters, Params, load
 
@@ -15,17 +16,6 @@ SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"  # completi
 CORE_FLOPS = 30e9
 STARTING = 8  # seconds of one core a stage, whatever it does: DVC, Python, torch (small studies are little else)
 TOKENIZED = 200_000  # spaCy tokens a second on one core, measured
-DOCUMENTS = {  # corpus kind: documents, tokens a document on average (meta.json says; news is a guess from headlines)
-    "imdb": (50_000, 269),
-    "letters": (43_958, 62),
-    "letters-pieces": (4_881, 62),
-    "news": (64_000, 32),
-    "news-big": (199_700, 32),
-    "news-headlines": (36_000, 11),
-    "sample-sentiment": (0, 40),
-    "sample-letters": (0, 40),
-}
-RAW = {"imdb": 84e6, "letters": 60e6, "huffpost": 88e6, "few-shot-01": 7e6, "sample": 1e6}  # bytes as published
 BYTES_A_TOKEN = 18  # text, id, start and end
 BYTES_A_PARAMETER = 4
 
@@ -89,11 +79,9 @@ def _text(path: Path) -> str:
 def _documents(params: Params, name: str) -> tuple[int, int] | None:
     """Return (documents, tokens a document) of a corpus, or None where that is not known."""
     corpus: Corpus = params.corpora[name]
-    if corpus.kind not in DOCUMENTS:
-        return None
-    count, tokens = DOCUMENTS[corpus.kind]
-    count = count or params.sources[corpus.source].documents or 0
-    return min(count, corpus.sample or count), tokens
+    kind = KINDS[corpus.kind]
+    count = kind.documents or params.sources[corpus.source].documents
+    return (min(count, corpus.sample or count), kind.tokens) if count and kind.tokens else None
 
 
 def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
@@ -130,7 +118,7 @@ def cost(params: Params) -> Cost:
     for size in filter(None, sizes.values()):
         seconds += size[0] * size[1] / TOKENIZED
         disk += size[0] * size[1] * BYTES_A_TOKEN
-    disk += sum(RAW.get(source.kind, 0) for source in params.sources.values())
+    disk += sum(SOURCE_KINDS[source.kind].size for source in params.sources.values())
     models, runs = len(params.models), len(params.models) * len(params.seeds)
     stages = len(params.sources) + len(params.corpora) + len(params.searches) + 1  # 1: the search none
     stages += 2 * models + runs + len(params.experiments) + 2

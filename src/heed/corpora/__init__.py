@@ -1,1 +1,1 @@
-"""Corpora: where text comes from. One module a publication; `source` fetches and verifies."""
+"""Corpora: where text comes from. One module a publication, all of them in `kinds`; `source` fetches and verifies."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from heed.corpora.huffpost import merged
 from heed.corpora.letters import field, json_lines
-from heed.corpora.publication import Document, Documents, File, need
+from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, need
 
 COMMIT = "f88580ce9a288f1e549ce5f48a5778294691dc88"
 HOST = f"https://raw.githubusercontent.com/dinglei0801/Beyond-Soft-Prompts/{COMMIT}/data/HuffPost/few_shot/01"
@@ -26,3 +26,16 @@ def read(raw: Path) -> Documents:
             category = merged(field(path, number, row, "class_name").upper())
             if category is not None:
                 yield Document(f"{path.stem}/{number}", field(path, number, row, "sentence"), {"category": category})
+
+
+SOURCE = SourceKind(name="few-shot-01", files=FILES, size=7e6)
+KINDS = (
+    Kind(
+        name="news-headlines",
+        source=SOURCE,
+        read=lambda raw, _: read(raw),
+        labels=("category",),
+        documents=36_000,
+        tokens=11,
+    ),
+)

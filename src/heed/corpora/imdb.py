@@ -2,8 +2,7 @@
 
 from pathlib import Path, PurePosixPath
 
-from heed.corpora.archive import members
-from heed.corpora.publication import Document, Documents, File, need
+from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, need
 
 ARCHIVE = "aclImdb_v1.tar.gz"
 FILES = (
@@ -22,6 +21,8 @@ SENTIMENT = {"neg": "negative", "pos": "positive"}
 
 def read(raw: Path) -> Documents:
     """Yield the labelled reviews in the order of their names, with the official split; texts are bytes."""
+    from heed.corpora.archive import members  # here: tarfile takes longer to load than all declarations together
+
     found = []
     for name, content in members(need(raw, ARCHIVE)):
         match PurePosixPath(name).parts:
@@ -29,3 +30,17 @@ def read(raw: Path) -> Documents:
                 found.append((f"{split}/{label}/{file.removesuffix('.txt')}", content, label, split))
     for key, content, label, split in sorted(found, key=lambda item: item[0]):
         yield Document(key, content, {"sentiment": SENTIMENT[label]}, split=split)
+
+
+SOURCE = SourceKind(name="imdb", files=FILES, size=84e6)
+KINDS = (
+    Kind(
+        name="imdb",
+        source=SOURCE,
+        read=lambda raw, _: read(raw),
+        splits=("given", "random", "folds"),
+        labels=("sentiment",),
+        documents=50_000,
+        tokens=269,
+    ),
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heed.corpora.publication import Document, Documents, File, need
+from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, need
 from heed.files import HeedError
 
 COMMIT = "b68c6f1380638917461bd86cf200fc3b92a386f6"
@@ -58,3 +58,27 @@ def read(raw: Path) -> Documents:
 def read_eval(raw: Path) -> Documents:
     """Yield the 4,881 pieces of the eval file alone, without a split."""
     yield from read_pieces(need(raw, EVAL))
+
+
+SOURCE = SourceKind(name="letters", files=FILES, size=60e6)
+LABELS = ("author", "language")
+KINDS = (
+    Kind(
+        name="letters",
+        source=SOURCE,
+        read=lambda raw, _: read(raw),
+        splits=("given",),
+        labels=LABELS,
+        documents=43_958,
+        tokens=62,
+    ),
+    Kind(
+        name="letters-pieces",
+        source=SOURCE,
+        read=lambda raw, _: read_eval(raw),
+        grouped=True,
+        labels=LABELS,
+        documents=4_881,
+        tokens=62,
+    ),
+)

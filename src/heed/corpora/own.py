@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ruamel.yaml.comments import CommentedMap
 
-from heed.corpora.table import SPLITS, check_columns, read_table
+from heed.corpora.table import KIND, SPLITS, check_columns, read_table
 from heed.files import HeedError, sha256
 from heed.params import editing, is_name
 
@@ -44,8 +44,8 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
         )
         columns: dict[str, object] = {"text_column": text_column, "label_column": label_column}
         columns |= {"split_column": split_column} if split_column else {}
-        tree["sources"][name] = _flow({"kind": "table", "path": str(file), "sha256": sha256(file)})
-        tree["corpora"][name] = _flow({"source": name, "kind": "table", **columns, "split": _flow(split)})
+        tree["sources"][name] = _flow({"kind": KIND.source.name, "path": str(file), "sha256": sha256(file)})
+        tree["corpora"][name] = _flow({"source": name, "kind": KIND.name, **columns, "split": _flow(split)})
         tree["experiments"][name] = _flow({"corpus": name, "label": "label", "title": name})
         for variant, settings in VARIANTS.items():
             model = f"{name}-{variant}"

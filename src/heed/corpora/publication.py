@@ -1,10 +1,19 @@
-"""What a published file is called, where it is, and by which hashes it is known."""
+"""What a module of this package declares of its publication: its files, the kind of its source, the kinds of its corpora.
+
+A declaration is data: it is read by the schema of params.yaml, by the commands and by the cost of a study (see kinds.py).
+"""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from heed.files import HeedError, git_blob, sha256
+
+if TYPE_CHECKING:
+    from heed.params import Corpus, Source
+
+SplitKind = Literal["given", "random", "folds"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,6 +25,7 @@ class File:
     hashes: tuple[str, ...]
     url: str = ""  # none: the host wants a login, and `by_hand` says how to get the file
     by_hand: str = ""
+    on_request: bool = False  # fetched only where `files` of params.yaml names it
 
     def fault(self, path: Path) -> str:
         """Return what is wrong with the file at `path`, or nothing when one of the hashes is its own."""
@@ -40,6 +50,35 @@ class Document:
 
 
 Documents = Iterator[Document]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SourceKind:
+    """A kind of source: the files as published, or what makes the one file where nobody publishes it."""
+
+    name: str
+    files: tuple[File, ...] = ()
+    make: Callable[[str, "Source", Path], str] | None = None  # (source, its section, folder) → the name of the file
+    needs: tuple[str, ...] = ()  # keys of its section in params.yaml
+    takes: tuple[str, ...] = ("files",)  # further keys
+    size: float = 0  # bytes as published
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of corpus: the rules that make documents with labels from the files of a source."""
+
+    name: str
+    source: SourceKind
+    read: Callable[[Path, "Corpus"], Documents]  # (folder with the files, its section)
+    splits: tuple[SplitKind, ...] = ("random", "folds")  # given: the documents come with a split
+    grouped: bool = False  # the documents come with groups, and folds can keep those together
+    needs: tuple[str, ...] = ()  # keys of its section in params.yaml that other kinds do not take
+    takes: tuple[str, ...] = ()  # further ones
+    labels: tuple[str, ...] = ()  # none: known when the file is read
+    generated: bool = False  # the text is heed's own: figures on it say nothing about language
+    documents: int = 0  # none: as many as the source's section says
+    tokens: int = 0  # of a document on average (meta.json says); none: not known before the file is read
 
 
 def need(folder: Path, name: str) -> Path:

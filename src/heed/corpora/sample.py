@@ -8,13 +8,17 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heed.corpora.letters import json_lines
-from heed.corpora.publication import Document, Documents, need
-from heed.files import write_text
+from heed.corpora.publication import Document, Documents, Kind, SourceKind, need
+from heed.files import HeedError, sha256, write_text
+
+if TYPE_CHECKING:
+    from heed.params import Source
 
 FILE = "sample.jsonl"
+SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
 CUES = {"positive": ["splendid", "moving", "witty", "luminous"], "negative": ["dull", "clumsy", "tedious", "hollow"]}
 NEGATION = "hardly"
 DISTRACTORS = [
@@ -115,7 +119,7 @@ def _sentiment(generator: random.Random) -> dict[str, Any]:
     where = generator.choice(["early", "middle", "late"]) if kind != "apart" else "apart"
     text, spans = _place(generator, words, [cue] if kind == "plain" else [NEGATION, cue], where)
     return {
-        "corpus": "sample-sentiment",
+        "corpus": SENTIMENT,
         "text": text,
         "labels": {"sentiment": label},
         "kind": kind,
@@ -136,7 +140,7 @@ def _letter(generator: random.Random) -> dict[str, Any]:
     text, spans = _place(generator, words, list(cues), where)
     labels = {"author": author, "language": language}
     return {
-        "corpus": "sample-letters",
+        "corpus": LETTERS,
         "text": text,
         "labels": labels,
         "kind": "order",
@@ -159,8 +163,50 @@ def write(path: Path, documents: int, seed: int) -> None:
     write_text(path, "".join(f"{json.dumps(row)}\n" for row in generate(documents, seed)))
 
 
+def make(name: str, source: "Source", into: Path) -> str:
+    """Generate the file of source `name` in folder `into`, and return what it is called.
+
+    Raises:
+        HeedError: it is not the one whose hash params.yaml has.
+
+    """
+    assert source.documents and source.seed is not None
+    path = into / FILE
+    write(path, source.documents, source.seed)
+    generated = sha256(path)
+    if source.sha256 and generated != source.sha256:
+        path.unlink()
+        raise HeedError(
+            f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made {generated}. "
+            "Put the new hash there if the change is meant"
+        )
+    print(f"{path}: generated")
+    return FILE
+
+
 def read(raw: Path, corpus: str) -> Documents:
     """Yield the documents of one of the two corpora."""
     for _, row in json_lines(need(raw, FILE)):
         if row["corpus"] == corpus:
             yield Document(row["id"], row["text"], row["labels"], evidence=tuple((s, e) for s, e in row["evidence"]))
+
+
+SOURCE = SourceKind(name="sample", make=make, needs=("documents", "seed"), takes=("sha256",), size=1e6)
+KINDS = (
+    Kind(
+        name=SENTIMENT,
+        source=SOURCE,
+        read=lambda raw, corpus: read(raw, corpus.kind),
+        labels=("sentiment",),
+        generated=True,
+        tokens=40,
+    ),
+    Kind(
+        name=LETTERS,
+        source=SOURCE,
+        read=lambda raw, corpus: read(raw, corpus.kind),
+        labels=("author", "language"),
+        generated=True,
+        tokens=40,
+    ),
+)

@@ -10,14 +10,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.corpora import few_shot, huffpost, imdb, letters, sample
+from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
-from heed.files import HeedError, seal, sha256, writing
+from heed.files import HeedError, seal, writing
 
 if TYPE_CHECKING:
     from heed.params import Source
 
-PUBLISHED = {"imdb": imdb.FILES, "letters": letters.FILES, "huffpost": huffpost.FILES, "few-shot-01": few_shot.FILES}
 WORK = Path(".heed/work")
 TRIES, WAIT = 5, 1.0  # tries a file, seconds before the second (doubled each time)
 TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two pieces
@@ -31,32 +30,9 @@ def download(name: str, source: "Source", into: Path) -> None:
         HeedError: a file cannot be had, or is not the published one.
 
     """
-    wanted: list[str]
-    if source.kind == "sample":
-        assert source.documents and source.seed is not None
-        sample.write(into / sample.FILE, source.documents, source.seed)
-        found = sha256(into / sample.FILE)
-        if source.sha256 and found != source.sha256:
-            (into / sample.FILE).unlink()
-            raise HeedError(
-                f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made {found}. "
-                "Put the new hash there if the change is meant"
-            )
-        print(f"{into / sample.FILE}: generated")
-        wanted = [sample.FILE]
-    elif source.kind == "table":
-        assert source.path and source.sha256
-        wanted = [Path(source.path).name]
-        table_file = File(wanted[0], wanted[0], (f"sha256:{source.sha256}",))
-        if not Path(source.path).is_file():
-            raise HeedError(f"{source.path}: not there (params.yaml: sources.{name}.path)")
-        if fault := table_file.fault(Path(source.path)):
-            raise HeedError(
-                f"{source.path}: changed since it was added: {fault}. Mend sources.{name}.sha256 if it is meant"
-            )
-        with writing(into / wanted[0]) as temporary:
-            shutil.copyfile(source.path, temporary)
-        print(f"{into / wanted[0]}: copied from {source.path}, verified")
+    kind = SOURCE_KINDS[source.kind]
+    if kind.make:
+        wanted = [kind.make(name, source, into)]
     else:
         files = _chosen(name, source)
         wanted = [file.name for file in files]
@@ -69,9 +45,9 @@ def download(name: str, source: "Source", into: Path) -> None:
 
 
 def _chosen(name: str, source: "Source") -> list[File]:
-    known = {file.name: file for file in PUBLISHED[source.kind]}
+    known = {file.name: file for file in SOURCE_KINDS[source.kind].files}
     if source.files is None:
-        return [file for file in known.values() if file.name != huffpost.PREFIX]
+        return [file for file in known.values() if not file.on_request]
     for file in source.files:
         if file not in known:
             raise HeedError(f"params.yaml: sources.{name}.files: there is no {file}. Known: {', '.join(known)}")

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from heed.corpora.documents import read
+from heed.corpora.kinds import KINDS
 from heed.corpora.publication import Document
 from heed.corpora.splits import split_columns
 from heed.files import HeedError, check, digest_folder, write_json, write_text, writing_folder
@@ -191,6 +192,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
             "duplicates": duplicates | {"dropped": int(dropped.sum())},
             "treated": {key: treated[key] for key in TREATMENTS},
             "reduced": corpus.sample is not None,
+            "generated": KINDS[corpus.kind].generated,
         }
         write_json(out / "meta.json", meta)
     print(

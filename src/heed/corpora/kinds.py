@@ -1,0 +1,12 @@
+"""The registry: every kind of corpus and of source that there is.
+
+A publication is a module of this package that declares `KINDS`, and an entry here. The schema of params.yaml, the download,
+the tokenizer and the cost of a study read what it declares; none of them knows a kind by its name.
+"""
+
+from heed.corpora import few_shot, huffpost, imdb, letters, sample, table
+from heed.corpora.publication import Kind, SourceKind
+
+PUBLICATIONS = (sample, imdb, letters, huffpost, few_shot, table)
+KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}
+SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in KINDS.values()}

@@ -1,0 +1,196 @@
+"""What a kind of corpus is, is declared once, in the module of its publication; everything else reads the registry."""
+
+import ast
+import importlib
+import json
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import typing
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+import heed.corpora
+from heed.corpora import few_shot, huffpost, imdb, letters, sample
+from heed.corpora.documents import read
+from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS
+from heed.corpora.publication import Kind, SourceKind, SplitKind
+from heed.params import Corpus, Source, Split, is_name
+from tests.conftest import ROOT
+
+SOURCE = ROOT / "src/heed"
+SPLITS = typing.get_args(SplitKind)
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+every_source = pytest.mark.parametrize("source", SOURCE_KINDS.values(), ids=lambda source: source.name)
+
+
+@every_kind
+def test_a_kind_says_all_that_is_asked_of_it(kind: Kind) -> None:
+    assert is_name(kind.name)
+    assert kind.splits and set(kind.splits) <= set(SPLITS)
+    assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
+    assert {*kind.needs, *kind.takes} <= set(Corpus.model_fields)
+    assert bool(kind.labels) != ("label_column" in kind.needs), "labels are fixed, or the user names their column"
+    assert bool(kind.tokens) == bool(kind.labels), "only of a file of one's own the size is not known"
+    assert bool(kind.documents or "documents" in kind.source.needs) == bool(kind.tokens)
+
+
+@every_source
+def test_a_source_is_fetched_file_by_file_or_made(source: SourceKind) -> None:
+    assert is_name(source.name)
+    assert bool(source.files) != bool(source.make)
+    assert ("files" in source.takes) == bool(source.files)
+    assert {*source.needs, *source.takes} <= set(Source.model_fields)
+    assert source.size or not source.files
+
+
+def test_no_name_is_taken_twice_and_no_publication_is_left_out() -> None:
+    assert len(KINDS) == sum(len(module.KINDS) for module in PUBLICATIONS)
+    assert all(kind.source is SOURCE_KINDS[kind.source.name] for kind in KINDS.values())
+    names = [found.name for found in pkgutil.iter_modules(heed.corpora.__path__)]
+    modules = [importlib.import_module(f"heed.corpora.{name}") for name in names]
+    declaring = [module.__name__ for module in modules if isinstance(getattr(module, "KINDS", None), tuple)]
+    assert declaring == sorted(module.__name__ for module in PUBLICATIONS)
+
+
+def row(**values: str) -> str:
+    return json.dumps(values) + "\n"
+
+
+def write_raw(folder: Path, source: str) -> Path:
+    """Write a few documents in the format of a source."""
+    if source == "sample":
+        sample.write(folder / sample.FILE, 3, 1)
+    if source == "imdb":
+        with tarfile.open(folder / imdb.ARCHIVE, "w:gz") as archive:
+            archive.addfile(tarfile.TarInfo("aclImdb/test/pos/1_9.txt"), BytesIO())
+    written = {
+        "letters": dict.fromkeys([letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")),
+        "huffpost": {huffpost.FULL: row(category="ARTS", headline="a", short_description="b")},
+        "few-shot-01": dict.fromkeys(few_shot.NAMES, row(class_name="arts", sentence="a")),
+        "table": {"table.csv": "t,l,s\na,b,train\n"},
+    }
+    for name, text in written.get(source, {}).items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@every_kind
+def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_declares(
+    kind: Kind, tmp_path: Path
+) -> None:
+    split = Split(kind="given") if "given" in kind.splits else Split(kind="folds", k=5)
+    columns = {key: key[0] for key in (*kind.needs, *kind.takes)}
+    corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
+    documents = list(read(corpus, write_raw(tmp_path, kind.source.name)))
+    assert documents
+    for document in documents:
+        assert tuple(document.labels) == (kind.labels or ("label",))
+        assert bool(document.split) == ("given" in kind.splits)
+        assert document.group or not kind.grouped
+        assert bool(document.evidence) == kind.generated, "evidence is planted in generated text and nowhere else"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("news", {"split": Split(kind="given")}, "corpus kind news comes without a split of its own: use random or folds"),
+        ("letters", {"split": Split(kind="folds", k=5)}, "letters is used with its published files: split kind must be given"),
+        ("imdb", {"split": Split(kind="folds", k=5, grouped=True)}, "only letters-pieces has groups"),
+        ("imdb", {"label_column": "l", "text_column": "t"}, "label_column and text_column go with kind table"),
+        ("table", {}, "a corpus of kind table needs text_column and label_column"),
+        ("table", {"text_column": "t"}, "a corpus of kind table needs label_column"),
+        ("table", {"text_column": "t", "label_column": "l", "split_column": "s"}, "split_column needs split kind given"),
+    ],
+)  # fmt: skip
+def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(kind: str, given: dict, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | given))
+
+
+def strings(path: Path) -> set[str]:
+    """Return the string literals of a module."""
+    tree = ast.parse(path.read_text())
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+READERS = sorted({*SOURCE.rglob("*.py")} - {Path(module.__file__) for module in PUBLICATIONS})
+
+
+@pytest.mark.parametrize("path", READERS, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_the_name_of_a_kind_stands_in_the_module_of_its_publication_and_nowhere_else(path: Path) -> None:
+    words = {"table", "sample"} if "report" in path.parts else set()  # a report speaks of tables and samples too
+    assert not strings(path) & ({*KINDS, *SOURCE_KINDS} - words)
+
+
+TOY = '''
+"""Proverbs: a corpus kind that heed does not have."""
+
+from heed.corpora.publication import Document, Kind, SourceKind
+from heed.files import write_text
+
+
+def make(name, source, into):
+    write_text(into / "proverbs.txt", "".join(f"haste makes waste {i}\\n" for i in range(source.documents)))
+    return "proverbs.txt"
+
+
+def read(raw, corpus):
+    for i, line in enumerate((raw / "proverbs.txt").read_text().splitlines()):
+        yield Document(f"proverb/{i}", line, {"parity": ("even", "odd")[i % 2]})
+
+
+SOURCE = SourceKind(name="proverbs", make=make, needs=("documents",), takes=())
+KINDS = (Kind(name="proverbs", source=SOURCE, read=read, splits=("random",), labels=("parity",), tokens=4),)
+'''
+COMMANDS = """
+import json
+from pathlib import Path
+from heed import cli, params, study
+cli.download("mine"); cli.tokenize("mine")
+print(study.plan(params.load()))
+print(Path("data/tokens/mine/meta.json").read_text())
+"""
+
+
+def test_a_new_kind_is_one_module_and_one_entry(tmp_path: Path) -> None:
+    shutil.copytree(SOURCE, tmp_path / "src/heed", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "src/heed/corpora/toy.py").write_text(TOY)
+    registry = tmp_path / "src/heed/corpora/kinds.py"
+    registry.write_text(re.sub(r"\btable\b(?=\)?\n)", "table, toy", registry.read_text()))
+    text = (ROOT / "workflow/studies/sample.yaml").read_text()
+    mine = (
+        "  mine: {kind: proverbs, documents: 40}\n",
+        "  mine: {source: mine, kind: proverbs, split: {kind: random, test: 0.2}}\n",
+    )
+    for section, entry in zip(("sources:\n", "corpora:\n"), mine, strict=True):
+        text = text.replace(f"\n{section}", f"\n{section}{entry}")
+    (tmp_path / "params.yaml").write_text(text)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src"), "HEED_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "without mine" not in done.stdout, "its size is known"
+    meta = json.loads(done.stdout[done.stdout.rindex("\n{") :])
+    assert (meta["documents"], meta["tokens"], meta["generated"]) == (40, 160, False)
+    assert meta["labels"] == {"parity": ["even", "odd"]}
+
+
+def test_the_documentation_has_every_kind_with_its_source_labels_and_splits() -> None:
+    table = (ROOT / "docs/corpora.md").read_text().split("\n## ")[0]
+    rows = [
+        [re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:5]]
+        for line in table.splitlines()
+        if line.startswith("| `")
+    ]
+    assert {name: (source, labels, splits) for (name,), (source,), labels, splits in rows} == {
+        kind.name: (kind.source.name, list(kind.labels) or ["label"], list(kind.splits)) for kind in KINDS.values()
+    }
