@@ -32,7 +32,7 @@ from heed.files import HeedError, write_text
 RUNS = Path(".heed/snakemake")
 KEPT_LOCK = Path(".heed/dvc.lock")  # dvc.lock as the last run of Snakemake found it
 SHOWN = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
-SWEPT = tuple(f"results/{room}/" for room in ("recipe", "search", "train", "opponents", "evaluate"))
+SWEPT = tuple(f"results/{room}/" for room in ("recipe", "search", "train", "predict", "opponents", "evaluate"))
 REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")  # a job; --wait-for-lock counts only before `repro`
 MOST_SETTLERS = 4
 

@@ -3,14 +3,15 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heed.training.run import Run
+    from heed.tasks.interface import Predictor
 
 __version__ = "0.1.0"
 __all__ = ["load_run"]
 
 
-def load_run(path: str) -> "Run":
-    """Return the trained run in folder `path` (results/train/MODEL/SEED), ready to predict; for notebooks."""
-    from heed.training.run import load_run as load
+def load_run(model: str, seed: int) -> "Predictor":
+    """Return the trained run of a model in results/train/MODEL/SEED, ready to predict on the CPU; for notebooks."""
+    from heed.prediction import load_predictor
+    from heed.training.run import read_run
 
-    return load(path)
+    return load_predictor(read_run(model, seed), "cpu")

@@ -18,7 +18,6 @@ from typing import Any
 from heed.paths import COMPARISON, LOCKS, METRICS, PUBLISHED, RAW, REPORTS, RESULTS, SEARCHES, TOKENS, recipe_file
 
 
-
 def _cores() -> int:
     """Return how many cores this process may use: what Snakemake gave the stage, else what the system lets it use."""
     given = os.environ.get("HEED_THREADS", "")
@@ -107,7 +106,7 @@ def _is_piped() -> bool:
     mode = os.fstat(sys.stdin.fileno()).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([sys.stdin], [], [], 0)[0]:
         return False
-    return bool(sys.stdin.buffer.peek(1))
+    return bool(sys.stdin.buffer.read(1))
 
 
 def _study_seeds() -> list[int]:

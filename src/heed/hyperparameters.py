@@ -66,9 +66,7 @@ class Architecture(Reading):
     linear_branch: Literal["none", "words", "characters", "both"] = hyperparameter(
         "none", "a linear model on TF-IDF features, trained together with the rest: its logits are added"
     )
-    branch_buckets: int = hyperparameter(
-        262144, "columns that each kind of the branch's features is hashed into", gt=0
-    )
+    branch_buckets: int = hyperparameter(262144, "columns that each kind of the branch's features is hashed into", gt=0)
     branch_loss: Literal["joint", "separate"] = hyperparameter(
         "joint", "joint: one loss on the sum of both logits; separate: a loss for each part, the sum only predicts"
     )
@@ -79,9 +77,7 @@ class Architecture(Reading):
     )
     embedding_dropout: float = hyperparameter(0.0, "dropout on the embeddings", ge=0, lt=1)
     state_dropout: float = hyperparameter(0.0, "dropout on the states", ge=0, lt=1)
-    dropout: float = hyperparameter(
-        0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1
-    )
+    dropout: float = hyperparameter(0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1)
 
     @property
     def state_size(self) -> int:
@@ -139,9 +135,7 @@ class Training:
     averaging: float = hyperparameter(
         0.0, "decay of the exponential moving average of the weights that is validated and kept; 0: none", ge=0, lt=1
     )
-    patience: int = hyperparameter(
-        0, "stop after this many epochs without a better one by `select`; 0: never", ge=0
-    )
+    patience: int = hyperparameter(0, "stop after this many epochs without a better one by `select`; 0: never", ge=0)
     precision: Literal["float32", "bfloat16"] = hyperparameter(
         "float32", "bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
     )

@@ -216,6 +216,8 @@ def _schema_of(declared: type) -> dict[str, Any]:
 if TYPE_CHECKING:
 
     class ClassificationDefaults(Section):
+        """The hyperparameters of a classification."""
+
         def __getattr__(self, key: str) -> Any: ...
 
 else:

@@ -44,7 +44,9 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         for what, table in shown.items():
             table.to_parquet(out / f"{what}.parquet", index=False)
         write_recipe(out / MODEL_RECIPE, recipe)
-        write_json(out / MODEL_RUNS, [{"seed": r.seed, "best_epoch": r.best_epoch, "parameters": r.parameters} for r in runs])
+        write_json(
+            out / MODEL_RUNS, [{"seed": r.seed, "best_epoch": r.best_epoch, "parameters": r.parameters} for r in runs]
+        )
     return len(predictions)
 
 

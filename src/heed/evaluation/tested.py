@@ -30,7 +30,9 @@ class Tested:
             runs = [table for of, table in zip(self.folds, self.statistics, strict=True) if of == fold]
             ids = runs[0].index
             if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
-                raise HeedError(f"{self.name}: its runs were not tested on the same items. Run: heed predict {self.name}")
+                raise HeedError(
+                    f"{self.name}: its runs were not tested on the same items. Run: heed predict {self.name}"
+                )
             values = metric.by_item(np.stack([run.loc[ids].to_numpy() for run in runs]))
             tables.append(pd.DataFrame(values, columns=ids))
         return tables

@@ -40,9 +40,7 @@ class Classifier(nn.Module):
     or with `encoder: none` alone.
     """
 
-    def __init__(
-        self, vocabulary: int, classes: int, hyperparameters: Architecture, autocast: bool = False
-    ) -> None:
+    def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture, autocast: bool = False) -> None:
         """Build the layers.
 
         Args:

@@ -4,8 +4,8 @@ import dataclasses
 import statistics
 from typing import Any
 
-from heed.report.attentive import scores_of
 from heed.report.language import say
+from heed.tasks.classification.recipe import Hyperparameters
 
 CONTROLS = ("mean", "wide", "uniform")
 PAIR = ("baseline", "attention")
@@ -173,7 +173,7 @@ def is_control(name: str, models: dict[str, Any]) -> bool:
     """Return whether a variant can gain without attention: a control by name, or a model that has no score function."""
     if name not in models or name in PAIR:
         return False
-    return name in CONTROLS or not scores_of(models[name]["hyperparameters"])
+    return name in CONTROLS or not Hyperparameters(**models[name]["hyperparameters"]).score_functions
 
 
 def _finding(gain: Tested, seeds: int) -> tuple[str, str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
 SAID = 5  # lines a file at most
-READ = ("results/compare", "results/evaluate/", "results/search/")  # what a report is made of
+READ = ("results/compare", "results/evaluate/", "results/predict/", "results/search/")  # what a report is made of
 
 
 def check(

@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 
 from heed.files import reading
+from heed.hyperparameters import Architecture
+from heed.paths import PREDICTED
 from heed.report.language import say
 
 READ_FIRST = 10  # words in each document's table
@@ -90,10 +92,10 @@ class Browser:
     classes: list[str]  # that occur as truth
 
 
-def how(hyperparameters: dict[str, Any]) -> str:
+def how(hyperparameters: Architecture) -> str:
     """Return, in a sentence, what one weight a word means for this model: weights differ by pooling."""
-    pooling = POOLINGS[hyperparameters["pooling"]]
-    if hyperparameters["attention"] == "none":
+    pooling = POOLINGS[hyperparameters.pooling]
+    if hyperparameters.attention == "none":
         return say("Here {pooling}.", pooling=say(pooling))
     return say(
         "Here self-attention comes first, with the mean over its heads; {pooling}, and hands its weights on through it.",
@@ -102,7 +104,7 @@ def how(hyperparameters: dict[str, Any]) -> str:
 
 
 def browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the page of the model evaluated in `folder`, beside what `others` (variant: folder) said of its documents.
+    """Return the page of the model whose predictions are in `folder`, beside what `others` (variant: folder) said of its documents.
 
     Raises:
         HeedError: a file is missing or broken.
@@ -112,17 +114,18 @@ def browser(folder: Path, others: dict[str, Path]) -> Browser:
     tokens = dict(list(weights.groupby("id", sort=False)))
     said: dict[str, list[Said]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
-        answers = _read(other / "predictions.parquet")
-        for name, rows in answers[answers["id"].isin(said)].groupby("id", sort=False):
+        answers = _read(other / PREDICTED, ["id", "split", "label", "predicted"])
+        answers = answers[(answers["split"] == "test") & answers["id"].isin(said)]
+        for name, rows in answers.groupby("id", sort=False):
             said[str(name)].append(_said(variant, rows))
     found = [_document(row, tokens[row.id], said[row.id]) for row in _rows(documents)]
     sentences = bool(weights["sentence_weight"].notna().any())
     return Browser(found, _evidence(weights), sentences, sorted(set(documents["label"])))
 
 
-def _read(path: Path) -> pd.DataFrame:
-    with reading(path, f"heed evaluate {path.parent.name}"):
-        return pd.read_parquet(path)
+def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    with reading(path, f"heed predict {path.parent.name}"):
+        return pd.read_parquet(path, columns=columns)
 
 
 def _said(variant: str, rows: pd.DataFrame) -> Said:

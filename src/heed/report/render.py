@@ -16,7 +16,6 @@ from markupsafe import Markup
 from heed.files import check, write_text, writing_folder
 from heed.report import latex, spreadsheet
 from heed.report.answer import PAIR, coverage, points, probability
-from heed.report.attentive import attends
 from heed.report.documents import browser, how
 from heed.report.figures import gain_chart
 from heed.report.language import language, say, speaking
@@ -27,6 +26,7 @@ from heed.report.series import write_series
 from heed.report.sources import sources
 from heed.report.tables import Experiment, Table, experiments, number
 from heed.report.text import visible
+from heed.tasks.classification.recipe import Hyperparameters
 
 if TYPE_CHECKING:
     from heed.params import Params
@@ -127,10 +127,12 @@ def _render(
     models = {name: {variant: model["model"] for variant, model in own.items()} for name, own in compared.items()}
     searched = {name: [results / "search" / key for key, search in params.searches.items()
                        if search.experiment == name and search.trials] for name in models}  # fmt: skip
-    evaluated, html, tex = results / "evaluate", environment(), latex_environment()
+    evaluated, predicted = results / "evaluate", results / "predict"
+    html, tex = environment(), latex_environment()
     for own in models.values():
         for model in own.values():
             check(evaluated / model, f"heed evaluate {model}")
+            check(predicted / model, f"heed predict {model}")
     for folder in itertools.chain(*searched.values()):
         check(folder, f"heed search {folder.name}")
     with writing_folder(into / "figures") as out:
@@ -155,7 +157,7 @@ def _render(
             "figures": lambda experiment: _figures(plots, experiment, models[experiment.key]),
             "found_by": lambda about: [(plot, "") for plot in plots.searches[about["search"]]],
             "documents": {
-                name: {key: model["model"] for key, model in own.items() if browsed and attends(model["hyperparameters"])}
+                name: {key: model["model"] for key, model in own.items() if browsed and Hyperparameters(**model["hyperparameters"]).chooses_weights}
                 for name, own in compared.items()
             },
         }  # fmt: skip
@@ -166,8 +168,8 @@ def _render(
             model: (
                 experiment,
                 variant,
-                evaluated / model,
-                browser(evaluated / model, beside(variant, models[experiment.key], evaluated)),
+                predicted / model,
+                browser(predicted / model, beside(variant, models[experiment.key], predicted)),
             )
             for experiment in found
             for variant, model in context["documents"][experiment.key].items()
@@ -196,7 +198,7 @@ def _render(
     with writing_folder(into / "documents") as out:
         template = html.get_template("documents.html.jinja")
         for model, (experiment, variant, folder, page_of_model) in pages.items():
-            settings = compared[experiment.key][variant]["hyperparameters"]
+            settings = Hyperparameters(**compared[experiment.key][variant]["hyperparameters"])
             made_of = [
                 context["sources"][str(folder / f"{name}.parquet")] for name in ("documents", "weights", "predictions")
             ]
@@ -208,9 +210,9 @@ def _render(
     write_text(into / "index.html", page)
 
 
-def beside(variant: str, models: dict[str, str], evaluated: Path) -> dict[str, Path]:
+def beside(variant: str, models: dict[str, str], predicted: Path) -> dict[str, Path]:
     """Return the variants whose answers stand on the page of `variant`: both models of the talk, and itself."""
-    return {name: evaluated / model for name, model in models.items() if name in (*PAIR, variant)}
+    return {name: predicted / model for name, model in models.items() if name in (*PAIR, variant)}
 
 
 def script(name: str) -> Markup:

@@ -4,8 +4,8 @@ import dataclasses
 from typing import Any
 
 from heed.report.answer import Tested
-from heed.report.attentive import scores_of
 from heed.report.tables import Cell, Experiment
+from heed.tasks.classification.recipe import Hyperparameters
 
 # name: (equation, the same in LaTeX, lecture and source)
 SCORES = {
@@ -49,7 +49,7 @@ def score_table(experiments: list[Experiment], comparison: dict[str, Any]) -> li
         for table in (table for table in experiment.tables if table.key in models):
             gains = [each for each in experiment.comparisons if (each.first, each.second) == (table.key, "baseline")]
             accuracy = next(row.cells["f1"] for row in table.rows if row.kind == "average" and row.name == "accuracy")
-            for name, where in scores_of(models[table.key]["hyperparameters"]).items():
+            for name, where in Hyperparameters(**models[table.key]["hyperparameters"]).score_functions.items():
                 gain = gains[0] if gains else None
                 measured[name].append(Measured(experiment, table.key, where, accuracy, gain))
     return [Score(name, *about, measured[name]) for name, about in SCORES.items()]

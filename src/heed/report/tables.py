@@ -222,7 +222,7 @@ def mark(corpus: dict[str, Any]) -> str:
 
 def is_generated(corpus: dict[str, Any]) -> bool:
     """Return whether heed made the text of a corpus."""
-    return bool(corpus["kind"].startswith("sample"))
+    return bool(corpus["generated"])
 
 
 def _talk(name: str, declared: "Declared", published: dict[str, dict[str, Talk]]) -> dict[str, Talk]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from heed.search.trainable import Plan
 
 
-
 def write_untuned(into: Path, best: dict[str, Any] | None = None) -> None:
     """Write a search without trials: its best.yaml is `best`, by default empty, which changes nothing in a recipe."""
     with writing_folder(into, sealed=True) as out:

@@ -96,7 +96,7 @@ def make_learner(
         device: cpu or cuda.
 
     """
-    h, classes = recipe.hyperparameters, recipe.data.classes
+    h = recipe.hyperparameters
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
     labels = class_indices(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
     seed_everything(seed)

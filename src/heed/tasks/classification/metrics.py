@@ -40,7 +40,6 @@ def make_metrics(data: Data) -> Metrics:
     """Return accuracy, by which models are compared, and the macro and weighted averages of precision, recall and F1."""
     averages = [Metric(f"{average}_{figure}", _average(average, figure)) for average in AVERAGES for figure in BY_CLASS]
 
-
     def details(sums: np.ndarray) -> dict[str, Any]:
         columns = {figure: values.tolist() for figure, values in by_class(sums).items()}
         return {"classes": {name: {f: v[i] for f, v in columns.items()} for i, name in enumerate(data.classes)}}

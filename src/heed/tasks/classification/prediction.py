@@ -56,9 +56,7 @@ class ClassificationPredictor(Predictor):
         documents, weights = shown_documents(lambda rows: self.reader(tokens, rows), tokens, predictions)
         return {"documents": documents, "weights": weights}
 
-    def reader(
-        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
-    ) -> Callable[[int], Reading]:
+    def reader(self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None) -> Callable[[int], Reading]:
         """Return what reads one of the documents `rows` of a corpus: its prediction, and the weights that it rests on.
 
         `texts` are those of all documents, for a corpus that is in memory alone.

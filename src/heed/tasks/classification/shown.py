@@ -41,8 +41,8 @@ def choose(predictions: pd.DataFrame, lengths: np.ndarray, documents: int = DOCU
             "probability", ascending=False, kind="stable"
         )
         half = (len(group) + 1) // 2
-        for chosen, certainty in ((group.iloc[:half], "most certain"), (group.iloc[half:][::-1], "least certain")):
-            parts.append(chosen.head(documents // 8).assign(rule=f"{said}, {size}, {certainty}"))
+        for chosen, how_certain in ((group.iloc[:half], "most certain"), (group.iloc[half:][::-1], "least certain")):
+            parts.append(chosen.head(documents // 8).assign(rule=f"{said}, {size}, {how_certain}"))
     return pd.concat(parts).sort_values("row")[["row", "rule"]]
 
 
