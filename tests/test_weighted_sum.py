@@ -34,7 +34,10 @@ ATTENTIONS: dict[str, Callable[[], torch.nn.Module]] = {
 
 def make(**changes) -> Classifier:
     torch.manual_seed(3)
-    return Classifier(30, 4, dataclasses.replace(HYPERPARAMETERS, **changes)).double().eval()
+    model = Classifier(30, 4, dataclasses.replace(HYPERPARAMETERS, **changes)).double().eval()
+    if model.branch is not None:
+        model.branch.table.weight.data.normal_()  # it starts at 0
+    return model
 
 
 def batch_for(model: Classifier, lengths: tuple[int, ...] = (9, 1, 4, 0)) -> Batch:
