@@ -22,7 +22,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
 from heed.files import HeedError, write_text
-from heed.hyperparameters import ATTENTION_POOLINGS
+from heed.hyperparameters import ATTENTION_POOLINGS, Configuration
 from heed.tasks.classification.recipe import FIGURES, Hyperparameters
 
 PARAMS = Path("params.yaml")
@@ -266,7 +266,7 @@ class Model(_Overrides):
     )
     gpu: Annotated[int, Field(ge=0)] = Field(0, description="GPUs that Snakemake counts for one training")
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Configuration:
         """Return the hyperparameters that this model sets itself."""
         return {key: value for key in NAMES if (value := getattr(self, key)) is not None}
 
@@ -439,7 +439,7 @@ class Params(Section):
             raise HeedError(f"params.yaml: {kind}: {_unknown(name, SINGULAR[kind], entries)}")
         return entries[name]
 
-    def resolved(self, model: str, best: dict[str, Any]) -> Hyperparameters:
+    def resolved(self, model: str, best: Configuration) -> Hyperparameters:
         """Return the hyperparameters of `model` with a search's winner `best` put in; checked again."""
         matched = self.models[model].match
         given = dataclasses.asdict(self.hyperparameters(matched)) | best
@@ -451,7 +451,7 @@ class Params(Section):
         """Return the defaults as changed by `model`."""
         return _given_to(self, self.models[model])
 
-    def fits(self, model: str, best: dict[str, Any]) -> bool:
+    def fits(self, model: str, best: Configuration) -> bool:
         """Return whether `model` may have the hyperparameters `best`: each in its limits, none against another."""
         try:
             resolved = self.resolved(model, best)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from heed.hyperparameters import Configuration
+
 FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
 )  # fmt: skip
@@ -24,7 +26,7 @@ class Trial:
     """
 
     number: int
-    configuration: dict[str, Any]
+    configuration: Configuration
     history: list[dict[str, float]]
     stop: str
     length: float = 0.0

@@ -132,9 +132,9 @@ def train_model(
 
 def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
     """Raise HeedError unless the recipe was made for these tokens."""
-    if tokens.meta["digest"] != recipe.tokens:
+    if tokens.meta.digest != recipe.tokens:
         raise HeedError(
-            f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta['digest'][:12]}, "
+            f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta.digest[:12]}, "
             f"{recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: heed recipe {recipe.model}"
         )
 
