@@ -90,7 +90,7 @@ def expected_best(scores: Sequence[float], metric: str) -> list[float]:
     ]
 
 
-def why_no_expectation(trials: Sequence[Trial], sampler: str) -> tuple[str, dict[str, Any]]:
+def why_no_expectation(trials: Sequence[Trial], sampler: str) -> tuple[str, dict[str, str | int]]:
     """Return why the expected best score may not be given, and the values of the names in it; empty where it may."""
     if sampler != "random":
         return CHOSEN, {"sampler": sampler}

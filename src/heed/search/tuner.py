@@ -53,7 +53,7 @@ def _fit(plan: Plan, search: Search, space: Space, watch: "Watch", left: float |
         logging.getLogger(name).setLevel(logging.CRITICAL)
     shutil.rmtree(plan.store / RAY, ignore_errors=True)
 
-    def trainable(config: dict[str, Any]) -> None:
+    def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
         run_trial(plan, **config["trial"])
 
     if space.configurations is None:

@@ -126,6 +126,9 @@ class Metric:
         return figure + (items - 1) * (without.mean(-1, keepdims=True) - without)
 
 
+Details = dict[str, dict[str, dict[str, float]]]  # what → name → figure → value: classes → positive → f1 → 0.9
+
+
 @dataclasses.dataclass(frozen=True)
 class Metrics:
     """All figures of a task; models are compared by the first.
@@ -134,7 +137,7 @@ class Metrics:
     """
 
     figures: tuple[Metric, ...]
-    details: Callable[[np.ndarray], dict[str, Any]]
+    details: Callable[[np.ndarray], Details]
 
     @property
     def deciding(self) -> Metric:
