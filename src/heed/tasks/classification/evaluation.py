@@ -12,6 +12,8 @@ from heed.tasks.classification.predictions import certainty
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.text.tokens import load_tokens
 
+EXACT = ("classes", "summary")  # tables whose figures are written with every digit
+
 
 def tables(tested: TestedModel, seeds: list[int], predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the tables of a model by name, each with the column `seed` first; `summary` has one row a seed.
