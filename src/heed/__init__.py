@@ -1,5 +1,6 @@
 """heed: does attention help? From raw corpora to a printed report."""
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,3 +15,9 @@ def load_run(path: str) -> "Run":
     from heed.training.run import load_run as load
 
     return load(path)
+
+
+if "HEED_PLANNED" in os.environ:  # a process that a stage has started: a worker of Ray, or one that tokenises
+    from heed.guard import join
+
+    join()

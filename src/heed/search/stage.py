@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.files import HeedError, read_json, sha256, write_json, write_text, write_yaml, writing_folder
+from heed.files import HeedError, read_json, write_json, write_text, write_yaml, writing_folder
 
 if TYPE_CHECKING:
     from heed.params import Params
@@ -101,7 +101,7 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     """
     import torch
 
-    import heed
+    from heed.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
 
@@ -110,11 +110,7 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     fixed = before | {"epochs": search.epochs or given.epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_json(tokens / "meta.json", f"heed tokenize {search.corpus}"))
     section = search.model_dump(exclude={"address", "concurrent", "retries", "cpu", "minutes"})
-    root = Path(heed.__file__).parent
-    code = [
-        sha256(file) for room in ("models", "text", "training", "search") for file in sorted((root / room).glob("*.py"))
-    ]
-    what = json.dumps([recipe, section, code, torch.__version__], sort_keys=True)
+    what = json.dumps([recipe, section, loaded_modules(), torch.__version__], sort_keys=True)
     store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
     reports = search.reports if search.scheduler == "asha" else 1
     return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu, reports)

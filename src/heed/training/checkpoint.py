@@ -11,19 +11,16 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
-import heed
-from heed.files import sha256, write_json, writing
+from heed.digests import loaded_modules
+from heed.files import write_json, writing
 
 WORK = Path(".heed/work")
 CHECKPOINT = "checkpoint.safetensors"
-CODE = ("models", "text", "training")
 
 
 def folder(recipe: dict[str, Any], seed: int) -> Path:
     """Return the work folder of a run: another recipe, seed, code or torch is another folder."""
-    root = Path(heed.__file__).parent
-    code = [sha256(file) for room in CODE for file in sorted((root / room).glob("*.py"))]
-    what = json.dumps([recipe, seed, code, torch.__version__], sort_keys=True)
+    what = json.dumps([recipe, seed, loaded_modules(), torch.__version__], sort_keys=True)
     return WORK / f"train-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
