@@ -78,11 +78,18 @@ class Toy:
 
 
 def write_stub(path: Path) -> None:
-    """Write the command `heed` that the toy study finds first. sh finds python, for a #! line takes no space."""
+    """Write the command `heed` that the toy study finds first, and a `python` that notes when the stage `code` runs.
+
+    sh finds python, for a #! line takes no space.
+    """
     path.mkdir(parents=True)
-    stub = path / "heed"
-    stub.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/toy/stub.py" "$@"\n')
-    stub.chmod(0o755)
+    note = """[ "$1" = workflow/digests.py ] && echo '["code", 0, 0, null]' >> "$TOY_LOG"\n"""
+    for name, text in {
+        "heed": f'exec "{sys.executable}" "{ROOT}/tests/toy/stub.py" "$@"\n',
+        "python": f'{note}exec "{sys.executable}" "$@"\n',
+    }.items():
+        (path / name).write_text(f"#!/bin/sh\n{text}")
+        (path / name).chmod(0o755)
 
 
 def make_clone(path: Path, params: Path) -> None:
@@ -119,7 +126,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
         toy.run("git", "init", "--quiet")
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "toy")
-        assert len(toy.executed(*SNAKEMAKE)) == 21
+        assert len(toy.executed(*SNAKEMAKE)) == 25
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "run")
         (room / "finished").touch()
@@ -142,7 +149,7 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert toy.executed(*DVC) == []
     assert toy.executed(*SNAKEMAKE) == []
     output = toy.run("snakemake", "-n")
-    assert "all 21 stages are up to date" in output
+    assert "all 25 stages are up to date" in output
     assert "Job" not in output
     for stage in ("compare", "train@feelings-attention-1"):
         assert (toy.path / f"logs/{stage}.log").exists()
@@ -152,7 +159,7 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
 def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
     check_settled(toy.path)
     toy.change("dropout: 0.2", "dropout: 0.3")
-    with pytest.raises(HeedError, match=r"not up to date: recipe@author-baseline, compare\. The results are not"):
+    with pytest.raises(HeedError, match=r"not up to date: code, recipe@author-baseline, compare\. The results are not"):
         check_settled(toy.path)
 
 
@@ -162,20 +169,22 @@ MODELS = ("feelings-baseline", "feelings-attention", "author-baseline")
 def below(*models: str, seeds: tuple[int, ...] = (1, 2)) -> list[str]:
     """Return the commands that a change of these models' recipes sets off."""
     runs = [f"train {model} {seed}" for model in models for seed in seeds]
-    return sorted([*(f"recipe {m}" for m in models), *runs, *(f"evaluate {m}" for m in models), "compare", "report"])
+    each = [f"{stage} {model}" for stage in ("recipe", "predict", "evaluate") for model in models]
+    return sorted(["code", *each, *runs, "compare", "report"])
 
 
+JUDGED = [f"{stage} {model}" for stage in ("predict", "evaluate") for model in MODELS]
 # what: (in params.yaml, changed to, what must be executed)
 CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "a hyperparameter of one model": ("dropout: 0.2", "dropout: 0.3", below("author-baseline")),
     "a default that one model uses": ("heads: 2", "heads: 4", sorted([*below("feelings-attention"), *(f"recipe {m}" for m in MODELS[::2])])),
-    "one more seed": ("[1, 2]", "[1, 2, 3]", sorted([*(f"train {m} 3" for m in MODELS), *(f"evaluate {m}" for m in MODELS), "compare", "report"])),
-    "one seed less": ("[1, 2]", "[1]", sorted([*(f"evaluate {m}" for m in MODELS), "compare", "report"])),
-    "the title of the study": ("title: Toy", "title: Other", ["report"]),
-    "one model less": ("  feelings-attention: {experiment", "#  feelings-attention: {experiment", ["compare", "report"]),
+    "one more seed": ("[1, 2]", "[1, 2, 3]", sorted(["code", *(f"train {m} 3" for m in MODELS), *JUDGED, "compare", "report"])),
+    "one seed less": ("[1, 2]", "[1]", sorted(["code", *JUDGED, "compare", "report"])),
+    "the title of the study": ("title: Toy", "title: Other", ["code", "report"]),
+    "one model less": ("  feelings-attention: {experiment", "#  feelings-attention: {experiment", ["code", "compare", "report"]),
     "a corpus": ("kind: sample-letters, split: {kind: random, test: 0.25}", "kind: sample-letters, split: {kind: random, test: 0.5}",
                  sorted([*below("author-baseline"), "tokenize letters", "opponents author"])),
-    "a search, named by a model": ("searches: {}", "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, after: none}}", ["report", "search hunt"]),
+    "a search, named by a model": ("searches: {}", "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, after: none}}", ["code", "report", "search hunt"]),
 }  # fmt: skip
 
 
@@ -215,7 +224,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
 
 
 def test_snakemake_deletes_orphans_that_the_cache_has_and_nothing_made_by_hand(toy: Toy) -> None:
-    by_hand = toy.path / "results/train/author-baseline/7/predictions.parquet"
+    by_hand = toy.path / "results/train/author-baseline/7/model.safetensors"
     by_hand.parent.mkdir()
     by_hand.write_text("mine")
     toy.change("[1, 2]", "[1]")
@@ -233,7 +242,7 @@ def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -
     for name in ("results/train/author-baseline", "results/opponents", "reports"):
         shutil.rmtree(toy.path / name)
     assert toy.executed(*driver) == []
-    assert (toy.path / "results/train/author-baseline/1/predictions.parquet").exists()
+    assert (toy.path / "results/train/author-baseline/1/model.safetensors").exists()
     assert (toy.path / "results/opponents/feelings/opponents.json").exists()
     assert (toy.path / "reports/index.html").exists()
 

@@ -8,6 +8,7 @@ import ast
 import hashlib
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,15 @@ def _joined(parts: list[ast.expr]) -> list[ast.expr]:
     return joined
 
 
-def loaded_modules() -> dict[str, str]:
-    """Return the modules of heed that this process has loaded, with their digests, less those that can change no result."""
-    names = sorted(name for name in sys.modules if name.startswith("heed.") and name not in IGNORED)
-    return {name: digest_file(Path(file)) for name in names if (file := sys.modules[name].__file__)}
+def loaded_modules(*later: str) -> dict[str, str]:
+    """Return the modules of heed that this process has loaded, with their digests, less those that can change no result.
+
+    Args:
+        later: modules that will be loaded, and cannot be yet.
+
+    """
+    names = {name for name in sys.modules if name.startswith("heed.")}.union(later) - IGNORED
+    return {name: digest_file(Path(spec.origin)) for name in sorted(names) if (spec := find_spec(name)) and spec.origin}
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -110,7 +110,8 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     fixed = before | {"epochs": search.epochs or given.epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_json(tokens / "meta.json", f"heed tokenize {search.corpus}"))
     section = search.model_dump(exclude={"address", "concurrent", "retries", "cpu", "minutes"})
-    what = json.dumps([recipe, section, loaded_modules(), torch.__version__], sort_keys=True)
+    code = loaded_modules("heed.search.tuner")  # it imports ray, which the environment of ray_running must precede
+    what = json.dumps([recipe, section, code, torch.__version__], sort_keys=True)
     store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
     reports = search.reports if search.scheduler == "asha" else 1
     return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu, reports)
