@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -208,6 +208,86 @@ def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], 
     else:
         swept = {"one seed less": 5, "one model less": 2}  # Snakemake will delete the orphans, and says so
         assert len(planned(toy)) == swept.get(what, 0)
+
+
+def add_to(path: str, text: str) -> Callable[[Toy], None]:
+    """Return an edit that adds to a file, or makes one."""
+
+    def edit(toy: Toy) -> None:
+        with (toy.path / path).open("a") as file:
+            file.write(text)
+
+    return edit
+
+
+def edit_evaluation(toy: Toy) -> None:
+    """Add a value to a module that evaluations import and nothing else does."""
+    named: dict[str, set[str]] = {"evaluate": set(), "": set()}
+    for path in (toy.path / "results/code").rglob("*.json"):
+        named["evaluate" if path.parent.name == "evaluate" else ""] |= {*json.loads(path.read_text())["files"]}
+    add_to(min(path for path in named["evaluate"] - named[""] if "__init__" not in path), "\nADDED = 1\n")(toy)
+
+
+ATTENTION = "src/heed/models/attention.py"
+# what: (the edit, what must be executed)
+EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
+    "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
+    "a value of the models": (add_to(ATTENTION, "\nADDED = 1\n"), sorted(["search none", *below(*MODELS)])),
+    "a template": (add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"), ["code", "report"]),
+    "the evaluation alone": (edit_evaluation, sorted(["code", *JUDGED[3:], "compare", "report"])),
+    "a module that nothing imports": (add_to("src/heed/models/unused.py", "ADDED = 1\n"), ["code"]),
+    "a comment in params.yaml": (add_to("params.yaml", "# a comment\n"), ["code"]),
+}  # fmt: skip
+FAST_EDITS = {("a comment", "snakemake"), ("the evaluation alone", "dvc")}
+EDIT_CASES = [
+    pytest.param(
+        what, driver, id=f"{what}-{driver[0]}", marks=[] if (what, driver[0]) in FAST_EDITS else pytest.mark.slow
+    )
+    for what in EDITS
+    for driver in (DVC, SNAKEMAKE)
+]
+
+
+@pytest.mark.parametrize(("what", "driver"), EDIT_CASES)
+def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(toy: Toy, driver: list[str], what: str) -> None:
+    edit, expected = EDITS[what]
+    edit(toy)
+    if expected == ["code"]:
+        assert planned(toy) == ["code"]  # a dry run computes the digests
+    assert toy.executed(*driver) == expected
+    assert "up to date" in toy.run("dvc", "status")
+    assert planned(toy) == []
+
+
+# what: (file, its text, what is said)
+MISTAKES = {
+    "a name in params.yaml": ("dropout: 0.5", "droput: 0.5", "heed: params.yaml:14: defaults.droput: unknown key; did you mean dropout?"),
+    "a value in params.yaml": ("dropout: 0.5", "dropout: 5", "heed: params.yaml:14: defaults.dropout: "),
+    "code that does not parse": ("", "x = (", "heed: src/heed/models/attention.py:"),
+}  # fmt: skip
+MISTAKE_CASES = [
+    pytest.param(
+        what, driver, id=f"{what}-{driver[0]}", marks=[] if (what[0], driver) == ("a", DVC) else pytest.mark.slow
+    )
+    for what in MISTAKES
+    for driver in (["dvc", "repro"], SNAKEMAKE)
+]
+
+
+@pytest.mark.parametrize(("what", "driver"), MISTAKE_CASES)
+def test_a_mistake_stops_a_run_before_any_output_is_touched(toy: Toy, driver: list[str], what: str) -> None:
+    old, new, message = MISTAKES[what]
+    outputs = {path: path.stat().st_mtime_ns for path in toy.path.glob("results/*/**/*") if path.is_file()}
+    toy.change(old, new) if old else add_to(ATTENTION, new)(toy)
+    toy.log.write_text("")
+    code, output = toy.try_(*driver)
+    assert code
+    assert message in output
+    assert "Traceback" not in output
+    assert set(toy.logged()) <= {"code"}
+    assert {path: path.stat().st_mtime_ns for path in toy.path.glob("results/*/**/*") if path.is_file()} == outputs
+    toy.change(new, old) if old else toy.run("git", "checkout", "--quiet", "src")
+    assert toy.executed(*driver) == []
 
 
 def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:

@@ -14,13 +14,13 @@ try:
 except ModuleNotFoundError:
     sys.exit(f"heed: {sys.executable} has no grimp: `make setup`, and put .venv/bin first on PATH")
 
-SRC = Path("src")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone, whatever is installed
 from heed.digests import CODE, DISTRIBUTIONS, IGNORED, SECTIONS, code_file, digest_file, versions
 from heed.files import HeedError, write_text
 from heed.params import Params, load
 from heed.tasks import PARTS
 
+SRC = Path("src")
 STAGES = (
     "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate", "compare", "report",
 )  # fmt: skip
@@ -36,7 +36,9 @@ def read_functions() -> Functions:
 def imported_by(function: ast.FunctionDef, functions: Functions) -> set[str]:
     """Return the modules that a command imports, and those of the helpers in cli.py that it calls."""
     names = {node.module for node in ast.walk(function) if isinstance(node, ast.ImportFrom) and node.module}
-    calls = {node.func.id for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    calls = {
+        node.func.id for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     helpers = [functions[name] for name in calls & {*functions} if name.startswith("_")]
     return names.union(*(imported_by(helper, functions) for helper in helpers))
 
@@ -104,7 +106,9 @@ def _other_files(package: Path) -> list[Path]:
 def texts() -> dict[Path, str]:
     """Return what the stage writes: {file: text}. Raises HeedError: params.yaml is wrong; code that does not parse."""
     params = load()
-    for path in (SRC / "heed").rglob("*.py"):  # grimp would stop at the first that does not parse, with a longer message
+    for path in (SRC / "heed").rglob(
+        "*.py"
+    ):  # grimp would stop at the first that does not parse, with a longer message
         digest_file(path)
     functions, graph = read_functions(), read_graph()
     described: dict[tuple[str, frozenset[str]], str] = {}  # most keys of a stage have the same task

@@ -399,7 +399,11 @@ class Run:
     def _due(self, tried: set[str]) -> list[str]:
         """Return the stale quick stages that wait for none, and have not been tried."""
         found = stale(self.stages, [])
-        return [s.name for s in self.stages if s.quick and s.name in found.keys() - tried and not found.keys() & {*s.upstream}]
+        return [
+            s.name
+            for s in self.stages
+            if s.quick and s.name in found.keys() - tried and not found.keys() & {*s.upstream}
+        ]
 
     def receipt(self, name: str) -> str:
         """Return the path of a stage's receipt."""

@@ -97,14 +97,16 @@ def guarded(stage: str, key: str, command: str) -> Iterator[None]:
     if "DVC_STAGE" not in os.environ:
         yield
         return
-    kept = (FOLDER / f"{command.replace('/', '-')}.json").resolve()  # the stage `code` may write its file anew meanwhile
+    kept = (
+        FOLDER / f"{command.replace('/', '-')}.json"
+    ).resolve()  # the stage `code` may write its file anew meanwhile
     write_json(kept, read_json(code_file(stage, key), "dvc repro --single-item code"))
     plan = Plan(kept)
     plan.note.unlink(missing_ok=True)
-    plan.compare_all()
     os.environ[PLANNED] = str(kept)
     sys.meta_path.insert(0, plan)
     try:
+        plan.compare_all()
         yield
         plan.compare_all()
     except Exception:
@@ -134,7 +136,9 @@ def run_own_code() -> None:
     if source is None or source == PACKAGE.resolve().parent:
         return
     if os.environ.get(OWN_CODE) == str(source):
-        raise HeedError(f"{source}/heed: the code of this clone cannot be run in place of {PACKAGE}. Install it: make setup")
+        raise HeedError(
+            f"{source}/heed: the code of this clone cannot be run in place of {PACKAGE}. Install it: make setup"
+        )
     paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), OWN_CODE: str(source)}
     os.execve(sys.executable, [sys.executable, "-m", "heed.cli", *sys.argv[1:]], environment)
