@@ -9,6 +9,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -435,6 +436,123 @@ def test_dvc_experiments(toy: Toy) -> None:
     assert toy.executed(*SNAKEMAKE) == []
 
 
+@contextlib.contextmanager
+def held(toy: Toy, driver: list[str], command: str) -> Iterator[tuple[subprocess.Popen, Callable[[], None]]]:
+    """Start a driver; yield it when `command` has written its first file and waits, and what lets it go on."""
+    waits = Path(f"{toy.log}.held")
+    process = toy.start(*driver, TOY_HOLD=command)
+    end = time.monotonic() + 120
+    while not waits.exists() or not waits.read_text():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < end, "the stage was not reached"
+        time.sleep(0.05)
+    try:
+        yield process, waits.unlink
+    finally:
+        waits.unlink(missing_ok=True)
+        process.communicate(timeout=120)
+
+
+@pytest.mark.parametrize(
+    "driver",
+    [pytest.param(["dvc", "repro"], id="dvc"), pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow)],
+)
+def test_what_a_stage_made_while_its_code_was_edited_is_not_recorded(toy: Toy, driver: list[str]) -> None:
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    with held(toy, driver, "train author-baseline 1") as (process, go_on):
+        add_to(ATTENTION, "ADDED = 1\n")(toy)
+        go_on()
+        output = process.communicate(timeout=120)[0]
+    assert process.returncode
+    assert f"heed: {ATTENTION}: not as it was when this stage was planned. Run again" in output
+    toy.run("git", "checkout", "--quiet", "src")  # the edit is taken back: the plan is as it was
+    assert "train@author-baseline-1" in toy.run("dvc", "status")
+    assert "train author-baseline 1" in toy.executed(*driver)
+    assert "up to date" in toy.run("dvc", "status")
+
+
+@pytest.mark.slow
+def test_a_driver_beside_another_says_what_it_waits_for(toy: Toy) -> None:
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    with held(toy, ["dvc", "repro"], "train author-baseline 1") as (process, go_on):
+        other = toy.start(*SNAKEMAKE)
+        running(toy, other, f"waiting for process {process.pid}, a dvc that runs train@author-baseline-1")
+        add_to(ATTENTION, "\n")(toy)  # `code` is stale, and would write what the training reads
+        code, output = toy.try_("dvc", "repro")
+        assert code
+        assert f"results/code' is busy, it is being blocked by:\n  (PID {process.pid})" in output  # docs/drivers.md
+        go_on()
+        assert process.wait(timeout=120) == 0
+    assert other.communicate(timeout=120) and other.returncode == 0
+    assert "up to date" in toy.run("dvc", "status")
+
+
+@pytest.mark.slow
+def test_results_are_taken_over_where_an_edit_changes_no_byte_of_them(toy: Toy) -> None:
+    """As docs/drivers.md says: one stage of each kind is run again, then DVC is told that the others are good."""
+    add_to(ATTENTION, "\nRENAMED = 1\n")(toy)
+    toy.run("dvc", "repro", "--quiet", "--single-item", "code")
+    stale = [line.strip() for line in toy.run("dvc", "status").splitlines() if line.startswith("\t\t")]
+    assert stale and all("results/code/" in line for line in stale)
+    outs = {key: entry["outs"] for key, entry in lock_of(toy).items() if key != "code"}
+    for stage in ("train@author-baseline-1", "predict@author-baseline"):
+        toy.run("dvc", "repro", "--quiet", "--force", "--single-item", stage)
+    assert {key: entry["outs"] for key, entry in lock_of(toy).items() if key != "code"} == outs
+    toy.run("dvc", "commit", "--quiet", "--force", "train")
+    toy.run("dvc", "commit", "--quiet", "--force")
+    assert "up to date" in toy.run("dvc", "status")
+    assert toy.executed(*SNAKEMAKE) == []
+
+
+def lock_of(toy: Toy) -> dict:
+    return YAML(typ="safe").load(toy.path / "dvc.lock")["stages"]
+
+
+@pytest.mark.slow
+def test_experiments_on_a_copy_of_the_tree(toy: Toy) -> None:
+    toy.log.write_text("")
+    toy.run("dvc", "exp", "run", "--quiet", "--temp", "-S", "models.author-baseline.dropout=0.3", "--name", "by-temp")
+    assert toy.logged() == below("author-baseline")
+    toy.log.write_text("")
+    toy.run("dvc", "exp", "run", "--quiet", "--queue", "-S", "models.author-baseline.dropout=0.4", "--name", "by-queue")
+    toy.run("dvc", "queue", "start")
+    end = time.monotonic() + 120
+    while "Success" not in (status := toy.run("dvc", "queue", "status")):
+        assert time.monotonic() < end and "Failed" not in status, status
+        time.sleep(1)
+    assert toy.logged() == below("author-baseline")
+    assert toy.executed(*SNAKEMAKE) == []
+
+
+RENAME = """
+
+_write_json = write_json
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    _write_json(path, value | {"edited": True} if Path(path).name == "run.json" else value)
+"""
+
+
+@pytest.mark.slow
+def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> None:
+    """The real heed, of another clone than the one that is installed."""
+    (tmp_path / "params.yaml").write_text(UNTUNED)
+    make_clone(tmp_path / "clone", tmp_path / "params.yaml")
+    toy = Toy(tmp_path / "clone")  # without a stub
+    for command in ("init --quiet", "add --all", "commit --quiet --message tiny"):
+        toy.run("git", *command.split())
+    run, info = "train@author-baseline-1", toy.path / "results/train/author-baseline/1/run.json"
+    toy.run("dvc", "repro", run)
+    before = json.loads(info.read_text())
+    assert "edited" not in before
+    add_to("src/heed/files.py", RENAME)(toy)
+    toy.run("dvc", "exp", "run", "--temp", "--name", "edited", run)
+    assert json.loads(info.read_text()) == before
+    toy.try_("dvc", "exp", "apply", "edited")  # it says that there is no report yet
+    assert json.loads(info.read_text()) == before | {"edited": True}
+
+
 WRONG = {
     "params": (["sed", "-i", "s/dropout: 0.5/droput: 0.5/", "params.yaml"], "params.yaml:14: defaults.droput: unknown key"),
     "no git": (["mv", ".git", "away"], "it needs .git and .dvc"),
@@ -512,6 +630,7 @@ defaults: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1, device: 
 models:
   author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: hunt, match: author-baseline}
 """
+UNTUNED = re.sub("searches:\n.*\n", "searches: {}\n", TINY).replace("tuned_by: hunt", "tuned_by: none")
 COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none", "search": "search hunt",
     "recipe": "recipe author-baseline", "train": "train author-baseline --seed 1", "predict": "predict author-baseline",

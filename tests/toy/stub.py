@@ -1,7 +1,7 @@
 """Stands in for the command `heed`: the same files in the same places, small, made from a hash of what was read.
 
 As heed it runs the code of the clone that it is in, and compares it with what the stage was planned with (heed/guard.py).
-What it writes depends on the code of the stage where that computes figures, and not where it resolves or fetches.
+Where it computes figures they depend on the lines `ADDED = ...` in the code of the stage, and on nothing else in it.
 TOY_LOG: every command that is really executed adds a line, with its times. TOY_FAIL: the command that fails.
 TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first file, until it is killed or
 the file TOY_LOG + ".held", which it makes, is gone. TOY_GPU: trainings claim a card, as the real ones do.
@@ -45,8 +45,9 @@ def read(path: str) -> str:
     return Path(path).read_text()
 
 
-def code() -> str:
-    return read(str(code_file(COMMAND, KEY)))
+def code() -> list[str]:
+    paths = json.loads(read(str(code_file(COMMAND, KEY))))["files"]
+    return [line for path in paths for line in read(path).splitlines() if line.startswith("ADDED")]
 
 
 def recipe(key: str) -> str:
