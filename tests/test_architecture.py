@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
 # Each room may import from those before it, and from itself.
-ORDER = ["files", "params", "corpora", "text", "models", "recipe", "metrics", "predictions", "training", "search",
+ORDER = ["files", "digests", "guard", "params", "corpora", "text", "models", "recipe", "metrics", "predictions", "training", "search",
          "opponents", "evaluation", "report", "prediction", "study", "cli"]  # fmt: skip
 ENGINES = {"dvc": set(), "snakemake": set(), "ray": {"search"}, "spacy": {"text"}, "pydantic": {"params"}}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -464,7 +464,7 @@ def test_what_a_stage_made_while_its_code_was_edited_is_not_recorded(toy: Toy, d
         go_on()
         output = process.communicate(timeout=120)[0]
     assert process.returncode
-    assert f"heed: {ATTENTION}: not as it was when this stage was planned. Run again" in output
+    assert f"heed: {ATTENTION}: not as it was when this stage was planned. Run dvc repro or snakemake again" in output
     toy.run("git", "checkout", "--quiet", "src")  # the edit is taken back: the plan is as it was
     assert "train@author-baseline-1" in toy.run("dvc", "status")
     assert "train author-baseline 1" in toy.executed(*driver)

@@ -20,7 +20,8 @@ from heed.files import HeedError, read_json, write_json, write_text
 PLANNED = "HEED_PLANNED"  # environment: the plan of the stage that started this process
 OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this process was started again for
 FOLDER = Path(".heed/planned")
-AGAIN = "Run again: what has changed is then planned anew"
+AGAIN = "Run dvc repro or snakemake again: they plan with what is there now"
+ANEW = "Run: dvc repro --force --single-item code; then again"
 
 
 class Plan(importlib.abc.MetaPathFinder):
@@ -52,7 +53,7 @@ class Plan(importlib.abc.MetaPathFinder):
         distributions = {distribution: package for package, distribution in DISTRIBUTIONS.items()}
         for name, version in versions(distributions[name] for name in self.versions).items():
             if version != self.versions[name]:
-                raise HeedError(f"{name} is {version}, and this stage was planned with {self.versions[name]}. {AGAIN}")
+                raise HeedError(f"{name} is {version}, and this stage was planned with {self.versions[name]}. {ANEW}")
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
