@@ -150,34 +150,36 @@ def free_locks(root: Path) -> None:
     A snakemake that was killed leaves its jobs at work. DVC takes a process of any kind for the holder when it has its id, and
     writes the file in place, so that a kill can cut it off; it would then refuse every stage.
     """
-    path, told = root / ".dvc/tmp/rwlock", 0
+    path = root / ".dvc/tmp/rwlock"
     while holder := _holder(path):
-        if told != holder:
-            stage = _running_stage(holder)
-            say(
-                f"waiting for process {holder}, a dvc{f' that runs {stage}' * bool(stage)}: a killed run has left it at work, "
-                "or you have started it"
-            )
-        told = holder
-        time.sleep(0.5)
+        stage = _running_stage(holder)
+        say(
+            f"waiting for process {holder}, a dvc{f' that runs {stage}' * bool(stage)}: a killed run has left it at work, "
+            "or you have started it"
+        )
+        while _is_dvc(holder):  # not only until it frees this stage: `dvc repro` goes on with the next
+            time.sleep(0.5)
     path.unlink(missing_ok=True)
 
 
 def _holder(path: Path) -> int | None:
     """Return a DVC process that holds a stage."""
-    import psutil
-
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
         entries = [*held.get("write", {}).values(), *(one for many in held.get("read", {}).values() for one in many)]
         pids = {int(entry["pid"]) for entry in entries}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    for pid in pids:
-        with contextlib.suppress(psutil.Error):
-            if any("dvc" in part for part in psutil.Process(pid).cmdline()):
-                return pid
-    return None
+    return next(filter(_is_dvc, pids), None)
+
+
+def _is_dvc(process: int) -> bool:
+    """Whether a process runs that is DVC's; one that has ended, and that nobody has asked for its exit code, does not."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        return any("dvc" in part for part in psutil.Process(process).cmdline())
+    return False
 
 
 def _running_stage(dvc: int) -> str:
