@@ -36,8 +36,8 @@ def machine() -> str:
     import torch
 
     processor = platform.machine()
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        processor = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), processor)
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
+    processor = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), processor)
     return f"{processor}, torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}"
 
 
@@ -95,7 +95,7 @@ def _predictions(results: Path, model: str, seed: str) -> pd.DataFrame:
 
 def _weights(path: Path, key: str) -> dict[str, str]:
     with safe_open(path, "np") as file:
-        return {f"{key}/{name}": _hash(file.get_tensor(name).tobytes()) for name in sorted(file.keys())}  # noqa: SIM118
+        return {f"{key}/{name}": _hash(file.get_tensor(name).tobytes()) for name in sorted(file.keys())}
 
 
 def _columns(frame: pd.DataFrame, key: list[str], prefix: str) -> dict[str, str]:

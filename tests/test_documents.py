@@ -95,7 +95,10 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
 def test_what_each_model_said_over_the_seeds_stands_beside_the_truth(tmp_path):
     for variant, answers in (("baseline", "aab"), ("attention", "bbb")):
         write(tmp_path / variant, TEXT, WORDS)
-        rows = [{"seed": seed, "id": "d", "split": "test", "label": "a", "predicted": p} for seed, p in enumerate(answers, 1)]
+        rows = [
+            {"seed": seed, "id": "d", "split": "test", "label": "a", "predicted": p}
+            for seed, p in enumerate(answers, 1)
+        ]
         pd.DataFrame(rows).to_parquet(tmp_path / variant / "predictions.parquet")
     (document,) = browser(
         tmp_path / "attention", {name: tmp_path / name for name in ("baseline", "attention")}

@@ -78,7 +78,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
 
 def test_the_plan_counts_stages_and_runs_as_dvc_does(clone: Path) -> None:
     it = cost(params.load())
-    assert (it.stages, it.runs) == (1 + 2 + 2 + 7 + 21 + 2 + 7 + 2, 21)
+    assert (it.stages, it.runs) == (1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
     assert "file systems without reflink" in plan(params.load())
 
 

@@ -101,5 +101,5 @@ def test_every_task_has_the_parts_that_the_stages_ask_for():
             for name in names_of_parts:
                 assert part(task, name).__doc__
     assert set(FIGURES) < {*Hyperparameters.__dataclass_fields__["select"].type.__args__}
-    with pytest.raises(HeedError, match="there is no task translation-of-dreams. Known: classification"):
+    with pytest.raises(HeedError, match=r"there is no task translation-of-dreams\. Known: classification"):
         part("translation-of-dreams", "recipe")

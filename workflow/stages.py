@@ -25,6 +25,7 @@ import networkx as nx
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone, whatever is installed
 from heed import params as schema
 from heed.corpora.own import changed
 from heed.files import HeedError, write_text
@@ -149,30 +150,47 @@ def free_locks(root: Path) -> None:
     A snakemake that was killed leaves its jobs at work. DVC takes a process of any kind for the holder when it has its id, and
     writes the file in place, so that a kill can cut it off; it would then refuse every stage.
     """
-    path, told = root / ".dvc/tmp/rwlock", False
+    path = root / ".dvc/tmp/rwlock"
     while holder := _holder(path):
-        if not told:
-            say(f"waiting for process {holder}, a dvc that a killed run has left at work, or that you have started")
-        told = True
-        time.sleep(0.5)
+        stage = _running_stage(holder)
+        say(
+            f"waiting for process {holder}, a dvc{f' that runs {stage}' * bool(stage)}: a killed run has left it at work, "
+            "or you have started it"
+        )
+        while _is_dvc(holder):  # not only until it frees this stage: `dvc repro` goes on with the next
+            time.sleep(0.5)
     path.unlink(missing_ok=True)
 
 
 def _holder(path: Path) -> int | None:
     """Return a DVC process that holds a stage."""
-    import psutil
-
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
         entries = [*held.get("write", {}).values(), *(one for many in held.get("read", {}).values() for one in many)]
         pids = {int(entry["pid"]) for entry in entries}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    for pid in pids:
-        with contextlib.suppress(psutil.Error):
-            if any("dvc" in part for part in psutil.Process(pid).cmdline()):
-                return pid
-    return None
+    return next(filter(_is_dvc, pids), None)
+
+
+def _is_dvc(process: int) -> bool:
+    """Whether a process runs that is DVC's; one that has ended, and that nobody has asked for its exit code, does not."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        return any("dvc" in part for part in psutil.Process(process).cmdline())
+    return False
+
+
+def _running_stage(dvc: int) -> str:
+    """Return the stage that a DVC process runs, as DVC tells the stage's command, or nothing where that cannot be read."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error, OSError):
+        for child in psutil.Process(dvc).children():
+            if stage := child.environ().get("DVC_STAGE"):
+                return stage
+    return ""
 
 
 def mend_lock(root: Path) -> None:
@@ -218,16 +236,33 @@ def _is_cached(root: Path, entry: dict[str, Any]) -> bool:
     return cached
 
 
-def stale(stages: list[Stage], orphans: list[str]) -> dict[str, str]:
-    """Return the stages that may run, each with the reason: DVC's, an orphan that goes, or a stage before it."""
+def stale(stages: list[Stage], orphans: list[str], code: set[str] | None = None) -> dict[str, str]:
+    """Return the stages that may run, each with the reason: DVC's, an orphan that goes, or a stage before it.
+
+    `code`: the files that the stage `code` would write otherwise, where that is known; other stages do not run after it.
+    """
     found: dict[str, str] = {}
     for stage in stages:
         swept = [orphan for orphan in orphans if any(orphan.startswith(f"{dep}/") for dep in stage.deps)]
+        same = {"code"} if code is not None and not code & {*stage.deps} else set()
         if stage.why or swept:
             found[stage.name] = _short(stage.why or [f"{swept[0]} is no longer of the study"])
-        elif ups := [up for up in stage.upstream if up in found]:
+        elif ups := [up for up in stage.upstream if up in found.keys() - same]:
             found[stage.name] = f"after {_short(ups)}"
     return found
+
+
+def foresee_code(stages: list[Stage]) -> set[str] | None:
+    """Return the files that the stage `code` would write otherwise, for a dry run; None where it fails, and says why."""
+    import digests  # here: it takes a second, and only a dry run needs it
+
+    if not any(stage.name == "code" and stage.why for stage in stages):
+        return set()
+    try:
+        return {path.as_posix() for path in digests.changed(digests.texts())}
+    except HeedError as error:
+        say(str(error))
+        return None
 
 
 def _short(items: list[str]) -> str:
@@ -323,9 +358,9 @@ class Run:
             for old in RUNS.glob("*/"):
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
-            if self._settle(stale(self.stages, []), cores) or orphans:
-                self.stages, orphans = read_stages(), []
-        self._plan = stale(self.stages, orphans)
+            if not self._settle(cores) and orphans:
+                self.stages = read_stages()
+        self._plan = stale(self.stages, []) if acting else stale(self.stages, orphans, foresee_code(self.stages))
         (self.folder / "receipts").mkdir(parents=True, exist_ok=True)
         kept = {"stages": [dataclasses.asdict(stage) for stage in self.stages], "stale": self._plan}
         (self.folder / "plan.json").write_text(json.dumps(kept), encoding="utf-8")
@@ -348,18 +383,29 @@ class Run:
                 own = said[-2].startswith("heed: ")
                 yield f"{name} failed: {said[-2].removeprefix('heed: ') if own else f'see {log}'}"
 
-    def _settle(self, found: dict[str, str], cores: int) -> bool:
-        """Run the stale quick stages that wait for nothing; say whether there were any.
+    def _settle(self, cores: int) -> bool:
+        """Run the stale quick stages that wait for nothing, `code` first, then those that it has made stale; say whether any ran.
 
         A recipe that stays the same then keeps its trainings out of the plan. One that fails is left to its job.
         """
-        due = [s.name for s in self.stages if s.quick and s.name in found and not set(s.upstream) & set(found)]
-        if due:
+        tried: set[str] = set()
+        while due := self._due(tried):
             say(f"settling {len(due)} quick stage{'s' * (len(due) > 1)}: {', '.join(due)}")
             Path("logs").mkdir(exist_ok=True)
-        with ThreadPoolExecutor(max(1, min(cores, MOST_SETTLERS))) as pool:
-            list(pool.map(_run_quietly, due))
-        return bool(due)
+            with ThreadPoolExecutor(max(1, min(cores, MOST_SETTLERS))) as pool:
+                list(pool.map(_run_quietly, due))
+            tried.update(due)
+            self.stages = read_stages()
+        return bool(tried)
+
+    def _due(self, tried: set[str]) -> list[str]:
+        """Return the stale quick stages that wait for none, and have not been tried."""
+        found = stale(self.stages, [])
+        return [
+            s.name
+            for s in self.stages
+            if s.quick and s.name in found.keys() - tried and not found.keys() & {*s.upstream}
+        ]
 
     def receipt(self, name: str) -> str:
         """Return the path of a stage's receipt."""

@@ -1,5 +1,6 @@
 """heed: does attention help? From raw corpora to a printed report."""
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,3 +16,9 @@ def load_run(model: str, seed: int) -> "Predictor":
     from heed.training.run import read_run
 
     return load_predictor(read_run(model, seed), "cpu")
+
+
+if "HEED_PLANNED" in os.environ:  # a process that a stage has started: a worker of Ray, or one that tokenises
+    from heed.guard import join
+
+    join()

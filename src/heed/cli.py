@@ -205,6 +205,14 @@ def classify(model: str, text: str) -> None:
     print(classify(model, text))
 
 
+def check() -> None:
+    """Check params.yaml: say that it is fine, or each mistake with its line. What DVC cannot read is said here too."""
+    from heed.params import PARAMS, load
+
+    params = load()
+    print(f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, {len(params.seeds)} seeds")
+
+
 def schema() -> None:
     """Write docs/params.md and docs/params.schema.json from the schema."""
     from heed.files import write_json, write_text
@@ -290,6 +298,7 @@ def _parser() -> argparse.ArgumentParser:
     command = add(classify)
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
     command.add_argument("text", metavar="TEXT", help="the text, a file with it, or - for standard input")
+    add(check)
     add(schema)
     corpus = commands.add_parser(
         "corpus", help=(about := "corpora of your own: heed corpus add --help"), description=about
@@ -339,12 +348,16 @@ def _alone(command: str) -> Iterator[None]:
 def main() -> None:
     """Run the command line; an error that the user can mend is one message and exit code 1."""
     from heed.files import HeedError
+    from heed.guard import guarded, run_own_code
 
-    arguments = vars(_parser().parse_args())
-    function = arguments.pop("function")
     try:
+        run_own_code()
+        arguments = vars(_parser().parse_args())
+        function = arguments.pop("function")
         if function in STAGES:
-            with _alone(" ".join([function.__name__, *(str(value) for value in arguments.values() if value)])):
+            command = " ".join([function.__name__, *(str(value) for value in arguments.values() if value)])
+            key = next((value for value in arguments.values() if isinstance(value, str)), "")
+            with _alone(command), guarded(function.__name__, key, command):
                 function(**arguments)
         else:
             function(**arguments)

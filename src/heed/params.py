@@ -260,7 +260,7 @@ class Model(_Overrides):
     variant: Name = Field(
         description="what is compared: baseline, attention, or another name; wide is the capacity control"
     )
-    tuned_by: str = Field("none", description="a key of `searches` whose winner replaces the hyperparameters, or none")
+    tuned_by: str = Field(description="a key of `searches` whose winner replaces the hyperparameters, or none")
     match: str = Field(
         description="the model itself; for variant wide the model whose parameter count it is widened to"
     )

@@ -120,8 +120,8 @@ def cost(params: Params) -> Cost:
         disk += size[0] * size[1] * BYTES_A_TOKEN
     disk += sum(SOURCE_KINDS[source.kind].size for source in params.sources.values())
     models, runs = len(params.models), len(params.models) * len(params.seeds)
-    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 1  # 1: the search none
-    stages += 2 * models + runs + len(params.experiments) + 2
+    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 2  # 2: code, the search none
+    stages += 3 * models + runs + len(params.experiments) + 2
     unknown = [name for name, size in sizes.items() if size is None]
     return Cost(stages, runs, (seconds + STARTING * stages) / 3600, disk, unknown)
 

@@ -1,5 +1,7 @@
 """Stands in for the command `heed`: the same files in the same places, small, made from a hash of what was read.
 
+As heed it runs the code of the clone that it is in, and compares it with what the stage was planned with (heed/guard.py).
+Where it computes figures they depend on the lines `ADDED = ...` in the code of the stage, and on nothing else in it.
 TOY_LOG: every command that is really executed adds a line, with its times. TOY_FAIL: the command that fails.
 TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first file, until it is killed or
 the file TOY_LOG + ".held", which it makes, is gone. TOY_GPU: trainings claim a card, as the real ones do.
@@ -14,7 +16,11 @@ from pathlib import Path
 
 import yaml
 
+if Path("src/heed").is_dir():
+    sys.path.insert(0, str(Path("src").resolve()))
+from heed.digests import code_file
 from heed.files import HeedError, write_text
+from heed.guard import guarded
 
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
 COMMAND, KEY, *REST = [*sys.argv[1:], "", ""]
@@ -39,9 +45,16 @@ def read(path: str) -> str:
     return Path(path).read_text()
 
 
+def code() -> list[str]:
+    paths = json.loads(read(str(code_file(COMMAND, KEY))))["files"]
+    return [line for path in paths for line in read(path).splitlines() if line.startswith("ADDED")]
+
+
 def recipe(key: str) -> str:
     model = PARAMS["models"][key]
-    given = PARAMS["defaults"] | {k: v for k, v in model.items() if k not in ("gpu", "tuned_by", "match")}
+    given = PARAMS["defaults"]["classification"] | {
+        k: v for k, v in model.items() if k not in ("gpu", "tuned_by", "match")
+    }
     if "attention" not in given:
         del given["heads"]  # so a change of heads leaves the recipe of a model without attention as it was
     best = yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
@@ -55,7 +68,7 @@ def train(key: str, seed: str) -> None:
         card = claim()
         print("card", card)
     time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
-    write(f"results/train/{key}/{seed}/predictions.parquet", digest(read(f"results/recipe/{key}.yaml"), seed))
+    write(f"results/train/{key}/{seed}/model.safetensors", digest(read(f"results/recipe/{key}.yaml"), seed, code()))
 
 
 def run() -> None:
@@ -74,17 +87,26 @@ def run() -> None:
         section = PARAMS["experiments"][KEY]
         write(
             f"results/opponents/{KEY}/opponents.json",
-            digest(section, read(f"data/tokens/{section['corpus']}/meta.json")),
+            digest(section, read(f"data/tokens/{section['corpus']}/meta.json"), code()),
         )
+    elif COMMAND == "predict":
+        runs = [read(f"results/train/{KEY}/{seed}/model.safetensors") for seed in PARAMS["seeds"]]
+        tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
+        write(f"results/predict/{KEY}/predictions.parquet", digest(runs, tokens, code()))
     elif COMMAND == "evaluate":
-        runs = [read(f"results/train/{KEY}/{seed}/predictions.parquet") for seed in PARAMS["seeds"]]
-        write(f"results/evaluate/{KEY}/summary.csv", digest(runs))
+        runs = [read(f"results/train/{KEY}/{seed}/model.safetensors") for seed in PARAMS["seeds"]]
+        write(
+            f"results/evaluate/{KEY}/summary.csv",
+            digest(runs, read(f"results/predict/{KEY}/predictions.parquet"), code()),
+        )
     elif COMMAND == "compare":
-        figures = {key: int(read(f"results/evaluate/{key}/summary.csv"), 16) % 1000 / 1000 for key in PARAMS["models"]}
-        write("results/compare/comparison.json", json.dumps(figures))
+        figures = {
+            key: int(read(f"results/predict/{key}/predictions.parquet"), 16) % 1000 / 1000 for key in PARAMS["models"]
+        }
+        write("results/compare/comparison.json", json.dumps(figures | {"code": digest(code())}))
         write("metrics.json", json.dumps({key: {"accuracy": figure} for key, figure in figures.items()}))
     elif COMMAND == "report":
-        write("reports/index.html", PARAMS["study"]["title"] + read("results/compare/comparison.json"))
+        write("reports/index.html", PARAMS["study"]["title"] + read("results/compare/comparison.json") + digest(code()))
         write("reports/report.tex", "tex")
         write("reports/tables/feelings_seeds.csv", read("results/compare/comparison.json"))
         write("reports/figures/gain.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
@@ -105,7 +127,8 @@ if __name__ == "__main__":
     if os.environ.get("TOY_FAIL") == NAME:
         sys.exit(f"heed: {NAME} fails, as told")
     try:
-        run()
+        with guarded(COMMAND, KEY, NAME):
+            run()
     except HeedError as error:
         sys.exit(f"heed: {error}")
     with Path(os.environ["TOY_LOG"]).open("a") as log:

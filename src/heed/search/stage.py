@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.files import HeedError, sha256, write_json, write_text, write_yaml, writing_folder
+from heed.files import HeedError, write_json, write_text, write_yaml, writing_folder
 from heed.hyperparameters import Configuration
 from heed.paths import TIMING, WORK
 
@@ -101,7 +101,7 @@ def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) 
     """
     import torch
 
-    import heed
+    from heed.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
     from heed.text.meta import read_meta
@@ -111,10 +111,7 @@ def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) 
     fixed = before | {"epochs": search.epochs or given.epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_meta(tokens))
     section = search.model_dump(exclude={"address", "concurrent", "retries", "cpu", "minutes"})
-    root = Path(heed.__file__).parent
-    code = [
-        sha256(file) for room in ("models", "text", "training", "search") for file in sorted((root / room).glob("*.py"))
-    ]
+    code = loaded_modules("heed.search.tuner")  # it imports ray, which the environment of ray_running must precede
     what = json.dumps([recipe.as_dict(), section, code, torch.__version__], sort_keys=True)
     store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
     reports = search.reports if search.scheduler == "asha" else 1

@@ -11,20 +11,17 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
-import heed
-from heed.files import sha256, write_json, writing
+from heed.digests import loaded_modules
+from heed.files import write_json, writing
 from heed.paths import WORK
 from heed.recipe import Recipe
 
 CHECKPOINT = "checkpoint.safetensors"
-CODE = ("models", "text", "training")
 
 
 def folder(recipe: Recipe[Any, Any], seed: int) -> Path:
     """Return the work folder of a run: another recipe, seed, code or torch is another folder."""
-    root = Path(heed.__file__).parent
-    code = [sha256(file) for room in CODE for file in sorted((root / room).glob("*.py"))]
-    what = json.dumps([recipe.as_dict(), seed, code, torch.__version__], sort_keys=True)
+    what = json.dumps([recipe.as_dict(), seed, loaded_modules(), torch.__version__], sort_keys=True)
     return WORK / f"train-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 

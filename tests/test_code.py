@@ -1,0 +1,316 @@
+"""A digest of a program knows every edit but those of words and layout; a stage runs what it was planned with."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heed import cli, digests, guard
+from heed.files import HeedError
+from tests.conftest import ROOT
+from tests.test_drivers import make_clone
+
+SAME = {
+    "a comment": ("x = 1\n", "x = 1  # one\n\n\n"),
+    "a docstring": ("def f(a):\n    return a\n", 'def f(a):\n    """Return a."""\n    return a\n'),
+    "a docstring of a class": ("class A:\n    x = 1\n", 'class A:\n    "A."\n    x = 1\n'),
+    "parentheses and line ends": ("x = a + b * c\n", "x = (\n    a\n    + (b * c)\n)\n"),
+    "quotes": ("x = 'a' \"b\"\n", "x = 'ab'\n"),
+    "an f-string in parts": ("x = f'a{b}' 'c'\n", "x = f'a{b}c'\n"),
+}
+DIFFERENT = {
+    "a value": ("x = 1\n", "x = 2\n"),
+    "a type of number": ("x = 1\n", "x = 1.0\n"),
+    "True and 1": ("x = 1\n", "x = True\n"),
+    "a line that was one": ("a = b\n-c\n", "a = b - c\n"),
+    "precedence": ("x = a + b * c\n", "x = (a + b) * c\n"),
+    "indentation": ("if a:\n    b()\n    c()\n", "if a:\n    b()\nc()\n"),
+    "a name": ("x = a.b\n", "x = a.c\n"),
+    "a default": ("def f(a=1): pass\n", "def f(*, a=1): pass\n"),
+    "a keyword without default": ("def f(*, a, b=1): pass\n", "def f(*, a=1, b): pass\n"),
+    "a decorator": ("def f(): pass\n", "@g\ndef f(): pass\n"),
+    "a string that is no docstring": ("x = 'a'\n", "x = 'b'\n"),
+    "the text of an f-string": ("x = f'a{b}'\n", "x = f'b{b}'\n"),
+    "a conversion": ("x = f'{b!r}'\n", "x = f'{b!s}'\n"),
+    "a format": ("x = f'{b:.1f}'\n", "x = f'{b:.2f}'\n"),
+    "None and False in a match": ("match a:\n    case None: pass\n", "match a:\n    case False: pass\n"),
+    "a dictionary that takes in another": ("x = {**a}\n", "x = {a: a}\n"),
+    "an import's level": ("from . import a\n", "from .. import a\n"),
+}
+
+
+@pytest.mark.parametrize("edit", SAME)
+def test_words_and_layout_do_not_count(edit: str) -> None:
+    one, other = SAME[edit]
+    assert digests.digest_source(one) == digests.digest_source(other)
+
+
+@pytest.mark.parametrize("edit", DIFFERENT)
+def test_every_other_edit_counts(edit: str) -> None:
+    one, other = DIFFERENT[edit]
+    assert digests.digest_source(one) != digests.digest_source(other)
+
+
+def interpreter(version: str) -> Path | None:
+    """Return another Python of this machine: on PATH, or of pyenv."""
+    if (path := shutil.which(f"python{version}")) and "shims" not in path:
+        return Path(path)
+    if not (pyenv := shutil.which("pyenv")):
+        return None
+    root = subprocess.run([pyenv, "root"], capture_output=True, text=True, check=False).stdout.strip()
+    return next(iter(sorted(Path(root, "versions").glob(f"{version}.*/bin/python"))), None)
+
+
+DIGEST_ALL = """
+import json, sys, types
+from pathlib import Path
+files = types.ModuleType("heed.files")  # the real one needs yaml, which a bare Python has not
+files.HeedError, files.sha256 = Exception, None
+package = types.ModuleType("heed")
+package.__path__ = [sys.argv[1]]
+sys.modules |= {"heed": package, "heed.files": files}
+from heed.digests import digest_file
+print(json.dumps({str(path): digest_file(path) for path in sorted(Path(sys.argv[1]).rglob("*.py"))}))
+"""
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_digests_are_the_same_under_every_python(version: str) -> None:
+    if (python := interpreter(version)) is None:
+        pytest.skip(f"there is no Python {version} on this machine")
+    done = subprocess.run([python, "-c", DIGEST_ALL, ROOT / "src/heed"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {str(p): digests.digest_file(p) for p in (ROOT / "src/heed").rglob("*.py")}
+
+
+def test_what_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\ny = (\n")
+    with pytest.raises(HeedError, match=r"a\.py:2: not valid Python: '\(' was never closed"):
+        digests.digest_file(path)
+
+
+def test_an_edit_of_a_file_is_seen_in_the_same_process(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n")
+    before = digests.digest_file(path)
+    path.write_text("x = 2\n")
+    assert digests.digest_file(path) != before
+
+
+def test_versions_do_not_name_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "2.13.0+cpu")
+    assert digests.versions({"torch", "json"}) == {"torch": "2.13.0"}
+
+
+def test_what_is_ignored_only_chooses_shows_and_compares() -> None:
+    """heed.tasks loads modules by name, and its list of tasks grows: it must stay without anything that computes."""
+    defined = ast.parse((ROOT / "src/heed/tasks/__init__.py").read_text()).body
+    assert [node.name for node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)] == ["part"]
+
+
+# --- the stage `code` --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("code") / "clone"
+    make_clone(path, ROOT / "tests/toy/params.yaml")
+    run(path)
+    return path
+
+
+@pytest.fixture
+def edited(clone: Path, tmp_path: Path) -> Path:
+    shutil.copytree(clone, tmp_path / "clone", symlinks=True)
+    return tmp_path / "clone"
+
+
+def run(path: Path) -> str:
+    done = subprocess.run([sys.executable, "workflow/digests.py"], cwd=path, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def code(path: Path, stage: str, key: str = "") -> dict[str, dict[str, str]]:
+    return json.loads((path / digests.code_file(stage, key)).read_text())
+
+
+def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
+    train = code(clone, "train", "author-baseline")
+    assert "src/heed/training/loop.py" in train["files"]
+    assert "src/heed/models/attention.py" in train["files"]
+    assert {"torch", "numpy"} <= {*train["versions"]}
+    assert "spacy" not in train["versions"]
+    report = code(clone, "report")["files"]
+    assert "src/heed/report/templates/index.html.jinja" in report
+    ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED} | {"src/heed/__init__.py"}
+    for path in (clone / "results/code").rglob("*.json"):
+        files = {*json.loads(path.read_text())["files"]}
+        assert not files & ignored
+        assert not [name for name in files if "/templates/" in name] or path.stem == "report"
+
+
+def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
+    for function in cli.STAGES:
+        assert list((clone / "results/code").glob(f"{function.__name__}*"))
+    assert code(clone, "search", "none")["files"]
+
+
+def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
+    params = edited / "params.yaml"
+    params.write_text(
+        "".join(line for line in params.read_text().splitlines(True) if "  feelings-attention:" not in line)
+    )
+    assert run(edited) == ""
+    assert not (edited / "results/code/train/feelings-attention.json").exists()
+    assert (edited / "results/code/train/feelings-baseline.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("src/heed/models/attention.py", "x = (\n", "heed: src/heed/models/attention.py:1: not valid Python: '(' was never closed\n"),
+        ("params.yaml", "study: 1\n", "heed: params.yaml:1: study: "),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_message_and_removes_nothing(edited: Path, path: str, text: str, message: str) -> None:
+    before = sorted((edited / "results/code").rglob("*"))
+    (edited / path).write_text(text)
+    assert run(edited).startswith(message)
+    assert sorted((edited / "results/code").rglob("*")) == before
+
+
+# --- a stage runs what it was planned with -----------------------------------------------------------------------------
+
+BEGIN = """
+import subprocess, sys
+from pathlib import Path
+from heed.files import HeedError
+from heed.guard import guarded
+file = Path("src/heed/evaluation/significance.py")
+template = Path("src/heed/report/templates/index.html.jinja")
+def edit(path):
+    text = path.read_text()
+    path.write_text(text + "\\nADDED = 1\\n")
+    return lambda: path.write_text(text)
+"""
+# what happens: (the stage, its program, what is said at its end)
+HAPPENS = {
+    "nothing": ("compare", "import heed.evaluation.significance", ""),
+    "a comment": ("compare", "file.write_text(file.read_text() + '# a comment')", ""),
+    "an edit": ("compare", "edit(file)", "src/heed/evaluation/significance.py: not as it was when this stage was planned."),
+    "an edit that is taken back before the module is loaded":
+        ("compare", "edit(file)(); import heed.evaluation.significance as s; assert not hasattr(s, 'ADDED')", ""),
+    "an edit that is taken back after the module is loaded":
+        ("compare", "back = edit(file)\n    try:\n        import heed.evaluation.significance\n    finally:\n        back()",
+         "src/heed/evaluation/significance.py: not as it was when this stage was planned."),
+    "an edit that is taken back after a process of the stage has loaded the module":
+        ("compare", "back = edit(file)\n    subprocess.run([sys.executable, '-c', 'import heed.evaluation.significance'])\n    back()",
+         "src/heed/evaluation/significance.py: not as it was when this stage was planned."),
+    "a template that is edited, and the edit taken back":
+        ("report", "edit(template)()", "src/heed/report/templates/index.html.jinja: not as it was when this stage was planned."),
+    "an edit of another stage's code": ("report", "edit(file)", ""),
+}  # fmt: skip
+
+
+def guard_program(path: Path, stage: str, body: str, **environment: str) -> str:
+    program = f"{BEGIN}\ntry:\n  with guarded({stage!r}, '', {stage!r}):\n    {body}\nexcept HeedError as error:\n  print(error)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=path, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(path / "src"), "DVC_STAGE": stage} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not list((path / ".heed/planned").glob("*"))
+    return done.stdout
+
+
+@pytest.mark.parametrize("what", HAPPENS)
+def test_what_happens_while_a_stage_runs(edited: Path, what: str) -> None:
+    stage, body, said = HAPPENS[what]
+    output = guard_program(edited, stage, body)
+    assert output.startswith(said)
+    assert bool(output) == bool(said)
+
+
+def test_what_changed_before_a_stage_starts_is_refused(edited: Path) -> None:
+    plan = edited / digests.code_file("compare")
+    plan.write_text(plan.read_text().replace('"numpy": "', '"numpy": "0.'))
+    assert "Run: dvc repro --force --single-item code" in guard_program(edited, "compare", "raise AssertionError")
+    (edited / "src/heed/metrics.py").unlink()
+    assert guard_program(edited, "compare", "raise AssertionError").startswith("src/heed/metrics.py: not as it was")
+    plan.unlink()
+    assert "Run: dvc repro --single-item code" in guard_program(edited, "compare", "raise AssertionError")
+
+
+def test_a_command_that_a_person_runs_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    with guard.guarded("train", "no-such-model", "train no-such-model 1"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+# --- a clone runs its own code -----------------------------------------------------------------------------------------
+
+
+def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment
+    return subprocess.run(
+        [sys.executable, "-m", "heed.cli", *arguments], cwd=folder, capture_output=True, text=True, env=own
+    )
+
+
+def test_a_clone_runs_its_own_code(edited: Path, tmp_path: Path) -> None:
+    command = edited / "src/heed/cli.py"
+    command.write_text(command.read_text().replace("no mistake", "nothing wrong here"))
+    assert "params.yaml: nothing wrong here: study toy" in heed(edited, "check").stdout
+    (edited / ".git").mkdir()
+    (edited / "below").mkdir()
+    shutil.copy(edited / "params.yaml", edited / "below")
+    assert "nothing wrong here" in heed(edited / "below", "check").stdout  # in a folder of the clone
+    (tmp_path / "other").mkdir()
+    shutil.copy(edited / "params.yaml", tmp_path / "other")
+    assert "no mistake" in heed(tmp_path / "other", "check").stdout  # in no clone: what is installed
+    stuck = heed(edited, "check", HEED_OWN_CODE=str(edited / "src"))
+    assert stuck.returncode == 1
+    assert "the code of this clone cannot be run" in stuck.stderr
+
+
+def test_heed_check_says_what_dvc_cannot_template(edited: Path) -> None:
+    params = edited / "params.yaml"
+    text = params.read_text()
+    for missing in ("corpus: letters, ", "match: author-baseline, ", "tuned_by: none, "):
+        line = next(line for line in text.splitlines() if line.startswith("  author-baseline:"))
+        params.write_text(text.replace(line, line.replace(missing, "")))
+        done = heed(edited, "check")
+        assert done.returncode == 1
+        number = text.splitlines().index(line) + 1
+        assert f"heed: params.yaml:{number}: models.author-baseline." in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+LOADS = """
+import sys
+from heed import digests
+from heed.training import checkpoint
+from heed.training.run import train_run
+named = {}
+folder = checkpoint.folder
+def note(*arguments):
+    named.update(digests.loaded_modules())
+    return folder(*arguments)
+checkpoint.folder = note
+train_run("tiny-attention", 1, lambda progress: None)
+print(*({*digests.loaded_modules()} - {*named}))
+"""
+
+
+def test_an_unfinished_training_goes_by_every_module_that_it_loads(workplace: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LOADS], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
