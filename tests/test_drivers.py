@@ -354,7 +354,9 @@ def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) ->
     assert "train feelings-baseline 2" in toy.logged()
     assert "evaluate feelings-attention" in toy.logged()
     assert "compare" not in toy.logged()
-    assert toy.executed(*SNAKEMAKE) == ["compare", "evaluate feelings-baseline", "report", "train feelings-baseline 1"]
+    assert toy.executed(*SNAKEMAKE) == [
+        "compare", "evaluate feelings-baseline", "predict feelings-baseline", "report", "train feelings-baseline 1",
+    ]  # fmt: skip
 
 
 def running(toy: Toy, process: subprocess.Popen, said: str) -> None:
@@ -382,7 +384,7 @@ def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) ->
     done = toy.logged()
     again = toy.executed(*SNAKEMAKE)
     assert {*done, *again} == {*below("feelings-baseline", "feelings-attention"), "recipe author-baseline"}
-    assert len(done) + len(again) <= 14  # at most two were executed and not yet noted
+    assert len(done) + len(again) <= 16  # at most two were executed and not yet noted
     assert "up to date" in toy.run("dvc", "status")
 
 

@@ -30,10 +30,12 @@ CHECKED = ("heed.corpora.kinds", "heed.corpora.publication")
 Functions = dict[str, ast.FunctionDef]
 
 
-def read_functions() -> Functions:
-    """Return the functions of cli.py by name: what a command imports is read there, so that no list of modules drifts."""
+def read_roots() -> dict[str, set[str]]:
+    """Return the modules that the command of each stage imports. They are read from cli.py, so that no list of them drifts."""
     tree = ast.parse((SRC / "heed/cli.py").read_text(encoding="utf-8"))
-    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    shared = {node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
+    return {stage: shared | imported_by(functions[stage], functions) for stage in STAGES}
 
 
 def imported_by(function: ast.FunctionDef, functions: Functions) -> set[str]:
@@ -115,11 +117,11 @@ def texts() -> dict[Path, str]:
         "*.py"
     ):  # grimp would stop at the first that does not parse, with a longer message
         digest_file(path)
-    functions, graph = read_functions(), read_graph()
+    roots, graph = read_roots(), read_graph()
     described: dict[tuple[str, frozenset[str]], str] = {}  # most keys of a stage have the same task
     for (stage, _), tasks in (loads := read_tasks(params)).items():
         if (kind := (stage, frozenset(tasks))) not in described:
-            described[kind] = describe(closure(stage, tasks, imported_by(functions[stage], functions), graph))
+            described[kind] = describe(closure(stage, tasks, roots[stage], graph))
     return {code_file(stage, key): described[stage, frozenset(tasks)] for (stage, key), tasks in loads.items()}
 
 
