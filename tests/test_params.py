@@ -135,6 +135,14 @@ def test_an_experiment_without_a_task_is_answered_with_its_line():
     assert complaint(text) == f"params.yaml:{line}: experiments.sample-author.task: missing, and it has no default"
 
 
+@pytest.mark.parametrize("name", ["data", "classification", "split"])
+def test_a_corpus_may_be_named_as_a_section(name):
+    text = re.sub(r"(?<=[ {])sample-letters(?=[:,\n])", name, SAMPLE).replace("kind: " + name, "kind: sample-letters")
+    assert name in params.parse(text).corpora
+    text = text.replace(f"  {name}: {{source", f"  {name}: {{sorce")
+    assert f"corpora.{name}.sorce: unknown key; did you mean source?" in complaint(text)
+
+
 def test_the_label_of_a_table_is_known_when_the_file_is_read():
     table = f"sample: {{kind: table, path: x.csv, sha256: {'a' * 64}}}"
     text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, SAMPLE)

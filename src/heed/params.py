@@ -826,8 +826,9 @@ def _fields(key: tuple[Any, ...]) -> list[str]:
     sections: dict[str, Any] = {"study": Study, "defaults": Defaults, "classification": ClassificationDefaults, "data": ClassificationData, "sources": Source, "corpora": Corpus, "experiments": Experiment,
                 "searches": Search, "models": Model, "split": Split, "published": Published, "space": Dimension}  # fmt: skip
     section: Any = Params
-    for part in key:
-        section = sections.get(str(part), section)
+    for depth, part in enumerate(key):
+        if depth != 1 or key[0] not in SINGULAR:  # else a name that the user chose, such as `data`
+            section = sections.get(str(part), section)
     return list(section.model_fields)
 
 
