@@ -1,5 +1,6 @@
 """What several tests need: where the real corpora are, a tiny tokenised corpus, a recipe for it; and the table of the drills."""
 
+import dataclasses
 import os
 from collections import Counter
 from pathlib import Path
@@ -98,7 +99,8 @@ def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: l
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the tokenised corpus `tiny` and the recipe `tiny-attention`; the test runs inside it."""
     from heed.models.classifier import count_parameters
-    from heed.recipe import write_recipe
+    from heed.recipe import CorpusFacts, Recipe, write_recipe
+    from heed.tasks.classification.recipe import Data
 
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
@@ -112,11 +114,30 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     parts = ["train"] * 36 + ["validation"] * 12 + ["test"] * 12
     meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, parts)
-    recipe = {
-        "model": "tiny-attention", "experiment": "tiny", "corpus": "tiny", "label": "kind", "variant": "attention",
-        "tokenizer": "whitespace", "classes": ["bad", "good"], "folds": 0, "tokens": meta["digest"],
-        "data": {key: meta[key] for key in ("kind", "documents", "tokens", "parts", "reduced")},
-        "parameters": count_parameters(meta["types"] + 2, 2, HYPERPARAMETERS), "hyperparameters": HYPERPARAMETERS,
-    }  # fmt: skip
+    recipe = Recipe(
+        model="tiny-attention", experiment="tiny", task="classification", variant="attention", corpus="tiny",
+        tokenizer="whitespace", folds=0, tokens=meta["digest"],
+        facts=CorpusFacts(**{field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}),
+        data=Data("kind", ["bad", "good"]), parameters=count_parameters(meta["types"] + 2, 2, HYPERPARAMETERS),
+        hyperparameters=HYPERPARAMETERS,
+    )  # fmt: skip
     write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)
     return tmp_path
+
+
+def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
+    """Write the recipe of a model in this folder again, with other values of some hyperparameters."""
+    from heed.paths import recipe_file
+    from heed.recipe import read_recipe, write_recipe
+
+    write_recipe(recipe_file(model), read_recipe(recipe_file(model)).changed(changes))
+
+
+def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:
+    """Train a model in this folder with these seeds, and write what the stages after it read."""
+    from heed.prediction import write_predictions
+    from heed.training.run import train_run
+
+    for seed in seeds:
+        train_run(model, seed, lambda progress: None)
+    write_predictions(model, list(seeds))

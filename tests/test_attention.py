@@ -1,5 +1,6 @@
 """Scores, attention and poolings are the lectures' equations; padding never counts; hierarchical attention is exact."""
 
+import dataclasses
 import math
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed.models import scores
-from heed.models.attention import Attention, MultiHeadSelfAttention, SelfAttention, masked_softmax, uniform_weights
+from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention, masked_softmax, uniform_weights
 from heed.models.classifier import Classifier
 from heed.models.pooling import LearnedQuery, make_pooling
 from heed.models.recurrent import padding_mask
@@ -70,10 +71,10 @@ def test_gradcheck_of_every_score_and_its_attention(name):
     query, keys = (t.requires_grad_() for t in inputs())
     mask = padding_mask(torch.tensor([KEYS, 2]), KEYS)
     attention = Attention(name, SIZE, SIZE, 8).double()
-    assert torch.autograd.gradcheck(lambda q, k: attention(q, k, k, mask), (query, keys))
+    assert torch.autograd.gradcheck(lambda q, k: attention.attend(q, k, k, mask), (query, keys))
     parameters = list(attention.parameters())
     if parameters:
-        total = attention(query, keys, keys, mask)[0].square().sum()
+        total = attention(query, keys, keys, mask).square().sum()
         assert all(gradient.abs().sum() > 0 for gradient in torch.autograd.grad(total, parameters))
 
 
@@ -101,7 +102,7 @@ def test_weights_are_zero_at_padding_and_rows_sum_to_one(name, lengths, dtype, s
     mask = padding_mask(torch.tensor(lengths), KEYS)
     torch.manual_seed(0)
     attention = Attention(name, SIZE, SIZE, 8).to(dtype)
-    output, weights = attention(query, keys, keys, mask)
+    output, weights = attention.attend(query, keys, keys, mask)
     assert output.dtype == weights.dtype == dtype
     for i, length in enumerate(lengths):
         assert (weights[i, :, length:] == 0).all()
@@ -109,7 +110,7 @@ def test_weights_are_zero_at_padding_and_rows_sum_to_one(name, lengths, dtype, s
         # what stands at padding does not matter, whatever it is
         assert torch.allclose(output[i], weights[i, :, :length] @ keys[i, :length], atol=1e-4 * scale)
     garbage = keys.masked_fill(mask[..., None], 7e3)
-    assert torch.equal(attention(query, garbage, keys, mask)[1], weights)
+    assert torch.equal(attention.attend(query, garbage, keys, mask)[1], weights)
 
 
 def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
@@ -140,7 +141,7 @@ VALUES = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
 def test_the_worked_example_of_lecture_001(query, expected, weights):
     query, keys, mask = torch.tensor([[query]]), VALUES[None], torch.zeros(1, 4, dtype=torch.bool)
     assert SCORES["dot"](3, 3, 4)(query, keys)[0, 0].tolist() == expected
-    output, found = Attention("dot", 3, 3, 4)(query, keys, keys, mask)
+    output, found = Attention("dot", 3, 3, 4).attend(query, keys, keys, mask)
     assert [round(float(w), 3) for w in found[0, 0]] == weights
     assert torch.allclose(output[0, 0], torch.tensor(weights) @ VALUES, atol=4e-3)
     scaled = SCORES["scaled-dot"](3, 3, 4)(query, keys)[0, 0]
@@ -159,52 +160,53 @@ def test_a_score_for_one_size_alone_says_so():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_multi_head_attention_equals_torchs(heads, dtype):
     torch.manual_seed(0)
-    ours = MultiHeadSelfAttention(8, heads).to(dtype)
+    ours = MultiHeadAttention(8, heads).to(dtype)
     theirs = nn.MultiheadAttention(8, heads, batch_first=True, dtype=dtype)
     theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).data
     theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]).data
     theirs.out_proj.weight.data, theirs.out_proj.bias.data = ours.output.weight.data, ours.output.bias.data
     states, mask = torch.randn(3, 5, 8, dtype=dtype), padding_mask(torch.tensor([5, 3, 1]), 5)
     expected, weights = theirs(states, states, states, key_padding_mask=mask, average_attn_weights=False)
-    assert torch.allclose(ours(states, mask), expected, atol=1e-6)
-    assert torch.allclose(ours.weights(states, mask), weights, atol=1e-6)
+    assert torch.allclose(ours(states, states, states, mask), expected, atol=1e-6)
+    assert torch.allclose(ours.weights(states, states, mask), weights, atol=1e-6)
 
 
 def test_heads_are_really_split_and_the_output_projection_is_on_the_values():
     torch.manual_seed(0)
-    two = MultiHeadSelfAttention(8, 2)
+    two = MultiHeadAttention(8, 2)
     states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
-    assert two.weights(states, mask).shape == (1, 2, 5, 5)
-    assert not torch.allclose(*two.weights(states, mask)[0]), "each head has its own weights"
-    weights = two.weights(states, mask)
+    assert two.weights(states, states, mask).shape == (1, 2, 5, 5)
+    assert not torch.allclose(*two.weights(states, states, mask)[0]), "each head has its own weights"
+    weights = two.weights(states, states, mask)
     two.output.weight.data *= 3
-    assert torch.equal(two.weights(states, mask), weights)
+    assert torch.equal(two.weights(states, states, mask), weights)
 
 
 def test_the_mask_of_fast_attention_is_not_inverted():
     torch.manual_seed(0)
-    attention = MultiHeadSelfAttention(8, 2)
+    attention = MultiHeadAttention(8, 2)
     states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
-    values = attention._split(states)[2]
-    slow = attention.output(attention._join(attention.weights(states, mask) @ values))
-    assert torch.allclose(attention(states, mask), slow, atol=1e-6)
+    slow = attention.attend(states, states, states, mask)[0]
+    assert torch.allclose(attention(states, states, states, mask), slow, atol=1e-6)
 
 
 def test_uniform_attention_is_the_mean_of_the_values():
     torch.manual_seed(0)
-    attention = MultiHeadSelfAttention(8, 2, uniform=True)
+    attention = MultiHeadAttention(8, 2, uniform=True)
     states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
     expected = attention.output(attention.value(states[1, :3]).mean(0))
-    assert torch.allclose(attention(states, mask)[1], expected.expand(5, -1), atol=1e-6)
+    assert torch.allclose(attention(states, states, states, mask)[1], expected.expand(5, -1), atol=1e-6)
     assert (uniform_weights(states[:, None], states[:, None], mask)[1, 0, :, :3] == 1 / 3).all()
 
 
 @pytest.mark.parametrize("score", SCORES)
 def test_single_head_self_attention_attends_to_the_states_themselves(score):
     torch.manual_seed(0)
-    attention = SelfAttention(score, 8, 6)
+    attention = SingleHeadAttention(score, 8, 6)
     states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
-    assert torch.allclose(attention(states, mask), attention.weights(states, mask)[:, 0] @ states, atol=1e-6)
+    assert torch.allclose(
+        attention(states, states, states, mask), attention.weights(states, states, mask)[:, 0] @ states, atol=1e-6
+    )
 
 
 def test_the_learned_query_with_the_additive_score_is_lecture_003():
@@ -253,11 +255,8 @@ def test_a_pooling_ignores_padding_and_an_empty_text_is_zero(name):
 
 def hierarchical(dtype=torch.float32, **changes) -> Classifier:
     torch.manual_seed(5)
-    h = (
-        HYPERPARAMETERS
-        | {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 700}
-        | changes
-    )
+    plain = {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 700}
+    h = dataclasses.replace(HYPERPARAMETERS, **plain | changes)
     return Classifier(30, 4, h).to(dtype).eval()
 
 

@@ -1,5 +1,6 @@
-"""The comparison is arithmetic on what the runs predicted; opponents play by the same rules; predict uses all runs."""
+"""The comparison is arithmetic on what the runs predicted; opponents play by the same rules; classify uses all runs."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -12,36 +13,26 @@ from sklearn.metrics import accuracy_score
 
 from heed import recipe as recipes
 from heed.evaluation import significance
-from heed.evaluation.classification import evaluate
 from heed.evaluation.comparison import compare
 from heed.files import SUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
-from heed.params import parse
-from heed.prediction import predict, read_text
-from heed.text.tokens import load_tokens
-from heed.training.run import train_run
-from tests.conftest import ROOT
+from heed.params import Experiment, parse
+from heed.prediction import write_predictions
+from heed.tasks.classification.classify import classify, read_text
+from tests.conftest import ROOT, train_and_predict
 
-
-def silent(progress) -> None:
-    """Tell nobody."""
+TINY = Experiment(task="classification", corpus="tiny", data={"label": "kind"}, title="Tiny", opponent_features="words")
 
 
 @pytest.fixture
 def study(workplace: Path) -> Path:
     """Two models of the tiny corpus, trained with two seeds and evaluated, and the opponents."""
-    recipe = recipes.read_recipe("results/recipe/tiny-attention.yaml")
-    plain = recipe | {
-        "model": "tiny-baseline",
-        "variant": "baseline",
-        "hyperparameters": recipe["hyperparameters"] | {"attention": "none"},
-    }
+    plain = recipes.recipe_of("tiny-attention").changed({"attention": "none"})
+    plain = dataclasses.replace(plain, model="tiny-baseline", variant="baseline")
     recipes.write_recipe("results/recipe/tiny-baseline.yaml", plain)
     for model in ("tiny-baseline", "tiny-attention"):
-        for seed in (1, 2):
-            train_run(model, seed, silent)
-        evaluate(model, [1, 2], Path("results/evaluate") / model)
-    write_opponents(load_tokens("data/tokens/tiny"), "kind", "words", Path("results/opponents/tiny"))
+        train_and_predict(model, (1, 2))
+    write_opponents("tiny", TINY)
     return workplace
 
 
@@ -51,9 +42,10 @@ MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))["experiments"]["tiny"]
     accuracy = {
-        (model, seed): accuracy_score(*(pd.read_parquet(f"results/train/{model}/{seed}/predictions.parquet").query("split == 'test'")[c] for c in ("label", "predicted")))
-        for model in MODELS["tiny"].values() for seed in (1, 2)
-    }  # fmt: skip
+        (model, seed): accuracy_score(*(answers(model, seed)[column] for column in ("label", "predicted")))
+        for model in MODELS["tiny"].values()
+        for seed in (1, 2)
+    }
     for variant, model in MODELS["tiny"].items():
         values = [accuracy[model, seed] for seed in (1, 2)]
         figure = found["models"][variant]["summary"]["accuracy"]
@@ -76,9 +68,14 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     assert json.loads(Path("results/compare/comparison.json").read_text())["experiments"]["tiny"] == found
 
 
-def rightness(path: str) -> np.ndarray:
+def answers(model: str, seed: int) -> pd.DataFrame:
+    table = pd.read_parquet(f"results/predict/{model}/predictions.parquet")
+    return table.query("seed == @seed and split == 'test'")
+
+
+def rightness(test: pd.DataFrame) -> np.ndarray:
     """Which test documents a run or an opponent has right, in the order of their ids."""
-    test = pd.read_parquet(path).query("split == 'test'").sort_values("id")
+    test = test.query("split == 'test'").sort_values("id")
     return (test["label"] == test["predicted"]).to_numpy()
 
 
@@ -97,12 +94,12 @@ def test_every_difference_that_matters_is_tested_and_corrected_within_its_family
         "pairs": 0,
     }
     ours, theirs = (
-        np.stack([rightness(f"results/train/tiny-{variant}/{seed}/predictions.parquet") for seed in (1, 2)])
+        np.stack([rightness(answers(f"tiny-{variant}", seed)) for seed in (1, 2)])
         for variant in ("attention", "baseline")
     )
-    linear = rightness("results/opponents/tiny/linear-0.parquet")[None]
-    for rival, answers, tests in (("baseline", theirs, 1), ("linear", linear, 2)):
-        expected = significance.assess(significance.differences([ours], [answers]), tests)
+    linear = rightness(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
+    for rival, right, tests in (("baseline", theirs, 1), ("linear", linear, 2)):
+        expected = significance.assess(significance.differences([ours], [right]), tests)
         entry = comparisons["attention"][rival]
         assert {key: entry[key] for key in expected if key not in ("p_holm", "others")} == {
             key: expected[key] for key in expected if key not in ("p_holm", "others")
@@ -139,23 +136,23 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
     """The same answers told as two folds: seed 1 on the first half of the documents, seed 2 on the second."""
     halves = {}
     for model in MODELS["tiny"].values():
-        folder = Path("results/evaluate") / model
+        folder = Path("results/predict") / model
         recipe = recipes.read_recipe(folder / "recipe.yaml")
-        recipes.write_recipe(folder / "recipe.yaml", recipe | {"folds": 2})
-        table = pd.read_parquet(folder / "predictions.parquet").sort_values(["seed", "id"], ignore_index=True)
+        recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
+        table = pd.read_parquet(folder / "statistics.parquet").sort_values(["seed", "id"], ignore_index=True)
         half = table.index % 12 < 6
         table = table[(table["seed"] == 1) & half | (table["seed"] == 2) & ~half]
-        table.iloc[::-1].to_parquet(folder / "predictions.parquet", index=False)
+        table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
         (folder / SUMS).unlink()
-        right = (table["label"] == table["predicted"]).to_numpy()
+        right = table["right"].to_numpy(bool)
         halves[model] = [right[None, :6], right[None, 6:]]
-    for opponent in ("linear", "majority"):
-        whole = pd.read_parquet(f"results/opponents/tiny/{opponent}-0.parquet").sort_values(["split", "id"])
-        for fold in (0, 1):
-            test = whole[whole["split"] == "test"].iloc[6 * fold : 6 * fold + 6]
-            test.to_parquet(f"results/opponents/tiny/{opponent}-{fold}.parquet", index=False)
-            halves.setdefault(opponent, []).append((test["label"] == test["predicted"]).to_numpy()[None])
-    Path("results/opponents/tiny", SUMS).unlink()
+    folder = Path("results/opponents/tiny")
+    table = pd.read_parquet(folder / "statistics.parquet").sort_values(["opponent", "id"], ignore_index=True)
+    table["fold"] = (table.index % 12 >= 6).astype(int)
+    table.to_parquet(folder / "statistics.parquet", index=False)
+    for opponent, rows in table.groupby("opponent"):
+        halves[opponent] = [rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))]
+    (folder / SUMS).unlink()
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     assert "folds:t" in found["significance"]["signature"] and "crossed" not in found["significance"]["signature"]
     for rival, model in (("baseline", "tiny-baseline"), ("linear", "linear"), ("majority", "majority")):
@@ -165,32 +162,32 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
 
 
 def test_answers_on_other_documents_are_refused(study):
-    path = Path("results/evaluate/tiny-baseline/predictions.parquet")
+    path = Path("results/predict/tiny-baseline/statistics.parquet")
     table = pd.read_parquet(path)
     path.with_name(SUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
     with pytest.raises(HeedError, match="not tested on the same documents"):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     table.drop(index=0).to_parquet(path, index=False)
-    with pytest.raises(HeedError, match=r"seeds \[1, 2\] were not tested on the same documents"):
+    with pytest.raises(HeedError, match="tiny-baseline: its runs were not tested on the same items"):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     path.unlink()
-    with pytest.raises(HeedError, match="Run: heed evaluate tiny-baseline"):
+    with pytest.raises(HeedError, match="Run: heed predict tiny-baseline"):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
 
 
 def test_one_seed_is_compared_and_says_nothing_of_other_seeds(study):
     for model in MODELS["tiny"].values():
-        evaluate(model, [1], Path("results/evaluate") / model)
+        write_predictions(model, [1])
     found = compare(MODELS, [1], Path("results/compare"), Path("metrics.json"))
     gained = found["experiments"]["tiny"]["comparisons"]["attention"]["baseline"]
     assert gained["interval_pp"] is gained["p"] is gained["p_holm"] is None and gained["others"]["documents_p"] > 0
     assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {"baseline", "attention", "gain_pp", "linear"}
 
 
-def test_evaluations_of_other_seeds_or_missing_ones_are_refused(study):
+def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
     with pytest.raises(
-        HeedError, match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed evaluate tiny-baseline"
+        HeedError, match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed predict tiny-baseline"
     ):
         compare(MODELS, [1, 2, 3], Path("results/compare"), Path("metrics.json"))
     with pytest.raises(HeedError, match="not there"):
@@ -216,11 +213,11 @@ def test_one_class_in_train_is_an_error(workplace):
     table.loc[table["split"] == "train", "label_kind"] = "good"
     table.to_parquet(path, index=False)
     with pytest.raises(HeedError, match="one class only"):
-        write_opponents(load_tokens("data/tokens/tiny"), "kind", "words", Path("results/opponents/tiny"))
+        write_opponents("tiny", TINY)
 
 
-def test_predict_gives_mean_probabilities_and_weights_for_a_text_a_file_or_standard_input(study):
-    said = predict("tiny-attention", "w1 fine w2")
+def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_standard_input(study):
+    said = classify("tiny-attention", "w1 fine w2")
     assert "mean of 2 runs (seeds 1, 2)" in said
     lines = said.splitlines()
     shares = {line.split()[0]: float(line.split()[1]) for line in lines[1:3]}
@@ -228,22 +225,33 @@ def test_predict_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stand
     assert "weights over 3 words read of 3" in said
     assert sum(float(line.split()[-1]) for line in lines[4:]) == pytest.approx(1, abs=2e-3)
     Path("text.txt").write_text("w1 fine w2")
-    assert predict("tiny-attention", "text.txt") == said
+    assert classify("tiny-attention", "text.txt") == said
     piped = subprocess.run(
-        [sys.executable, "-m", "heed.cli", "predict", "tiny-attention", "-"],
+        [sys.executable, "-m", "heed.cli", "classify", "tiny-attention", "-"],
         input="w1 fine w2",
         capture_output=True,
         text=True,
         check=True,
     )
     assert piped.stdout == said + "\n"
-    assert "weights over 0 words" in predict("tiny-attention", "")
-    assert "weights over 12 words read of 40" in predict("tiny-attention", "w " * 40)
+    assert "weights over 0 words" in classify("tiny-attention", "")
+    assert "weights over 12 words read of 40" in classify("tiny-attention", "w " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
     with pytest.raises(
         HeedError, match=r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL --seed 1"
     ):
-        predict("none", "x")
+        classify("none", "x")
+
+
+@pytest.mark.parametrize("text", [[], ["w1 fine"]])
+def test_the_stage_predict_takes_no_text_and_names_the_command_that_does(study, text):
+    before = Path("results/predict/tiny-attention/predictions.parquet").read_bytes()
+    command = [sys.executable, "-m", "heed.cli", "predict", "tiny-attention", *text, "--seeds", "1"]
+    piped = {"stdin": subprocess.DEVNULL} if text else {"input": "w1 fine"}
+    done = subprocess.run(command, capture_output=True, text=True, **piped)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert f"it takes no text. To classify one: heed classify tiny-attention {'TEXT' if text else '-'}" in done.stderr
+    assert Path("results/predict/tiny-attention/predictions.parquet").read_bytes() == before
 
 
 def params(**changes):
@@ -257,7 +265,7 @@ def params(**changes):
 @pytest.fixture
 def tokenised(tmp_path: Path) -> Path:
     meta = {"labels": {"author": ["a", "b"]}, "corpus": "sample-letters", "types": 500, "tokenizer": "xx", "folds": 0, "digest": "d",
-            "kind": "sample-letters", "documents": 9, "tokens": 99, "parts": {}, "reduced": False}  # fmt: skip
+            "kind": "sample-letters", "documents": 9, "tokens": 99, "parts": {}, "reduced": False, "generated": True}  # fmt: skip
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     write_yaml(tmp_path / "best.yaml", {})
     return tmp_path
@@ -265,10 +273,10 @@ def tokenised(tmp_path: Path) -> Path:
 
 def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
     recipe = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
-    assert recipe["hyperparameters"]["heads"] == 4 and recipe["tokens"] == "d" and recipe["classes"] == ["a", "b"]
+    assert recipe.hyperparameters.heads == 4 and recipe.tokens == "d" and recipe.data.classes == ["a", "b"]
     write_yaml(tokenised / "best.yaml", {"learning_rate": 0.123})
     again = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
-    assert again["hyperparameters"] == recipe["hyperparameters"] | {"learning_rate": 0.123}
+    assert again.hyperparameters == dataclasses.replace(recipe.hyperparameters, learning_rate=0.123)
     recipes.write_recipe(tokenised / "r.yaml", recipe)
     assert recipes.read_recipe(tokenised / "r.yaml") == recipe
 
@@ -278,17 +286,17 @@ def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised
     study = params(**{"  sample-author-mean:": f"  {wide}\n  sample-author-mean:"})
     attention = recipes.make_recipe(study, "sample-author-attention", tokenised, tokenised)
     found = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
-    assert found["hyperparameters"]["attention"] == "none"
-    assert found["hyperparameters"]["hidden_size"] > attention["hyperparameters"]["hidden_size"]
-    assert found["parameters"] == pytest.approx(attention["parameters"], rel=0.02)
+    assert found.hyperparameters.attention == "none"
+    assert found.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
+    assert found.parameters == pytest.approx(attention.parameters, rel=0.02)
 
 
 def test_a_label_that_the_corpus_lacks_is_named(tokenised):
     with pytest.raises(
-        HeedError, match=r"params.yaml: experiments.sample-author.label: .* no label autor. Known: author"
+        HeedError, match=r"params.yaml: experiments.sample-author.data.label: .* no label autor. Known: author"
     ):
         recipes.make_recipe(
-            params(**{"label: author": "label: autor"}), "sample-author-attention", tokenised, tokenised
+            params(**{"{label: author}": "{label: autor}"}), "sample-author-attention", tokenised, tokenised
         )
     with pytest.raises(HeedError, match="heed search other"):
         recipes.make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.evaluation.classification import evaluate
-from heed.evaluation.diagnosis import by_length, calibration, confusion, length_edges
+from heed.evaluation.tables import evaluate
+from heed.tasks.classification.diagnosis import by_length, calibration, confusion, length_edges
 from heed.report import drawing
 from heed.report.plots import expected_error
-from heed.training.run import train_run
+from tests.conftest import train_and_predict
 
 
 def test_confusions_are_counted_and_pairs_that_do_not_occur_have_no_row():
@@ -49,10 +49,9 @@ def test_the_expected_calibration_error_is_guo_et_als():
 
 
 def test_evaluate_writes_them_for_every_seed_and_they_add_up_to_the_test_part(workplace):
-    for seed in (1, 2):
-        train_run("tiny-attention", seed, lambda _: None)
+    train_and_predict(seeds=(1, 2))
     folder = workplace / "results/evaluate/tiny-attention"
-    summary = evaluate("tiny-attention", [1, 2], folder)
+    summary = evaluate("tiny-attention", [1, 2])
     for name in ("confusion", "lengths", "calibration"):
         table = pd.read_csv(folder / f"{name}.csv")
         assert table.groupby("seed")["documents"].sum().tolist() == [12, 12]

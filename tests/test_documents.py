@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from heed.files import HeedError
-from heed.params import Hyperparameters
-from heed.report.attentive import attends
 from heed.report.documents import browser, how
+from heed.tasks.classification.recipe import Hyperparameters
 from tests.fixtures.report import made_up
 from tests.test_report import written
 
@@ -62,18 +61,18 @@ def test_without_planted_evidence_nothing_is_said_of_it(tmp_path):
     write(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
     page = browser(tmp_path / "m", {})
     assert page.evidence is None and not page.sentences
-    with pytest.raises(HeedError, match=r"not there\. Run: heed evaluate none"):
+    with pytest.raises(HeedError, match=r"not there\. Run: heed predict none"):
         browser(tmp_path / "none", {})
 
 
 def test_only_models_that_choose_weights_have_a_page():
     def says(**changes) -> bool:
-        return attends(Hyperparameters(**changes).model_dump())
+        return Hyperparameters(**changes).chooses_weights
 
     assert says(attention="multi-head", heads=2) and says(pooling="attention") and says(pooling="max")
     assert not says(pooling="last") and not says(pooling="mean") and not says(attention="uniform", pooling="mean")
     assert not says(encoder="none", linear_branch="words", pooling="max")
-    assert "learned query" in how(Hyperparameters(pooling="attention").model_dump())
+    assert "learned query" in how(Hyperparameters(pooling="attention"))
 
 
 def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
@@ -96,7 +95,7 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
 def test_what_each_model_said_over_the_seeds_stands_beside_the_truth(tmp_path):
     for variant, answers in (("baseline", "aab"), ("attention", "bbb")):
         write(tmp_path / variant, TEXT, WORDS)
-        rows = [{"id": "d", "label": "a", "predicted": p, "seed": seed} for seed, p in enumerate(answers, 1)]
+        rows = [{"seed": seed, "id": "d", "split": "test", "label": "a", "predicted": p} for seed, p in enumerate(answers, 1)]
         pd.DataFrame(rows).to_parquet(tmp_path / variant / "predictions.parquet")
     (document,) = browser(
         tmp_path / "attention", {name: tmp_path / name for name in ("baseline", "attention")}

@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed import recipe as recipes
-from heed.evaluation.classification import evaluate
-from heed.evaluation.explanation import choose
-from heed.training.run import train_run
+from heed.tasks.classification.shown import choose
+from tests.conftest import change_recipe, train_and_predict
 
-INTO = Path("results/evaluate/tiny-attention")
+INTO = Path("results/predict/tiny-attention")
 
 
 def table(count: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -43,13 +41,10 @@ def test_a_small_corpus_is_explained_whole_and_once():
 
 
 @pytest.mark.parametrize("hierarchical", [False, True])
-def test_evaluate_exports_weights_that_are_the_models(workplace, hierarchical):
-    path = Path("results/recipe/tiny-attention.yaml")
-    recipe = recipes.read_recipe(path)
+def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
     changes = {"hierarchical": True, "attention": "none", "pooling": "attention"} if hierarchical else {}
-    recipes.write_recipe(path, recipe | {"hyperparameters": recipe["hyperparameters"] | changes})
-    train_run("tiny-attention", 1, lambda progress: None)
-    evaluate("tiny-attention", [1], INTO)
+    change_recipe(**changes)
+    train_and_predict()
     documents, weights = pd.read_parquet(INTO / "documents.parquet"), pd.read_parquet(INTO / "weights.parquet")
     assert list(documents.columns) == ["id", "text", "label", "predicted", "probability", "rule"]
     assert weights.groupby("id")["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
 from heed.params import load
 from heed.report import plots
@@ -38,7 +39,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     root = clone(tmp_path)
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
     if not generated:
-        next(iter(comparison["experiments"].values()))["corpus"]["kind"] = "table"
+        next(iter(comparison["experiments"].values()))["corpus"]["generated"] = False
     (root / "docs/studies/sample").mkdir(parents=True)
     (root / "docs/studies/sample/README.md").write_text("what came out")
     results = made_up.results(comparison, tmp_path / "results")
@@ -94,7 +95,7 @@ def test_the_readmes_summary_is_the_published_metrics(name):
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_published_study_holds_no_text_of_a_corpus(name):
     folder = ROOT / "docs/studies" / name
-    generated = all(corpus.kind.startswith("sample") for corpus in load(folder / "params.yaml").corpora.values())
+    generated = all(KINDS[corpus.kind].generated for corpus in load(folder / "params.yaml").corpora.values())
     assert not [*folder.rglob("*.parquet")] and (generated or not [*folder.rglob("documents")])
 
 

@@ -9,14 +9,14 @@ import statistics
 import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 from scipy import stats
 
 from heed.evaluation.comparison import gain, spread
 from heed.files import HeedError, write_json, write_text
-from heed.params import Hyperparameters, Params
+from heed.params import Params
 from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
 from heed.report.check import check, folder_md5
@@ -26,6 +26,7 @@ from heed.report.provenance import write_provenance
 from heed.report.render import render, script
 from heed.report.sources import md5
 from heed.report.tables import experiments, number
+from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
@@ -679,7 +680,7 @@ def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(t
     model["hyperparameters"] |= {"pooling": "attention", "score": "general"}
     folder = written(made_up.study("sample"), data, tmp_path)
     table = Page(folder / "index.html").tables["scores"]
-    assert {row[0] for row in table[1:]} == set(get_args(Hyperparameters.model_fields["score"].annotation))
+    assert {row[0] for row in table[1:]} == set(get_args(get_type_hints(Hyperparameters)["score"]))
     general = next(row for row in table if row[0] == "general")
     accuracy = model["summary"]["accuracy"]
     assert general[3].startswith("Sample letters by author (generated): mean (pooling)")

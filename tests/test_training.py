@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,20 +18,22 @@ from safetensors.torch import load_file
 
 import heed
 from heed import recipe as recipes
-from heed.evaluation.classification import evaluate
+from heed.evaluation.tables import evaluate
 from heed.files import SUMS, HeedError, sha256
+from heed.hyperparameters import Training
+from heed.prediction import write_predictions
 from heed.text.batches import WINDOW, Encoded
-from heed.text.tfidf import HashedTfIdf
 from heed.text.tokenizer import tokenize_text
 from heed.text.tokens import load_tokens
 from heed.text.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.training import checkpoint
-from heed.training.loop import learning_rate, probabilities
-from heed.training.run import load_run, train_run
-from tests.conftest import HYPERPARAMETERS
+from heed.training.loop import learning_rate
+from heed.training.run import read_run, train_run
+from tests.conftest import HYPERPARAMETERS, train_and_predict
+from tests.conftest import change_recipe as change
 
-FILES = [SUMS, "history.csv", "model.safetensors", "predictions.parquet", "run.json", "vocabulary.txt"]
-RUN = Path("results/train/tiny-attention/1")
+FILES = [SUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
+RUN, PREDICTED = Path("results/train/tiny-attention/1"), Path("results/predict/tiny-attention")
 
 
 def silent(progress) -> None:
@@ -41,10 +44,14 @@ def hashes(folder: Path = RUN) -> dict[str, str]:
     return {path.name: sha256(path) for path in sorted(folder.iterdir())}
 
 
-def change(**changes) -> None:
-    path = Path("results/recipe/tiny-attention.yaml")
-    recipe = recipes.read_recipe(path)
-    recipes.write_recipe(path, recipe | {"hyperparameters": recipe["hyperparameters"] | changes})
+def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
+    return pd.read_parquet(PREDICTED / "predictions.parquet").query("seed == @seed and split == @split")
+
+
+def change_file(path: str, old: str, new: str) -> None:
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new))
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(workplace):
@@ -60,8 +67,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(workplace)
 
 def test_the_files_are_those_of_the_contract(workplace):
     info = train_run("tiny-attention", 1, silent)
-    table = pd.read_parquet(RUN / "predictions.parquet")
-    assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
+    assert write_predictions("tiny-attention", [1]) == 24
+    table = pd.read_parquet(PREDICTED / "predictions.parquet")
+    assert list(table.columns) == ["seed", "id", "split", "label", "predicted", "p:bad", "p:good"]
     assert table["p:bad"].dtype == np.float32
     assert table["split"].value_counts().to_dict() == {"validation": 12, "test": 12}
     assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
@@ -74,7 +82,7 @@ def test_the_files_are_those_of_the_contract(workplace):
         "validation_accuracy",
         "validation_macro_f1",
     ]
-    assert info["best_epoch"] == history["validation_accuracy"].idxmax() + 1, "ties go to the earliest"
+    assert info.best_epoch == history["validation_accuracy"].idxmax() + 1, "ties go to the earliest"
     best = history["validation_accuracy"].max()
     validation = table[table["split"] == "validation"]
     assert (validation["label"] == validation["predicted"]).mean() == pytest.approx(best)
@@ -86,7 +94,7 @@ def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
     info = train_run("tiny-attention", 1, silent)
     history = pd.read_csv(RUN / "history.csv")
     expected = 5 if pick is None else getattr(history[f"validation_{select}"], f"idx{pick}")() + 1
-    assert info["best_epoch"] == expected
+    assert info.best_epoch == expected
 
 
 @pytest.mark.drill("kill -9 of a training between epochs")
@@ -120,10 +128,10 @@ def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplac
     seen, told = [], []
     for glances in (1, 4):
         trained = train_model(recipe, tokens, 1, told.append, Path(f"work-{glances}"), glances)
-        seen.append((trained.history, [p.detach().numpy().tobytes() for p in trained.model.parameters()]))
+        seen.append((trained.history, [p.detach().numpy().tobytes() for p in trained.learner.model.parameters()]))
     assert seen[0] == seen[1]
     looks = [(progress.epoch, progress.glance[0]) for progress in told if progress.glance]
-    assert looks == [(epoch, part) for epoch in range(1, recipe["hyperparameters"]["epochs"] + 1) for part in (1, 2, 3)]
+    assert looks == [(epoch, part) for epoch in range(1, recipe.hyperparameters.epochs + 1) for part in (1, 2, 3)]
 
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
@@ -136,7 +144,7 @@ def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     train_run("tiny-attention", 1, silent)
     assert hashes() == whole
     assert checkpoint.folder(recipe, 2) != work
-    assert checkpoint.folder(recipe | {"tokens": "other"}, 1) != work
+    assert checkpoint.folder(dataclasses.replace(recipe, tokens="other"), 1) != work
 
 
 def test_tokens_that_are_not_the_recipes_are_refused(workplace):
@@ -153,6 +161,8 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
         (lambda: Path("results/recipe/tiny-attention.yaml").unlink(), "heed recipe tiny-attention"),
         (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: ["), "cut off"),
         (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: x\n...\n"), "not a recipe"),
+        (lambda: change_file("results/recipe/tiny-attention.yaml", "epochs: 3", "epoch: 3"), "not a recipe.*epoch"),
+        (lambda: change_file("results/recipe/tiny-attention.yaml", "task: class", "task: klass"), "no task klass"),
         (lambda: Path("data/tokens/tiny/meta.json").unlink(), "heed tokenize tiny"),
         (lambda: Path("data/tokens/tiny/ids.npy").write_bytes(b""), "cannot be read"),
         (lambda: np.save("data/tokens/tiny/ids.npy", np.zeros(3, np.int32)), "do not fit"),
@@ -198,54 +208,72 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         train_run("tiny-attention", 1, die)
     train_run("tiny-attention", 1, silent)
     assert hashes() == whole, "resumed after the second epoch, the same bytes"
-    run = load_run(RUN)
-    table = pd.read_parquet(RUN / "predictions.parquet").set_index("id")
+    write_predictions("tiny-attention", [1])
+    run = heed.load_run("tiny-attention", 1)
+    table = predicted().set_index("id")
     texts = load_tokens("data/tokens/tiny").documents(["id", "text"])
     for row in range(48, 60):
         # four words a sentence, as the tokens on disk have it
         text, alone = tokenize_text(texts["text"][row], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
         alone = dataclasses.replace(alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)]))
-        probabilities, read, weights, _ = run.predict(text, alone)
-        assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
-        assert len(read) == len(weights)
-    assert heed.load_run(RUN).info["parameters"] == sum(p.numel() for p in run.model.parameters())
+        reading = run.reader(alone, np.zeros(1, np.int64), [text])(0)
+        expected = table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float)
+        assert np.allclose(reading.probability, expected, atol=1e-5)
+        assert len(reading.read) == len(reading.weights)
+    assert read_run("tiny-attention", 1).parameters == sum(p.numel() for p in run.model.parameters())
 
 
 @pytest.mark.parametrize("changes", [{}, FEATURES, KINDS[2]], ids=["plain", "features", "hierarchical"])
 def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, changes):
+    from heed.tasks.classification.learning import probabilities
+    from heed.training.run import train_model
+
     change(**changes)
-    train_run("tiny-attention", 1, silent)
-    run, tokens = load_run(RUN), load_tokens("data/tokens/tiny")
-    h, linear = run.info["recipe"]["hyperparameters"], None
-    if run.model.branch is not None:
-        texts = list(tokens.documents(["text"])["text"])
-        linear = HashedTfIdf(h["linear_branch"], h["branch_buckets"], run.model.branch.idf.numpy()).transform(texts)
-    encoded = Encoded(tokens, run.vocabulary, h, linear)
-    table = pd.read_parquet(RUN / "predictions.parquet")
-    for part in ("validation", "test"):
-        rows = tokens.rows(part, 0)
-        found = probabilities(run.model, encoded.evaluation(rows), rows, "cpu")
-        saved = table[table["split"] == part][["p:bad", "p:good"]].to_numpy()
-        assert found.dtype == saved.dtype == np.float32 and found.tobytes() == np.ascontiguousarray(saved).tobytes()
+    recipe, tokens = recipes.recipe_of("tiny-attention"), load_tokens("data/tokens/tiny")
+    trained = train_model(recipe, tokens, 1, silent, Path("work"))
+    train_and_predict()
+    rows = tokens.rows("validation", 0)
+    found = probabilities(trained.learner.model, trained.learner.encoded.evaluation(rows), rows, "cpu")
+    saved = predicted(split="validation")[["p:bad", "p:good"]].to_numpy()
+    assert found.dtype == saved.dtype == np.float32 and found.tobytes() == np.ascontiguousarray(saved).tobytes()
+
+
+@pytest.mark.parametrize("changes", [{}, FEATURES], ids=["plain", "features"])
+def test_a_training_reads_no_test_document(workplace, changes):
+    """The same weights whatever the test documents say; what is predicted of them is another matter."""
+    change(**changes)
+    train_and_predict()
+    first, before = hashes(), predicted()
+    tokens = load_tokens("data/tokens/tiny")
+    ids, test = np.load("data/tokens/tiny/ids.npy"), tokens.rows("test", 0)
+    table = pd.read_parquet("data/tokens/tiny/documents.parquet")
+    for row in test:
+        ids[tokens.offsets[row] : tokens.offsets[row + 1]] = 0
+    table.loc[test, ["text", "label_kind"]] = "bad"
+    np.save("data/tokens/tiny/ids.npy", ids)
+    table.to_parquet("data/tokens/tiny/documents.parquet", index=False)
+    train_and_predict()
+    assert hashes() == first
+    assert not predicted()["p:bad"].equals(before["p:bad"])
 
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
     change(epochs=40, patience=2, learning_rate=0.5, select="loss")
     info = train_run("tiny-attention", 1, silent)
     history = pd.read_csv(RUN / "history.csv")
-    assert len(history) == info["best_epoch"] + 2 < 40
+    assert len(history) == info.best_epoch + 2 < 40
     train_run("tiny-attention", 1, silent)
     assert pd.read_csv(RUN / "history.csv").equals(history)
 
 
 def test_the_learning_rate_rises_then_falls():
-    h = {"learning_rate": 1.0, "warmup": 0.1, "decay": "linear"}
+    h = Training(learning_rate=1.0, warmup=0.1, decay="linear")
     rates = [learning_rate(step, 100, h) for step in range(100)]
     assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0 == max(rates)
     assert rates[55] == pytest.approx(0.5) and 0 < rates[99] < 0.02
-    assert learning_rate(55, 100, h | {"decay": "cosine"}) == pytest.approx(0.5)
-    assert {learning_rate(step, 100, h | {"warmup": 0.0, "decay": "none"}) for step in range(100)} == {1.0}
+    assert learning_rate(55, 100, dataclasses.replace(h, decay="cosine")) == pytest.approx(0.5)
+    assert {learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, decay="none")) for step in range(100)} == {1.0}
 
 
 def test_practice_does_what_it_says(workplace):
@@ -256,7 +284,8 @@ def test_practice_does_what_it_says(workplace):
 
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
-    optimizer = _optimizer(model, {"learning_rate": 0.1, "weight_decay": 0.5, "branch_rate": 1.0})
+    learner = SimpleNamespace(model=model, rate=lambda name: 1.0)
+    optimizer = _optimizer(learner, Training(learning_rate=0.1, weight_decay=0.5))
     weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
     (model(torch.zeros(1, 3)).sum() * 0).backward()
     optimizer.step()
@@ -302,7 +331,7 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
     whole = tokens.ids[tokens.offsets[row[0]] : tokens.offsets[row[0] + 1]]
     assert len(whole) > 7
     for truncation, expected in (("head", whole[:7]), ("ends", np.concatenate([whole[:4], whole[-3:]]))):
-        encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS | {"max_tokens": 7, "truncation": truncation, "hierarchical": True})  # fmt: skip
+        encoded = Encoded(tokens, vocabulary, dataclasses.replace(HYPERPARAMETERS, max_tokens=7, truncation=truncation, hierarchical=True))  # fmt: skip
         batch = encoded.batch(row)
         assert (batch.ids[0] - 2).tolist() == expected.tolist()
         positions, there = encoded.positions(row)
@@ -320,31 +349,32 @@ def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
     table.drop(columns="split").to_parquet(path / "documents.parquet", index=False)
     meta = json.loads((path / "meta.json").read_text()) | {"folds": 2}
     (path / "meta.json").write_text(json.dumps(meta))
-    recipe = recipes.read_recipe("results/recipe/tiny-attention.yaml") | {"folds": 2}
+    recipe = dataclasses.replace(recipes.recipe_of("tiny-attention"), folds=2)
     recipes.write_recipe("results/recipe/tiny-attention.yaml", recipe)
-    tested = []
-    for seed in (1, 2):
-        assert train_run("tiny-attention", seed, silent)["fold"] == seed - 1
-        predictions = pd.read_parquet(RUN.with_name(str(seed)) / "predictions.parquet")
-        tested.append(set(predictions[predictions["split"] == "test"]["id"]))
-    assert not tested[0] & tested[1]
+    train_and_predict(seeds=(1, 2))
+    assert [read_run("tiny-attention", seed).fold for seed in (1, 2)] == [0, 1]
+    assert not set(predicted(1)["id"]) & set(predicted(2)["id"])
 
 
-def test_a_run_is_loaded_whole_and_predicts_as_it_did_in_training(workplace):
-    train_run("tiny-attention", 1, silent)
-    run = heed.load_run(RUN)
+def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
+    train_and_predict()
+    run = heed.load_run("tiny-attention", 1)
     tokens = load_tokens("data/tokens/tiny")
-    table = pd.read_parquet(RUN / "predictions.parquet").set_index("id")
+    table = predicted().set_index("id")
     texts = tokens.documents(["id", "text"])
     for row in tokens.rows("test", 0):
         text, alone = tokenize_text(texts["text"][row], "whitespace")
-        probabilities, read, weights, _ = run.predict(text, alone)
+        probabilities, read, weights, _ = run.reader(alone, np.zeros(1, np.int64), [text])(0)
         assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
         assert len(weights) == len(read) == min(12, len(alone.ids))
         assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
     (RUN.with_name("9")).mkdir()
     with pytest.raises(HeedError, match="heed train tiny-attention --seed 9"):
-        load_run(RUN.with_name("9"))
+        heed.load_run("tiny-attention", 9)
+    (RUN / SUMS).unlink()
+    (RUN / "model.safetensors").write_bytes(b"half")
+    with pytest.raises(HeedError, match=r"not a whole run .*heed train tiny-attention --seed 1"):
+        heed.load_run("tiny-attention", 1)
 
 
 def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(workplace):
@@ -384,10 +414,9 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
 def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(workplace):
     from sklearn.metrics import classification_report
 
-    for seed in (1, 2):
-        train_run("tiny-attention", seed, silent)
-    summary = evaluate("tiny-attention", [1, 2], Path("results/evaluate/tiny-attention"))
-    table = pd.read_parquet(RUN / "predictions.parquet").query("split == 'test'")
+    train_and_predict(seeds=(1, 2))
+    summary = evaluate("tiny-attention", [1, 2])
+    table = predicted()
     expected = classification_report(table["label"], table["predicted"], output_dict=True, zero_division=0)
     assert summary["accuracy"][0] == pytest.approx(expected["accuracy"])
     assert summary["macro_f1"][0] == pytest.approx(expected["macro avg"]["f1-score"])
@@ -403,9 +432,11 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
     change(epochs=1)
     train_run("tiny-attention", 2, silent)
     with pytest.raises(HeedError, match="another recipe"):
-        evaluate("tiny-attention", [1, 2], Path("results/evaluate/tiny-attention"))
+        write_predictions("tiny-attention", [1, 2])
     with pytest.raises(HeedError, match="heed train tiny-attention --seed 3"):
-        evaluate("tiny-attention", [1, 3], Path("results/evaluate/tiny-attention"))
+        write_predictions("tiny-attention", [1, 3])
+    with pytest.raises(HeedError, match=r"is of seeds \[1, 2\], the study has \[1\]. Run: heed predict tiny-attention"):
+        evaluate("tiny-attention", [1])
 
 
 BLOCK = """
@@ -420,9 +451,10 @@ main()
 """
 
 
-def test_train_and_evaluate_run_without_the_engines_and_without_pydantic(workplace):
-    for command in (["train", "tiny-attention", "--seed", "1"], ["evaluate", "tiny-attention", "--seeds", "1"]):
-        done = subprocess.run([sys.executable, "-c", BLOCK, *command], capture_output=True, text=True)
+def test_train_predict_and_evaluate_run_without_the_engines_and_without_pydantic(workplace):
+    for command in ("train tiny-attention --seed 1", "predict tiny-attention --seeds 1", "evaluate tiny-attention --seeds 1"):  # fmt: skip
+        wall = BLOCK.replace('"pydantic"', '"pydantic", "torch"') if "evaluate" in command else BLOCK
+        done = subprocess.run([sys.executable, "-c", wall, *command.split()], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     assert Path("results/evaluate/tiny-attention/summary.csv").exists()
     done = subprocess.run([sys.executable, "-c", BLOCK, "tokenize", "tiny"], capture_output=True, text=True)
@@ -457,4 +489,4 @@ def test_the_command_line_says_one_line_and_exits_with_1(workplace):
 
 
 def test_the_recipe_file_is_plain_yaml(workplace):
-    assert yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())["classes"] == ["bad", "good"]
+    assert yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())["data"]["classes"] == ["bad", "good"]

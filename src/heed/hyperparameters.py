@@ -7,6 +7,8 @@ installed too. A task puts together what its models have (tasks/TASK/recipe.py).
 import dataclasses
 from typing import Any, Literal, Self
 
+Value = bool | int | float | str
+Configuration = dict[str, Value]  # some hyperparameters and their values, as a search draws them
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
 
 

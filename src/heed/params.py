@@ -22,7 +22,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
 from heed.files import HeedError, write_text
-from heed.hyperparameters import ATTENTION_POOLINGS
+from heed.hyperparameters import ATTENTION_POOLINGS, Configuration, Value
 from heed.tasks.classification.recipe import FIGURES, Hyperparameters
 
 PARAMS = Path("params.yaml")
@@ -266,7 +266,7 @@ class Model(_Overrides):
     )
     gpu: Annotated[int, Field(ge=0)] = Field(0, description="GPUs that Snakemake counts for one training")
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Configuration:
         """Return the hyperparameters that this model sets itself."""
         return {key: value for key in NAMES if (value := getattr(self, key)) is not None}
 
@@ -414,7 +414,7 @@ class Search(Section):
         at_once = min(self.trials, self.concurrent or self.trials)
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
-    def budget(self, h: Hyperparameters) -> dict[str, Any]:
+    def budget(self, h: Hyperparameters) -> dict[str, Value | None]:
         """Return what compared variants must have alike; `h` are those of the search's model."""
         keys = ("trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period", "reduction_factor")
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
@@ -434,12 +434,12 @@ class Params(Section):
 
     def section(self, kind: str, name: str) -> Any:
         """Return entry `name` of `kind` (sources, corpora, experiments, searches, models). Raises HeedError: not there."""
-        entries: dict[str, Any] = getattr(self, kind)
+        entries: dict[str, Section] = getattr(self, kind)
         if name not in entries:
             raise HeedError(f"params.yaml: {kind}: {_unknown(name, SINGULAR[kind], entries)}")
         return entries[name]
 
-    def resolved(self, model: str, best: dict[str, Any]) -> Hyperparameters:
+    def resolved(self, model: str, best: Configuration) -> Hyperparameters:
         """Return the hyperparameters of `model` with a search's winner `best` put in; checked again."""
         matched = self.models[model].match
         given = dataclasses.asdict(self.hyperparameters(matched)) | best
@@ -451,7 +451,7 @@ class Params(Section):
         """Return the defaults as changed by `model`."""
         return _given_to(self, self.models[model])
 
-    def fits(self, model: str, best: dict[str, Any]) -> bool:
+    def fits(self, model: str, best: Configuration) -> bool:
         """Return whether `model` may have the hyperparameters `best`: each in its limits, none against another."""
         try:
             resolved = self.resolved(model, best)
@@ -823,7 +823,7 @@ def _meant(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 def _fields(key: tuple[Any, ...]) -> list[str]:
     """Return the names allowed below `key`."""
-    sections: dict[str, Any] = {"study": Study, "defaults": Defaults, "classification": ClassificationDefaults, "data": ClassificationData, "sources": Source, "corpora": Corpus, "experiments": Experiment,
+    sections: dict[str, type[BaseModel]] = {"study": Study, "defaults": Defaults, "classification": ClassificationDefaults, "data": ClassificationData, "sources": Source, "corpora": Corpus, "experiments": Experiment,
                 "searches": Search, "models": Model, "split": Split, "published": Published, "space": Dimension}  # fmt: skip
     section: Any = Params
     for depth, part in enumerate(key):

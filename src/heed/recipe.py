@@ -4,9 +4,11 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heed.files import HeedError, read_json, read_yaml, write_yaml
+from heed.files import HeedError, read_yaml, write_yaml
+from heed.hyperparameters import Configuration
 from heed.paths import recipe_file
 from heed.tasks import part
+from heed.text.meta import Meta, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.params import Params
@@ -52,7 +54,7 @@ class Recipe(Generic[Data, Hyperparameters]):
         """Return the fold that a run with `seed` tests on; 0 without folds."""
         return (seed - 1) % self.folds if self.folds else 0
 
-    def changed(self, hyperparameters: dict[str, Any]) -> "Recipe[Data, Hyperparameters]":
+    def changed(self, hyperparameters: Configuration) -> "Recipe[Data, Hyperparameters]":
         """Return this recipe with other values of some hyperparameters."""
         return dataclasses.replace(self, hyperparameters=dataclasses.replace(self.hyperparameters, **hyperparameters))  # type: ignore[type-var]
 
@@ -74,16 +76,15 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> Reci
         HeedError: a file is missing; the corpus does not have what the experiment asks for.
 
     """
-    meta = read_json(tokens / "meta.json", f"heed tokenize {params.models[name].corpus}")
-    return resolve(params, name, read_best(search), meta)
+    return resolve(params, name, read_best(search), read_meta(tokens))
 
 
-def read_best(search: Path) -> dict[str, Any]:
+def read_best(search: Path) -> Configuration:
     """Return the winner in the folder of a search. Raises HeedError when it is missing."""
     return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
 
 
-def resolve(params: "Params", name: str, best: dict[str, Any], meta: dict[str, Any]) -> Recipe[Any, Any]:
+def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
     """Return the recipe of model `name` with the hyperparameters `best` put in, for a corpus with this meta.json.
 
     A trial of a search and the training with its winner are resolved here alike.
@@ -105,10 +106,10 @@ def resolve(params: "Params", name: str, best: dict[str, Any], meta: dict[str, A
         task=experiment.task,
         variant=model.variant,
         corpus=model.corpus,
-        tokenizer=meta["tokenizer"],
-        folds=meta["folds"],
-        tokens=meta["digest"],
-        facts=CorpusFacts(**{field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}),
+        tokenizer=meta.tokenizer,
+        folds=meta.folds,
+        tokens=meta.digest,
+        facts=CorpusFacts(**{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}),
         data=data,
         parameters=capacity.count(hyperparameters, data, meta),
         hyperparameters=hyperparameters,

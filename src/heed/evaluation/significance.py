@@ -82,7 +82,8 @@ def differences(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Blo
                 f"cannot compare {mine.shape} with {other.shape} answers (seeds, documents): not the same test documents. Run again: heed evaluate"
             )
         exact = np.int8 if mine.dtype.kind in "bui" and other.dtype.kind in "bui" else np.float64
-        blocks.append(mine.astype(exact) - other.astype(exact))
+        # One memory layout, whatever the tables came from: the last bit of a sum of floats depends on it.
+        blocks.append(np.ascontiguousarray(mine.astype(exact) - other.astype(exact)))
     if not blocks:
         raise HeedError("there are no test documents to compare. Run again: heed evaluate")
     return blocks

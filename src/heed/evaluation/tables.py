@@ -7,8 +7,6 @@ from heed.files import check, reading, writing_folder
 from heed.paths import EVALUATIONS, HISTORY, PREDICTED, PREDICTIONS, run_folder
 from heed.tasks import part
 
-EXACT = ("classes", "summary")  # tables whose figures keep every digit
-
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     """Write results/evaluate/NAME from the predictions of the runs of `seeds`; return its summary, one row a seed.
@@ -21,11 +19,12 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     predicted = PREDICTIONS / name / PREDICTED
     with reading(predicted, f"heed predict {name}"):
         predictions = pd.read_parquet(predicted)
-    tables: dict[str, pd.DataFrame] = part(tested.recipe.task, "evaluation").tables(tested, seeds, predictions)
+    task = part(tested.recipe.task, "evaluation")
+    tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
     with writing_folder(EVALUATIONS / name, sealed=True) as out:
         for what, table in tables.items():
-            digits = None if what in EXACT else "%.6g"
+            digits = None if what in task.EXACT else "%.6g"
             table.to_csv(out / f"{what}.csv", index=False, lineterminator="\n", float_format=digits)
     return tables["summary"]
 

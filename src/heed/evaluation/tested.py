@@ -28,7 +28,7 @@ class Tested:
         tables = []
         for fold in sorted(set(self.folds)):
             runs = [table for of, table in zip(self.folds, self.statistics, strict=True) if of == fold]
-            ids = runs[0].index
+            ids = runs[0].index.sort_values()  # one order for all models: sums of floats depend on it in the last bit
             if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
                 raise HeedError(
                     f"{self.name}: its runs were not tested on the same items. Run: heed predict {self.name}"

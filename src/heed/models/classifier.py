@@ -5,7 +5,7 @@ from torch import nn
 
 from heed.hyperparameters import Architecture
 from heed.models.embedding import TokenEmbedding
-from heed.models.encoder import Encoder, HierarchicalEncoder
+from heed.models.encoder import Encoder, HierarchicalEncoder, States
 from heed.text.batches import Bags, Batch
 from heed.text.tfidf import kinds
 
@@ -83,18 +83,21 @@ class Classifier(nn.Module):
         """
         if self.network is None:
             return torch.zeros(batch.ids.shape, device=batch.ids.device)
-        embedded = self.network.embedding(batch)
-        return self.network.encoder.weights(embedded, self.network.extents(batch))
+        return self.network.encoder.token_weights(self.network.embed(batch), self.network.extents(batch))
 
     def sentence_weights(self, batch: Batch) -> torch.Tensor | None:
         """Return one weight a sentence (batch, sentences), rows sum to 1; None for a model that knows no sentences."""
         if self.network is None or not isinstance(self.network.encoder, HierarchicalEncoder):
             return None
-        return self.network.encoder.sentence_weights(self.network.embedding(batch), self.network.extents(batch))
+        return self.network.encoder.sentence_weights(self.network.embed(batch), self.network.extents(batch))
 
 
 class Network(nn.Module):
-    """The neural part: tokens to logits."""
+    """The neural part: tokens to logits.
+
+    `forward` is `classify` of what `attend` makes of `encode`, without the weights written down: a training and a prediction
+    use it. Whoever reads or gives weights calls the three; the gradient goes through each of them.
+    """
 
     def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture) -> None:
         """Build the layers; arguments as in `Classifier`."""
@@ -116,9 +119,37 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Return the logits (batch, classes)."""
-        pooled = self.encoder(self.embedding(batch), self.extents(batch))
-        hidden = nn.functional.gelu(self.linear(self.dropout(pooled)))
+        return self.classify(self.encoder(self.embed(batch), self.extents(batch)))
+
+    def embed(self, batch: Batch) -> torch.Tensor:
+        """Return the embeddings (batch, time, embedding_dim); 0 at padding."""
+        return self.embedding(batch)
+
+    def encode(self, batch: Batch, embeddings: torch.Tensor | None = None) -> States:
+        """Return the states that self-attention and pooling read: of words, in a hierarchical model of sentences.
+
+        Args:
+            batch: the documents.
+            embeddings: (batch, time, embedding_dim), in place of those of `embed`.
+
+        """
+        return self.encoder.encode(self.embed(batch) if embeddings is None else embeddings, self.extents(batch))
+
+    def attend(
+        self, states: States, pooling: torch.Tensor | None = None, attention: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Return the documents' vectors and the weights behind them, computed or as given: `Encoder.attend`."""
+        return self.document_encoder.attend(states, pooling, attention)
+
+    def classify(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Return the logits (batch, classes) of the documents' vectors (batch, size)."""
+        hidden = nn.functional.gelu(self.linear(self.dropout(vectors)))
         return self.output(self.dropout(hidden))
+
+    @property
+    def document_encoder(self) -> Encoder:
+        """The encoder that makes the document's vector: of a hierarchical one that of the sentences."""
+        return self.encoder.sentences if isinstance(self.encoder, HierarchicalEncoder) else self.encoder
 
 
 def count_parameters(vocabulary: int, classes: int, hyperparameters: Architecture) -> int:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from heed.hyperparameters import Configuration
+
 FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
 )  # fmt: skip
@@ -24,7 +26,7 @@ class Trial:
     """
 
     number: int
-    configuration: dict[str, Any]
+    configuration: Configuration
     history: list[dict[str, float]]
     stop: str
     length: float = 0.0
@@ -88,7 +90,7 @@ def expected_best(scores: Sequence[float], metric: str) -> list[float]:
     ]
 
 
-def why_no_expectation(trials: Sequence[Trial], sampler: str) -> tuple[str, dict[str, Any]]:
+def why_no_expectation(trials: Sequence[Trial], sampler: str) -> tuple[str, dict[str, str | int]]:
     """Return why the expected best score may not be given, and the values of the names in it; empty where it may."""
     if sampler != "random":
         return CHOSEN, {"sampler": sampler}

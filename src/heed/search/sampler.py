@@ -10,6 +10,7 @@ from ray.tune.search import Searcher
 from ray.tune.search.optuna import OptunaSearch
 
 from heed.files import read_json, write_json
+from heed.hyperparameters import Configuration
 from heed.params import Dimension
 from heed.search.space import DRAWS, rounded
 
@@ -28,7 +29,7 @@ class Tpe(OptunaSearch):
         dimensions: Mapping[str, Dimension],
         trials: int,
         seed: int,
-        fits: Callable[[dict[str, Any]], bool],
+        fits: Callable[[Configuration], bool],
         folder: Callable[[int], Path],
         ended: Mapping[int, float | None],
     ) -> None:
@@ -78,9 +79,9 @@ class Tpe(OptunaSearch):
         """Save nothing for Ray: the trials' folders hold all there is to know."""
 
 
-def drawn_before(folder: Callable[[int], Path]) -> list[dict[str, Any]]:
+def drawn_before(folder: Callable[[int], Path]) -> list[Configuration]:
     """Return the configurations that were drawn before a search was killed, in their order."""
-    found: list[dict[str, Any]] = []
+    found: list[Configuration] = []
     while (path := folder(len(found)) / CONFIGURATION).exists():
         found.append(read_json(path, "the search again"))
     return found

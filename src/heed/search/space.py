@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heed.files import HeedError
+from heed.hyperparameters import Configuration
 
 if TYPE_CHECKING:
     from heed.params import Dimension
@@ -21,13 +22,13 @@ class Space:
     """What may be tried: `configurations` of a random search, all drawn beforehand; None for a sampler that learns."""
 
     dimensions: "Mapping[str, Dimension]"
-    fits: Callable[[dict[str, Any]], bool]
-    configurations: list[dict[str, Any]] | None
+    fits: Callable[[Configuration], bool]
+    configurations: list[Configuration] | None
 
 
 def draw(
-    dimensions: "Mapping[str, Dimension]", trials: int, seed: int, fits: Callable[[dict[str, Any]], bool]
-) -> list[dict[str, Any]]:
+    dimensions: "Mapping[str, Dimension]", trials: int, seed: int, fits: Callable[[Configuration], bool]
+) -> list[Configuration]:
     """Return `trials` different configurations, drawn beforehand, so that no order of finishing can change them.
 
     More trials with the same seed begin with the same configurations. `heads` is drawn first and kept while the rest is
@@ -43,7 +44,7 @@ def draw(
         HeedError: the space has too few configurations that are possible.
 
     """
-    found: list[dict[str, Any]] = []
+    found: list[Configuration] = []
     for number in range(trials):
         generator = np.random.default_rng((seed, number))
         for attempt in range(DRAWS):

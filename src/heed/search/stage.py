@@ -5,9 +5,10 @@ import json
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from heed.files import HeedError, read_json, sha256, write_json, write_text, write_yaml, writing_folder
+from heed.files import HeedError, sha256, write_json, write_text, write_yaml, writing_folder
+from heed.hyperparameters import Configuration
 from heed.paths import TIMING, WORK
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from heed.search.trainable import Plan
 
 
-def write_untuned(into: Path, best: dict[str, Any] | None = None) -> None:
+def write_untuned(into: Path, best: Configuration | None = None) -> None:
     """Write a search without trials: its best.yaml is `best`, by default empty, which changes nothing in a recipe."""
     with writing_folder(into, sealed=True) as out:
         write_yaml(out / "best.yaml", best or {})
@@ -56,7 +57,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     given = params.hyperparameters(search.model)
     dimensions = search.dimensions(given)
 
-    def fits(drawn: dict[str, Any]) -> bool:
+    def fits(drawn: Configuration) -> bool:
         return params.fits(search.model, before | drawn)
 
     try:  # for tpe too: a space that is too small is found before Ray starts
@@ -93,7 +94,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     )
 
 
-def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path) -> "Plan":
+def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) -> "Plan":
     """Return what the trials need: the recipe without a configuration, the tokens, and a work folder of their own.
 
     Another space, recipe, seed, code or version of torch is another folder. What only places the trials is not in it.
@@ -103,11 +104,12 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     import heed
     from heed.recipe import resolve
     from heed.search.trainable import Plan
+    from heed.text.meta import read_meta
 
     search = params.searches[name]
     given = params.hyperparameters(search.model)
     fixed = before | {"epochs": search.epochs or given.epochs, "select": search.metric}
-    recipe = resolve(params, search.model, fixed, read_json(tokens / "meta.json", f"heed tokenize {search.corpus}"))
+    recipe = resolve(params, search.model, fixed, read_meta(tokens))
     section = search.model_dump(exclude={"address", "concurrent", "retries", "cpu", "minutes"})
     root = Path(heed.__file__).parent
     code = [
@@ -119,7 +121,7 @@ def make_plan(params: "Params", name: str, before: dict[str, Any], tokens: Path)
     return Plan(recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu, reports)
 
 
-def kept_by(plan: "Plan", best: "Trial") -> dict[str, Any]:
+def kept_by(plan: "Plan", best: "Trial") -> Configuration:
     """Return what best.yaml says beside the configuration, so that a training with it is the trial again.
 
     `epochs` is the winner's best epoch. A learning rate that rises or falls over all epochs would not be the same with fewer:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from heed.hyperparameters import Configuration
 from heed.recipe import Recipe
 from heed.search.outcome import goodness
 from heed.text.tokens import load_tokens
@@ -43,7 +44,7 @@ class Plan:
         return self.store / "trials" / f"{number:04}"
 
 
-def run_trial(plan: Plan, number: int, configuration: dict[str, Any]) -> None:
+def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     """Train one configuration inside a Ray worker; each epoch's figures are told to Tune, which may stop it there."""
     from ray import tune
 

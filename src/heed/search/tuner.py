@@ -17,6 +17,7 @@ from ray import tune
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
 
 from heed.files import HeedError, write_json, write_text
+from heed.hyperparameters import Configuration
 from heed.params import Search
 from heed.search.outcome import ASHA, FAILED, FINISHED, PATIENCE, TIME, WAITING, Trial, goodness, winner
 from heed.search.progress import Line
@@ -52,7 +53,7 @@ def _fit(plan: Plan, search: Search, space: Space, watch: "Watch", left: float |
         logging.getLogger(name).setLevel(logging.CRITICAL)
     shutil.rmtree(plan.store / RAY, ignore_errors=True)
 
-    def trainable(config: dict[str, Any]) -> None:
+    def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
         run_trial(plan, **config["trial"])
 
     if space.configurations is None:
@@ -107,7 +108,7 @@ def _scheduler(search: Search, watch: "Watch") -> TrialScheduler:
 class Watch(tune.Callback):
     """Hears of every epoch of every trial: keeps the histories, notes what has ended, tells the person who waits."""
 
-    def __init__(self, plan: Plan, configurations: list[dict[str, Any]], trials: int, line: Line) -> None:
+    def __init__(self, plan: Plan, configurations: list[Configuration], trials: int, line: Line) -> None:
         """Take up what an earlier, killed run of the same search has left; `configurations` may grow to `trials`."""
         self.plan, self.trials, self.line = plan, trials, line
         self.configurations = dict(enumerate(configurations))

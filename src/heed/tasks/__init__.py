@@ -19,7 +19,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "predict": ("recipe", "prediction"),
     "opponents": ("recipe", "opponents"),
     "evaluate": ("recipe", "evaluation"),
-    "compare": ("recipe", "metrics", "summary"),
+    "compare": ("recipe", "metrics"),
     "report": ("recipe",),
 }
 

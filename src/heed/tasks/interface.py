@@ -8,7 +8,7 @@
 | `prediction` | `load_predictor` → `Predictor`: what a trained run predicts, and the statistics of each item |
 | `opponents` | `fit`: the reference models from outside |
 | `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure |
-| `evaluation` | `evaluate`: a model's tables from its predictions |
+| `evaluation` | `tables`: a model's tables from its predictions; `EXACT` names those with every digit |
 """
 
 import abc
@@ -126,15 +126,18 @@ class Metric:
         return figure + (items - 1) * (without.mean(-1, keepdims=True) - without)
 
 
+Details = dict[str, dict[str, dict[str, float]]]  # what → name → figure → value
+
+
 @dataclasses.dataclass(frozen=True)
 class Metrics:
     """All figures of a task; models are compared by the first.
 
-    `details` maps a sum (statistics,) to finer figures, nested by name: those of each class, or each length.
+    `details` maps a sum (statistics,) to finer figures, nested by name: those of each group of items.
     """
 
     figures: tuple[Metric, ...]
-    details: Callable[[np.ndarray], dict[str, Any]]
+    details: Callable[[np.ndarray], Details]
 
     @property
     def deciding(self) -> Metric:

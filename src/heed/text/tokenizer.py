@@ -1,5 +1,6 @@
 """From documents to token arrays on disk: cleaning, spaCy, and the files of docs/contracts.md. The only user of spaCy."""
 
+import dataclasses
 import functools
 import json
 import multiprocessing
@@ -23,6 +24,7 @@ from heed.corpora.publication import Document
 from heed.corpora.splits import split_columns
 from heed.files import HeedError, check, digest_folder, write_json, write_text, writing_folder
 from heed.text.cleaning import TREATMENTS, clean
+from heed.text.meta import Meta
 from heed.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -119,7 +121,11 @@ def tokenize_text(text: str, tokenizer: str) -> tuple[str, Tokens]:
     cleaned, _ = clean(text)
     lexicon, ids, _, _, counts, sentences, sentence_counts = _tokenize_chunk(([cleaned], tokenizer))
     ends = [np.asarray([0, int(count[0])], np.int64) for count in (counts, sentence_counts)]
-    return cleaned, Tokens(Path(), {}, ids, ends[0], lexicon, sentences, ends[1])
+    meta = Meta(
+        digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={}, documents=1, tokens=len(ids),
+        types=len(lexicon), parts={}, reduced=False, generated=False,
+    )  # fmt: skip
+    return cleaned, Tokens(Path(), meta, ids, ends[0], lexicon, sentences, ends[1])
 
 
 def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
@@ -178,26 +184,24 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
         evidence.to_parquet(out / "evidence.parquet", index=False)
         folds = corpus.split.k or 0
         first = columns["split_0" if folds else "split"]
-        meta = {
-            "digest": digest_folder(out),
-            "corpus": name,
-            "kind": corpus.kind,
-            "tokenizer": corpus.tokenizer,
-            "folds": folds,
-            "labels": labels,
-            "documents": len(documents),
-            "tokens": tokens,
-            "types": len(lexicon),
-            "parts": {part: int((first == part).sum()) for part in ("train", "validation", "test")},
-            "duplicates": duplicates | {"dropped": int(dropped.sum())},
-            "treated": {key: treated[key] for key in TREATMENTS},
-            "reduced": corpus.sample is not None,
-            "generated": KINDS[corpus.kind].generated,
-        }
-        write_json(out / "meta.json", meta)
-    print(
-        f"{name}: {len(documents):,} documents, {tokens:,} tokens, {len(lexicon):,} types; {json.dumps(meta['parts'])}"
-    )
+        meta = Meta(
+            digest=digest_folder(out),
+            corpus=name,
+            kind=corpus.kind,
+            tokenizer=corpus.tokenizer,
+            folds=folds,
+            labels=labels,
+            documents=len(documents),
+            tokens=tokens,
+            types=len(lexicon),
+            parts={part: int((first == part).sum()) for part in ("train", "validation", "test")},
+            reduced=corpus.sample is not None,
+            generated=KINDS[corpus.kind].generated,
+            duplicates=duplicates | {"dropped": int(dropped.sum())},
+            treated={key: treated[key] for key in TREATMENTS},
+        )
+        write_json(out / "meta.json", dataclasses.asdict(meta))
+    print(f"{name}: {len(documents):,} documents, {tokens:,} tokens, {len(lexicon):,} types; {json.dumps(meta.parts)}")
     if shared := duplicates["test_texts_in_train"]:
         print(f"{name}: {shared:,} test texts stand in the training part too (drop_duplicates: true drops those)")
 

@@ -2,12 +2,12 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError, check, read_json
+from heed.files import HeedError, check
+from heed.text.meta import Meta, read_meta
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Tokens:
     """Flat token arrays of a corpus, memory-mapped; `meta` is meta.json."""
 
     path: Path
-    meta: dict[str, Any]
+    meta: Meta
     ids: np.ndarray  # tokens
     offsets: np.ndarray  # documents + 1
     lexicon: list[str]
@@ -39,7 +39,7 @@ class Tokens:
 
     def rows(self, part: str, fold: int) -> np.ndarray:
         """Return the documents of a part (train, validation, test), in the order of the corpus."""
-        column = f"split_{fold}" if self.meta["folds"] else "split"
+        column = f"split_{fold}" if self.meta.folds else "split"
         return np.flatnonzero(self.documents([column])[column].to_numpy() == part)
 
 
@@ -53,7 +53,7 @@ def load_tokens(path: str | Path) -> Tokens:
     path = Path(path)
     command = f"heed tokenize {path.name}"
     check(path, command)
-    meta = read_json(path / "meta.json", command)
+    meta = read_meta(path)
     try:
         ids = _open(path / "ids.npy")
         offsets = np.load(path / "offsets.npy")
@@ -61,9 +61,9 @@ def load_tokens(path: str | Path) -> Tokens:
         lexicon = (path / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
     except (OSError, EOFError, ValueError) as error:
         raise HeedError(f"{path}: the token arrays cannot be read ({error}). Run again: {command}") from None
-    fits = len(offsets) == len(sentences[1]) == meta["documents"] + 1
+    fits = len(offsets) == len(sentences[1]) == meta.documents + 1
     fits = fits and int(offsets[-1]) == len(ids) and int(sentences[1][-1]) == len(sentences[0])
-    if not fits or len(lexicon) != meta["types"]:
+    if not fits or len(lexicon) != meta.types:
         raise HeedError(f"{path}: the token arrays do not fit each other; they were changed. Run again: {command}")
     return Tokens(path, meta, ids, offsets, lexicon, *sentences)
 

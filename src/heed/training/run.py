@@ -20,7 +20,7 @@ from heed.tasks.interface import Learner
 from heed.text.tokens import Tokens, load_tokens
 from heed.training import checkpoint
 from heed.training.allocator import keep_memory
-from heed.training.determinism import make_deterministic
+from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.device import device as choose_device
 from heed.training.loop import Progress, train
 
@@ -125,6 +125,7 @@ def train_model(
     keep_memory()
     rows = rows_of(recipe, tokens, seed)
     read = {name: rows[name] for name in ("train", "validation")}
+    seed_everything(seed)
     learner = part(recipe.task, "learning").make_learner(recipe, tokens, read, seed, device)
     history, best_epoch = train(learner, h, seed, device, work, tell, glances)
     return Trained(learner, rows, device, history, best_epoch)
@@ -132,9 +133,9 @@ def train_model(
 
 def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
     """Raise HeedError unless the recipe was made for these tokens."""
-    if tokens.meta["digest"] != recipe.tokens:
+    if tokens.meta.digest != recipe.tokens:
         raise HeedError(
-            f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta['digest'][:12]}, "
+            f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta.digest[:12]}, "
             f"{recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: heed recipe {recipe.model}"
         )
 

@@ -1,22 +1,20 @@
 """How large a classifier is, and the control that is as large as another model."""
 
 import dataclasses
-from typing import Any
 
 from heed.models.classifier import count_parameters
 from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.text.meta import Meta
 from heed.text.vocabulary import SPECIAL
 
 
-def count(hyperparameters: Hyperparameters, data: Data, meta: dict[str, Any]) -> int:
+def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:
     """Return the number of trainable parameters for a corpus with this meta.json, whose vocabulary may be full or not."""
-    vocabulary = min(hyperparameters.vocabulary_size, meta["types"] + len(SPECIAL))
+    vocabulary = min(hyperparameters.vocabulary_size, meta.types + len(SPECIAL))
     return count_parameters(vocabulary, len(data.classes), hyperparameters)
 
 
-def widen(
-    hyperparameters: Hyperparameters, matched: Hyperparameters, data: Data, meta: dict[str, Any]
-) -> Hyperparameters:
+def widen(hyperparameters: Hyperparameters, matched: Hyperparameters, data: Data, meta: Meta) -> Hyperparameters:
     """Return `hyperparameters` without attention and with the hidden size whose count comes nearest to that of `matched`.
 
     A pooling by attention becomes the mean: the same with uniform weights.

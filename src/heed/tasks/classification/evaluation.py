@@ -1,7 +1,5 @@
 """The tables of a classifier: figures on test by class and averaged, for each seed, and where it is right and wrong."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -13,6 +11,8 @@ from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.predictions import certainty
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.text.tokens import load_tokens
+
+EXACT = ("classes", "summary")  # tables whose figures are written with every digit
 
 
 def tables(tested: TestedModel, seeds: list[int], predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -52,7 +52,7 @@ def tables(tested: TestedModel, seeds: list[int], predictions: pd.DataFrame) -> 
     return {name: pd.concat(parts, ignore_index=True) for name, parts in made.items()}
 
 
-def _counted(figures: dict[str, Any]) -> dict[str, Any]:
+def _counted(figures: dict[str, float]) -> dict[str, float]:
     """Return a class's figures with its support as a whole number."""
     return figures | {"support": int(figures["support"])}
 

@@ -18,7 +18,6 @@ from heed.text.batches import Batch, Encoded
 from heed.text.tfidf import HashedTfIdf
 from heed.text.tokens import Tokens
 from heed.text.vocabulary import Vocabulary, build_vocabulary
-from heed.training.determinism import seed_everything
 
 VOCABULARY = "vocabulary.txt"
 
@@ -86,20 +85,21 @@ class ClassificationLearner(Learner):
 def make_learner(
     recipe: Recipe[Data, Hyperparameters], tokens: Tokens, rows: dict[str, np.ndarray], seed: int, device: str
 ) -> ClassificationLearner:
-    """Return what a training with `seed` needs. Only the documents in `rows` (train, validation) are read.
+    """Return what a training with `seed` needs; the model is initialised from torch's generator, seeded by the caller.
+
+    Only the documents in `rows` (train, validation) are read.
 
     Args:
         recipe: what determines the training.
         tokens: the recipe's corpus.
         rows: documents by part.
-        seed: of the initialisation and of the order of documents.
+        seed: of the order of documents.
         device: cpu or cuda.
 
     """
     h = recipe.hyperparameters
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
     labels = class_indices(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
-    seed_everything(seed)
     model = make_model(vocabulary, recipe)
     linear = _fit_branch(model.branch, tokens, rows, h) if model.branch else None
     encoded = Encoded(tokens, vocabulary, h, linear)

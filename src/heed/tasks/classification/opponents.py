@@ -35,7 +35,7 @@ def fit(tokens: Tokens, data: Data, features: str) -> Fitted:
     column = f"label_{data.label}"
     documents = tokens.documents(["id", "text", column])
     predictions, chosen = {}, []
-    for fold in range(tokens.meta["folds"] or 1):
+    for fold in range(tokens.meta.folds or 1):
         parts = {part: documents.iloc[tokens.rows(part, fold)] for part in ("train", "validation", "test")}
         majority = _majority(parts, column, data.classes)
         linear, strength = _linear(parts, column, features, data.classes)

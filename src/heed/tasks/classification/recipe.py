@@ -1,10 +1,11 @@
 """What the recipe of a classification holds: the hyperparameters, the label that is predicted and its classes."""
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
 from heed.files import HeedError
 from heed.hyperparameters import Architecture, Training, hyperparameter
+from heed.text.meta import Meta
 
 FIGURES = ("accuracy", "macro_f1", "loss")  # what validation measures and an epoch may be chosen by
 
@@ -26,7 +27,7 @@ class Data:
     classes: list[str]
 
 
-def resolve_data(asked: dict[str, str], meta: dict[str, Any], key: str) -> Data:
+def resolve_data(asked: dict[str, str], meta: Meta, key: str) -> Data:
     """Return what an experiment's `data` says of a corpus with this meta.json.
 
     Args:
@@ -39,7 +40,7 @@ def resolve_data(asked: dict[str, str], meta: dict[str, Any], key: str) -> Data:
 
     """
     label = asked["label"]
-    if label not in meta["labels"]:
-        known = ", ".join(sorted(meta["labels"]))
-        raise HeedError(f"params.yaml: {key}.label: corpus {meta['corpus']} has no label {label}. Known: {known}")
-    return Data(label, meta["labels"][label])
+    if label not in meta.labels:
+        known = ", ".join(sorted(meta.labels))
+        raise HeedError(f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {known}")
+    return Data(label, meta.labels[label])

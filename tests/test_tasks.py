@@ -1,0 +1,105 @@
+"""A task gives additive statistics: from their sums come all figures, and from each item's share the tests of every figure."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+
+from heed.evaluation.significance import assess, differences, t_test
+from heed.files import HeedError
+from heed.tasks import PARTS, TASKS, part
+from heed.tasks.classification.metrics import AVERAGES, BY_CLASS, make_metrics, names, statistics
+from heed.tasks.classification.recipe import FIGURES, Data, Hyperparameters
+
+
+def drawn(documents: int, classes: list[str], right: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, and predictions of which about a share `right` is right."""
+    generator = np.random.default_rng(seed)
+    label = np.asarray(classes)[generator.integers(0, len(classes), documents)]
+    other = np.asarray(classes)[generator.integers(0, len(classes), documents)]
+    return label, np.where(generator.random(documents) < right, label, other)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_figures_from_sums_are_scikit_learns_to_the_last_bit(seed):
+    classes = [f"c{i}" for i in range(2 + seed)]
+    label, predicted = drawn(10 + 37 * seed, classes, 0.6, seed)
+    counts = statistics(label, predicted, classes)
+    assert counts.shape == (len(label), len(names(classes))) and set(np.unique(counts)) <= {0, 1}
+    found = make_metrics(Data("kind", classes)).of(counts)
+    expected = {"accuracy": float(accuracy_score(label, predicted))}
+    for average in AVERAGES:
+        values = precision_recall_fscore_support(label, predicted, labels=classes, average=average, zero_division=0)
+        expected |= {f"{average}_{figure}": float(v) for figure, v in zip(BY_CLASS, values[:3], strict=True)}
+    assert found == expected
+
+
+def test_sums_of_two_halves_are_the_sums_of_the_whole():
+    classes = ["a", "b", "c"]
+    label, predicted = drawn(101, classes, 0.7, 0)
+    whole = statistics(label, predicted, classes).sum(0)
+    halves = [statistics(label[part], predicted[part], classes).sum(0) for part in (slice(50), slice(50, None))]
+    assert (whole == halves[0] + halves[1]).all()
+
+
+def test_what_a_document_contributes_is_right_or_wrong_or_its_jackknife_pseudo_value():
+    classes = ["a", "b", "c"]
+    metrics = make_metrics(Data("kind", classes))
+    runs = np.stack([statistics(*drawn(60, classes, 0.6, seed), classes) for seed in (1, 2)])
+    accuracy, macro_f1 = metrics.deciding, next(m for m in metrics.figures if m.name == "macro_f1")
+    assert (accuracy.by_item(runs) == runs[..., 0]).all() and accuracy.by_item(runs).dtype == np.uint8
+    found = macro_f1.by_item(runs)
+    for run, values in zip(runs, found, strict=True):
+        figure = metrics.of(run)["macro_f1"]
+        assert values.mean() == pytest.approx(figure), "their mean is the figure itself"
+        without = np.array([metrics.of(np.delete(run, i, 0))["macro_f1"] for i in range(len(run))])
+        pseudo = len(run) * figure - (len(run) - 1) * without
+        assert np.allclose(values - values.mean(), pseudo - pseudo.mean())
+
+
+def test_a_figure_that_is_no_mean_is_compared_by_the_same_statistics():
+    classes = ["a", "b", "c"]
+    macro_f1 = next(m for m in make_metrics(Data("kind", classes)).figures if m.name == "macro_f1")
+
+    def runs(right: float, first: int) -> np.ndarray:
+        label, _ = drawn(300, classes, 1.0, 0)
+        parts = []
+        for seed in range(first, first + 4):
+            generator = np.random.default_rng(seed)
+            wrong = generator.random(300) > right
+            parts.append(statistics(label, np.where(wrong, generator.choice(classes, 300), label), classes))
+        return macro_f1.by_item(np.stack(parts))
+
+    found = assess(differences([runs(0.9, 1)], [runs(0.5, 9)]))
+    assert found["interval_pp"][0] > 10 and found["p"] < 0.01 and found["others"]["documents_p"] < 1e-3
+    assert found["others"]["mcnemar_p"] is None, "McNemar's test counts right and wrong"
+    level = assess(differences([runs(0.7, 1)], [runs(0.7, 9)]))
+    assert level["interval_pp"][0] < 0 < level["interval_pp"][1] and level["others"]["documents_p"] > 0.01
+
+
+@pytest.mark.slow
+def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
+    """Two models as good as each other, whose seeds vary: the interval of the difference holds 0 in 95 or more of 100 studies."""
+    classes, covered, studies = ["a", "b", "c"], 0, 400
+    macro_f1 = next(m for m in make_metrics(Data("kind", classes)).figures if m.name == "macro_f1")
+    generator = np.random.default_rng(0)
+    for _ in range(studies):
+        label = generator.choice(classes, 200, p=[0.6, 0.3, 0.1])
+        ease = generator.beta(4, 1.5, 200)  # some documents are easy for both
+        sides = []
+        for _ in range(2):
+            wrong = generator.random((5, 200)) > np.clip(ease + generator.normal(0, 0.05, (5, 1)), 0, 1)
+            said = np.where(wrong, generator.choice(classes, (5, 200)), label)
+            sides.append(macro_f1.by_item(np.stack([statistics(label, each, classes) for each in said])))
+        low, high = t_test(differences([sides[0]], [sides[1]]))["interval_pp"]
+        covered += low <= 0 <= high
+    assert 0.93 <= covered / studies <= 0.995
+
+
+def test_every_task_has_the_parts_that_the_stages_ask_for():
+    for task in TASKS:
+        for names_of_parts in PARTS.values():
+            for name in names_of_parts:
+                assert part(task, name).__doc__
+    assert set(FIGURES) < {*Hyperparameters.__dataclass_fields__["select"].type.__args__}
+    with pytest.raises(HeedError, match="there is no task translation-of-dreams. Known: classification"):
+        part("translation-of-dreams", "recipe")

@@ -1,0 +1,345 @@
+"""Attention weights are values: what is returned can be given back; and each prediction rests on a weighted sum."""
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from heed.files import HeedError
+from heed.models import attention as attention_module
+from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention
+from heed.models.classifier import Classifier
+from heed.models.pooling import make_pooling
+from heed.models.recurrent import padding_mask
+from heed.models.scores import SCORES
+from heed.models.weighted_sum import WeightedSum, weighted_sum
+from heed.text.batches import Bags, Batch
+from tests.conftest import HYPERPARAMETERS, ROOT
+from tests.test_models import make_batch, random_texts
+
+SUMS = ["mean", "attention", "max-attention"]
+POOLINGS = ["last", "max", *SUMS]
+SELF_ATTENTIONS = ["none", "multi-head", "single-head", "uniform"]
+SIZE = 6
+
+ATTENTIONS: dict[str, Callable[[], torch.nn.Module]] = {
+    **{score: lambda score=score: Attention(score, SIZE, SIZE, 9) for score in SCORES},
+    **{f"single-head {score}": lambda score=score: SingleHeadAttention(score, SIZE, 9) for score in SCORES},
+    "multi-head": lambda: MultiHeadAttention(SIZE, 3),
+    "uniform": lambda: MultiHeadAttention(SIZE, 3, uniform=True),
+}
+
+
+def make(**changes) -> Classifier:
+    torch.manual_seed(3)
+    model = Classifier(30, 4, dataclasses.replace(HYPERPARAMETERS, **changes)).double().eval()
+    if model.branch is not None:
+        model.branch.table.weight.data.normal_()  # it starts at 0
+    return model
+
+
+def batch_for(model: Classifier, lengths: tuple[int, ...] = (9, 1, 4, 0)) -> Batch:
+    """Texts of these lengths, in sentences of at most three words, and the features of a linear branch."""
+    torch.manual_seed(0)
+    sentences = [[min(3, length - start) for start in range(0, length, 3)] for length in lengths]
+    batch = make_batch(random_texts(list(lengths)), sentences, padding=1)
+    if model.branch is None:
+        return batch
+    ids, begin = torch.arange(2 * len(lengths)) % 8, 2 * torch.arange(len(lengths))
+    return dataclasses.replace(batch, linear=Bags(ids, begin, torch.rand(len(ids))))
+
+
+def cross_attention(name: str) -> tuple[torch.nn.Module, list[torch.Tensor]]:
+    """An attention, and queries of three steps over keys and values of five and two tokens: a decoder's call."""
+    torch.manual_seed(1)
+    query, keys, values = (torch.randn(2, time, SIZE, dtype=torch.float64) for time in (3, 5, 5))
+    return ATTENTIONS[name]().double(), [query, keys, values, padding_mask(torch.tensor([5, 2]), 5)]
+
+
+# Parts: attention and pooling
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_queries_from_another_sequence_attend_to_the_keys_that_are_tokens(name):
+    attention, arguments = cross_attention(name)
+    query, keys, values, mask = arguments
+    output, weights = attention.attend(*arguments)
+    assert output.shape == (2, 3, SIZE) and weights.shape[-2:] == (3, 5)
+    assert (weights[1, ..., 2:] == 0).all()
+    assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:-1], dtype=torch.float64))
+    assert torch.allclose(attention(*arguments), output, atol=1e-12), "with and without weights: one function"
+    alone = attention(query[1:], keys[1:, :2], values[1:, :2], mask[1:, :2])
+    assert torch.allclose(alone[0], output[1], atol=1e-12)
+    step = attention(query[:, 1:2], keys, values, mask)
+    assert torch.allclose(step[:, 0], output[:, 1], atol=1e-12), "one step of a decoder alone"
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_weights_given_back_reproduce_the_output_without_queries_and_keys(name):
+    attention, (query, keys, values, mask) = cross_attention(name)
+    output, weights = attention.attend(query, keys, values, mask)
+    again, used = attention.attend(torch.zeros_like(query), torch.zeros_like(keys), values, mask, weights)
+    assert torch.equal(again, output) and used is weights
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_one_hot_weights_give_that_value(name):
+    attention, (query, keys, values, mask) = cross_attention(name)
+    weights = torch.zeros_like(attention.attend(query, keys, values, mask)[1])
+    weights[..., 1] = 1.0
+    output = attention.attend(query, keys, values, mask, weights)[0]
+    value = values[:, 1]
+    if isinstance(attention, MultiHeadAttention):
+        value = attention.output(attention.value(value))
+    assert torch.allclose(output, value[:, None].expand_as(output), atol=1e-12)
+
+
+def test_cross_attention_equals_torchs():
+    ours, (query, keys, values, mask) = cross_attention("multi-head")
+    theirs = torch.nn.MultiheadAttention(SIZE, 3, batch_first=True, dtype=torch.float64)
+    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).data
+    theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]).data
+    theirs.out_proj.weight.data, theirs.out_proj.bias.data = ours.output.weight.data, ours.output.bias.data
+    expected = theirs(query, keys, values, key_padding_mask=mask, average_attn_weights=False)
+    for tensor, reference in zip(ours.attend(query, keys, values, mask), expected, strict=True):
+        assert torch.allclose(tensor, reference, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_pooling_with_given_weights_is_their_sum(name):
+    torch.manual_seed(0)
+    states, lengths = torch.randn(3, 5, SIZE, dtype=torch.float64), torch.tensor([5, 2, 0])
+    arguments = (states, lengths, padding_mask(lengths, 5))
+    pooling, mean = make_pooling(name, "additive", SIZE, 9).double(), make_pooling("mean", "", SIZE, 9)
+    vectors, weights = pooling.pool(*arguments)
+    assert torch.equal(vectors, pooling(*arguments)) and torch.equal(weights, pooling.weights(*arguments))
+    assert torch.equal(pooling.pool(*arguments, weights)[0], vectors)
+    assert torch.equal(pooling.pool(*arguments, mean.weights(*arguments))[0], mean(*arguments))
+    one_hot = F.one_hot(torch.tensor([3, 1, 0]), 5).double()
+    assert torch.equal(pooling.pool(*arguments, one_hot)[0], states[torch.arange(3), [3, 1, 0]])
+
+
+@pytest.mark.parametrize(("name", "reason"), [("last", "half from the first"), ("max", "a token of its own")])
+def test_a_pooling_that_is_no_sum_takes_no_weights_and_says_why(name, reason):
+    states, lengths = torch.randn(2, 5, SIZE), torch.tensor([5, 2])
+    arguments = (states, lengths, padding_mask(lengths, 5))
+    pooling = make_pooling(name, "additive", SIZE, 9)
+    vectors, weights = pooling.pool(*arguments)
+    assert torch.equal(vectors, pooling(*arguments)) and torch.equal(weights, pooling.weights(*arguments))
+    with pytest.raises(HeedError, match=f"pooling `{name}` takes .*{reason}.*: mean, attention, max-attention"):
+        pooling.pool(*arguments, weights)
+
+
+# Networks: encode, attend, classify
+
+NETWORKS = [
+    {"attention": attention, "pooling": pooling, "hierarchical": hierarchical}
+    for attention in SELF_ATTENTIONS for pooling in POOLINGS for hierarchical in (False, True)
+] + [
+    {"attention": "single-head", "pooling": "attention", "score": score} for score in SCORES
+] + [
+    {"attention": "multi-head", "pooling": "attention", "heads": 2, "skip": True},
+    {"attention": "none", "pooling": "attention", "encoder": "embeddings"},
+    {"attention": "multi-head", "pooling": "mean", "linear_branch": "words", "branch_buckets": 8},
+]  # fmt: skip
+REST_ON_A_SUM = [changes for changes in NETWORKS if changes["pooling"] in SUMS]
+
+
+@pytest.mark.parametrize("changes", NETWORKS)
+def test_encode_attend_and_classify_are_the_prediction_and_its_weights_can_be_given_back(changes):
+    model = make(**changes)
+    network, batch = model.network, batch_for(model)
+    states = network.encode(batch)
+    vectors, pooling, attention = network.attend(states)
+    logits = network.classify(vectors)
+    assert torch.allclose(logits, network(batch), atol=1e-12)
+    assert (attention is None) == (changes["attention"] == "none")
+    assert (pooling[states.padding] == 0).all()
+    if attention is not None:
+        assert (attention.movedim(1, -1)[states.padding[:, None].expand(-1, attention.shape[2], -1)] == 0).all()
+    given = pooling if changes["pooling"] in SUMS else None
+    assert torch.equal(network.attend(states, given, attention)[0], vectors)
+
+
+@pytest.mark.parametrize("changes", NETWORKS)
+def test_gradients_of_a_prediction_are_those_of_its_parts(changes):
+    model = make(**changes)
+    network, batch = model.network, batch_for(model)
+    embeddings = network.embed(batch).detach().requires_grad_()
+    parts = network.classify(network.attend(network.encode(batch, embeddings))[0])
+    parameters = [embeddings, *network.parameters()]
+    of_parts = torch.autograd.grad(parts.square().sum(), parameters, allow_unused=True)
+    whole = network.encoder(embeddings, network.extents(batch))
+    of_whole = torch.autograd.grad(network.classify(whole).square().sum(), parameters, allow_unused=True)
+    for gradient, expected in zip(of_parts, of_whole, strict=True):
+        assert (gradient is None) == (expected is None)
+        assert gradient is None or torch.allclose(gradient, expected, atol=1e-10)
+    assert of_parts[0].abs().sum() > 0 and (of_parts[0][batch.ids == 0] == 0).all()
+
+
+@pytest.mark.parametrize("changes", REST_ON_A_SUM)
+def test_gradients_reach_given_weights_and_the_embeddings(changes):
+    model = make(**changes)
+    network, batch = model.network, batch_for(model)
+    embeddings = network.embed(batch).detach().requires_grad_()
+    states = network.encode(batch, embeddings)
+    weights = [w for w in network.attend(states)[1:] if w is not None]
+    given = [w.detach().requires_grad_() for w in weights]
+    logits = network.classify(network.attend(states, *given)[0])
+    for gradient in torch.autograd.grad(logits.square().sum(), [embeddings, *given]):
+        assert gradient.isfinite().all() and gradient.abs().sum() > 0
+
+
+def test_nothing_but_a_caller_who_asks_makes_the_weights_be_written_down(monkeypatch):
+    model = make(attention="multi-head", pooling="mean").train()
+    batch = batch_for(model)
+    calls = []
+    softmax, fused = attention_module.masked_softmax, F.scaled_dot_product_attention
+    monkeypatch.setattr(attention_module, "masked_softmax", lambda *a: calls.append("softmax") or softmax(*a))
+    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append("fused") or fused(*a, **k))
+    model(batch).sum().backward()
+    assert calls == ["fused"]
+    model.network.attend(model.network.encode(batch))
+    assert calls == ["fused", "softmax"]
+
+
+# The weighted sum
+
+
+@pytest.mark.parametrize("changes", REST_ON_A_SUM)
+def test_the_weighted_sum_is_what_the_prediction_rests_on(changes):
+    model = make(**changes)
+    batch = batch_for(model)
+    it = weighted_sum(model, batch)
+    assert torch.allclose(it.predict(), model(batch), atol=1e-10)
+    sums = torch.einsum("bth,bthd->bhd", it.weights, it.values)
+    assert torch.allclose(it.predict_from_sum(sums), model(batch), atol=1e-10)
+    sentences = model.sentence_weights(batch)
+    expected = model.token_weights(batch) if sentences is None else sentences
+    assert torch.allclose(it.weights.mean(-1), expected, atol=1e-10)
+    assert (it.weights[padding_mask(it.lengths, it.weights.shape[1])] == 0).all()
+    heads = {"none": 1, "single-head": 1}.get(changes["attention"], changes.get("heads", 3))
+    assert it.weights.shape[2] == it.values.shape[2] == heads
+    assert torch.allclose(it.weights.sum(1), (it.lengths > 0).double()[:, None].expand(-1, heads))
+
+
+def test_the_weighted_sum_holds_in_single_precision():
+    for changes in REST_ON_A_SUM:
+        model = make(**changes).float()
+        batch = batch_for(model)
+        it = weighted_sum(model, batch)
+        assert torch.allclose(it.predict(), model(batch), atol=1e-5)
+        sentences = model.sentence_weights(batch)
+        expected = model.token_weights(batch) if sentences is None else sentences
+        assert torch.allclose(it.weights.mean(-1), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("changes", REST_ON_A_SUM)
+def test_a_document_of_a_batch_is_the_document_alone_without_padding(changes):
+    model = make(**changes)
+    lengths = (9, 1, 4, 0)
+    whole = weighted_sum(model, batch_for(model, lengths))
+    for i in range(len(lengths)):
+        it = whole[i]
+        assert it.values.shape[0] == it.weights.shape[0] == int(whole.lengths[i])
+        assert torch.allclose(it.predict(), whole.predict()[i], atol=1e-12)
+    alone = weighted_sum(model, batch_for(model, lengths[:1]))[0]  # the same words: they are drawn in order
+    for name in ("values", "weights", "projected", "bias"):
+        assert torch.allclose(getattr(alone, name), getattr(whole[0], name), atol=1e-12)
+
+
+@pytest.mark.parametrize("changes", REST_ON_A_SUM)
+def test_many_weights_are_evaluated_at_once_as_one_by_one_and_without_the_encoder(changes, monkeypatch):
+    model = make(**changes)
+    whole = weighted_sum(model, batch_for(model))
+    it = whole[0]
+    monkeypatch.setattr(type(model.network), "encode", None)
+    orders = torch.stack([torch.randperm(len(it.weights)) for _ in range(7)])
+    permuted = it.weights[orders]  # 7 x time x heads
+    logits = it.predict(permuted)
+    assert logits.shape == (7, 4)
+    for weights, expected in zip(permuted, logits, strict=True):
+        assert torch.allclose(it.predict(weights), expected, atol=1e-12)
+        assert torch.allclose(by_definition(model, it, weights), expected, atol=1e-12)
+    of_batch = torch.stack([whole.weights, torch.zeros_like(whole.weights)])
+    assert torch.allclose(whole.predict(of_batch)[0], whole.predict(), atol=1e-12)
+
+
+def by_definition(model: Classifier, it: WeightedSum, weights: torch.Tensor) -> torch.Tensor:
+    """z_h = sum_t a_th v_th of one document, through the network's own layers."""
+    vector = (weights[..., None] * it.values).sum(0).flatten()
+    attention = model.network.document_encoder.attention
+    if isinstance(attention, MultiHeadAttention):
+        vector = attention.output(vector)
+    return model.network.classify(vector) + it.constant
+
+
+@pytest.mark.parametrize("changes", [c for c in REST_ON_A_SUM if c["attention"] == "none" and "linear_branch" not in c])
+def test_one_hot_and_uniform_weights_are_one_state_and_the_mean_of_the_states(changes):
+    model = make(**changes)
+    batch = batch_for(model)
+    it, states = weighted_sum(model, batch)[0], model.network.encode(batch).vectors[0]
+    classify = model.network.classify
+    assert torch.allclose(
+        it.predict(torch.eye(len(it.weights)).double()[..., None]), classify(states[: len(it.weights)])
+    )
+    uniform = torch.full_like(it.weights, 1 / len(it.weights))
+    assert torch.allclose(it.predict(uniform), classify(states[: len(it.weights)].mean(0)))
+
+
+def test_gradients_of_the_weighted_sum_reach_the_embeddings_through_its_weights_or_past_them():
+    model = make(attention="none", pooling="attention")
+    batch = batch_for(model)
+    embeddings = model.network.embed(batch).detach().requires_grad_()
+    it = weighted_sum(model, batch, embeddings)
+    (through,) = torch.autograd.grad(it.predict().sum(), embeddings, retain_graph=True)
+    (expected,) = torch.autograd.grad(
+        model.network.classify(model.network.encoder(embeddings, batch.lengths)).sum(), embeddings
+    )
+    (past,) = torch.autograd.grad(it.predict(it.weights.detach()).sum(), embeddings)
+    assert torch.allclose(through, expected, atol=1e-10) and not torch.allclose(through, past)
+    assert past.abs().sum() > 0 and (past[batch.ids == 0] == 0).all()
+
+
+def test_weights_can_be_optimised_step_after_step_against_one_weighted_sum():
+    model = make(attention="multi-head", pooling="attention")
+    with torch.no_grad():
+        it = weighted_sum(model, batch_for(model))
+    scores = it.weights.clamp(min=1e-9).log().requires_grad_()
+    before = it.predict().detach()
+    for _ in range(3):
+        logits = it.predict(torch.softmax(scores, 1))
+        (gradient,) = torch.autograd.grad(logits[:, 0].sum(), scores)
+        scores = (scores + gradient).detach().requires_grad_()
+    assert (it.predict(torch.softmax(scores, 1))[:, 0] > before[:, 0])[it.lengths > 1].all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        *(({"attention": attention, "pooling": "last"}, "no one weight a token") for attention in SELF_ATTENTIONS),
+        *(({"attention": attention, "pooling": "max"}, "no one weight a token") for attention in SELF_ATTENTIONS),
+        ({"pooling": "max", "hierarchical": True}, "no one weight a token"),
+        ({"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 8}, "reads no token"),
+    ],
+)
+def test_where_a_prediction_rests_on_no_weighted_sum_the_error_says_why(changes, reason):
+    model = make(**changes)
+    with pytest.raises(HeedError, match=reason):
+        weighted_sum(model, batch_for(model))
+
+
+def test_the_weighted_sum_is_of_a_prediction_never_of_a_training_step():
+    model = make(pooling="attention")
+    with pytest.raises(ValueError, match="training mode"):
+        weighted_sum(model.train(), batch_for(model))
+
+
+def test_the_documented_snippet_runs():
+    text = (ROOT / "docs/attention.md").read_text(encoding="utf-8")
+    names: dict = {}
+    exec(text.split("```python\n")[1].split("```")[0], names)
+    assert torch.allclose(names["given"], names["logits"], atol=1e-6)
+    assert names["permuted"].shape == (100, 2)
