@@ -44,13 +44,13 @@ def prepare(folder: Path, attention: str) -> None:
     np.save(path / "sentences.npy", tokens.sentence_starts)
     np.save(path / "sentence_offsets.npy", tokens.sentence_offsets)
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in tokens.lexicon))
-    meta = {"digest": "d", "corpus": "big", "documents": DOCUMENTS, "types": len(tokens.lexicon), "folds": 0}
-    write_json(path / "meta.json", meta)
+    write_json(path / "meta.json", dataclasses.asdict(tokens.meta))
     h = dataclasses.replace(SETTINGS, attention=attention, epochs=1, device="cpu")
-    facts = CorpusFacts("generated", DOCUMENTS, len(tokens.ids), {}, reduced=False, generated=True)
+    facts = CorpusFacts(**{field.name: getattr(tokens.meta, field.name) for field in dataclasses.fields(CorpusFacts)})
     recipe = Recipe(
         model="big", experiment="big", task="classification", variant=attention, corpus="big", tokenizer="whitespace", folds=0,
-        tokens="d", facts=facts, data=Data("kind", ["a", "b"]), parameters=count_parameters(30_000, 2, h), hyperparameters=h,
+        tokens=tokens.meta.digest, facts=facts, data=Data("kind", ["a", "b"]),
+        parameters=count_parameters(30_000, 2, h), hyperparameters=h,
     )  # fmt: skip
     write_recipe(folder / recipe_file("big"), recipe)
 

@@ -16,6 +16,7 @@ from heed.models.classifier import Classifier
 from heed.tasks.classification.learning import ClassificationLearner
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.text.batches import Encoded
+from heed.text.meta import Meta
 from heed.text.tokens import Tokens
 from heed.text.vocabulary import SPECIAL, Vocabulary
 
@@ -58,7 +59,11 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     offsets = np.concatenate([[0], np.cumsum(imdb_lengths(documents, seed))])
     ids = np.minimum(generator.zipf(1.2, int(offsets[-1])), VOCABULARY - 3).astype(np.int32)
     lexicon = [f"w{i}" for i in range(VOCABULARY - 2)]
-    return Tokens(Path(), {}, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
+    meta = Meta(
+        digest="generated", corpus="big", kind="generated", tokenizer="whitespace", folds=0, labels={"kind": ["a", "b"]},
+        documents=documents, tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=True,
+    )  # fmt: skip
+    return Tokens(Path(), meta, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
 
 
 def encoded(documents: int, h: Hyperparameters) -> Encoded:

@@ -36,9 +36,10 @@ def test_useful_flops_count_what_torch_counts_without_padding():
         model = Classifier(workload.VOCABULARY, workload.CLASSES, h)
         with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
             batch = texts.batch(np.arange(4))
-            states = model.network.encoder.attention
-            if states is not None:
-                states(torch.randn(4, 20, 512), torch.zeros(4, 20, dtype=torch.bool))
+            attend = model.network.encoder.attention
+            if attend is not None:
+                states = torch.randn(4, 20, 512)
+                attend(states, states, states, torch.zeros(4, 20, dtype=torch.bool))
         lengths = batch.lengths.numpy()
         assert (lengths == 20).all()
         plain = workload.useful_flops(lengths, dataclasses.replace(h, attention="none"))
