@@ -7,6 +7,7 @@ none of the engines). About five minutes on one card.
 - that the card gives the CPU's results within tolerance, and its own results twice
 """
 
+import dataclasses
 import subprocess
 import sys
 import tempfile
@@ -18,14 +19,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.workload import CLASSES, SETTINGS, VOCABULARY, Row, encoded, median_seconds, show
+from benchmarks.workload import CLASSES, SETTINGS, VOCABULARY, Row, encoded, learner, median_seconds, show
 from heed.models.classifier import Classifier
 from heed.models.recurrent import BiLSTM
 from heed.training.determinism import make_deterministic, seed_everything
-from heed.training.loop import Task, train
+from heed.training.loop import train
 
 DOCUMENTS, VALIDATION = 12_800, 640
-TALK = {"embedding_dim": 100, "hidden_size": 128, "heads": 4}  # of the order of the talk's IMDB models
+TALK = dataclasses.replace(SETTINGS, embedding_dim=100, hidden_size=128)  # of the order of the talk's IMDB models
 
 
 def recurrent(hidden: int) -> Row:
@@ -63,16 +64,13 @@ def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor
     """Return documents a second of the second epoch, and the weights."""
     make_deterministic(1)
     seed_everything(1)
-    h = SETTINGS | TALK | changes
+    h = dataclasses.replace(TALK, **changes)
     documents = DOCUMENTS if device == "cuda" else 640
-    rows = np.arange(documents + VALIDATION)
-    texts = encoded(len(rows), h)
-    model = Classifier(VOCABULARY, CLASSES, h).to(device)
-    task = Task(texts, rows % CLASSES, ["a", "b"], rows[:documents], rows[documents:])
+    learning = learner(documents, VALIDATION, h, device)
     seen: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as work:
-        train(model, task, h, 1, device, Path(work), lambda p: seen.append((p.epoch, p.seconds)))
-    return documents / max(s for epoch, s in seen if epoch == 2), model.state_dict()
+        train(learning, h, 1, device, Path(work), lambda p: seen.append((p.epoch, p.seconds)))
+    return documents / max(s for epoch, s in seen if epoch == 2), learning.model.state_dict()
 
 
 def together(processes: int) -> float:
@@ -85,7 +83,7 @@ def together(processes: int) -> float:
 def agreement() -> Row:
     """Compare logits of one model on both devices, in float64 and float32."""
     seed_everything(1)
-    h = SETTINGS | TALK | {"attention": "multi-head"}
+    h = dataclasses.replace(TALK, attention="multi-head")
     texts = encoded(256, h)
     model = Classifier(VOCABULARY, CLASSES, h).eval()
     batch = texts.batch(np.arange(256))

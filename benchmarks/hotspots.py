@@ -3,6 +3,7 @@
 Not part of `make benchmark`: `python -m benchmarks.hotspots`, and with `multi-head` for the model with attention.
 """
 
+import dataclasses
 import sys
 
 import numpy as np
@@ -19,7 +20,7 @@ STEPS, WARM, SHOWN = 8, 4, 14
 
 
 def main() -> None:
-    h = SETTINGS | {"attention": sys.argv[1] if len(sys.argv) > 1 else "none"}
+    h = dataclasses.replace(SETTINGS, attention=sys.argv[1] if len(sys.argv) > 1 else "none")
     make_deterministic(1)
     keep_memory()
     seed_everything(1)
@@ -41,7 +42,7 @@ def main() -> None:
     events = sorted(found.key_averages(), key=lambda event: -event.self_cpu_time_total)
     total = sum(event.self_cpu_time_total for event in events)
     lengths = np.concatenate([part.lengths.numpy() for parts in steps[WARM:] for part in parts])
-    print(f"attention {h['attention']}: {useful_flops(lengths, h) / total / 1e3:.0f} useful GFLOP/s over {STEPS} steps")
+    print(f"attention {h.attention}: {useful_flops(lengths, h) / total / 1e3:.0f} useful GFLOP/s over {STEPS} steps")
     for event in events[:SHOWN]:
         print(f"{event.self_cpu_time_total / total:6.1%}  {event.key}")
 

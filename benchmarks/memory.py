@@ -1,5 +1,6 @@
 """Peak memory of a whole `heed train`: 50,000 generated texts with IMDB's lengths, H = 256, one epoch of a part."""
 
+import dataclasses
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,9 @@ import pandas as pd
 from benchmarks.workload import SETTINGS, Row, imdb_like, show
 from heed.files import write_json, write_text
 from heed.models.classifier import count_parameters
-from heed.recipe import write_recipe
+from heed.paths import TOKENS, recipe_file
+from heed.recipe import CorpusFacts, Recipe, write_recipe
+from heed.tasks.classification.recipe import Data
 
 DOCUMENTS = 50_000
 TRAINED, HELD_OUT = 1280, 640  # batches long enough for the peak; the rest of the corpus is there, unread
@@ -26,7 +29,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 def prepare(folder: Path, attention: str) -> None:
     tokens = imdb_like(DOCUMENTS)
-    path = folder / "data/tokens/big"
+    path = folder / TOKENS / "big"
     path.mkdir(parents=True)
     parts = np.full(DOCUMENTS, "unread", object)
     order = np.random.default_rng(0).permutation(DOCUMENTS)
@@ -41,14 +44,15 @@ def prepare(folder: Path, attention: str) -> None:
     np.save(path / "sentences.npy", tokens.sentence_starts)
     np.save(path / "sentence_offsets.npy", tokens.sentence_offsets)
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in tokens.lexicon))
-    meta = {"digest": "d", "corpus": "big", "documents": DOCUMENTS, "types": len(tokens.lexicon), "folds": 0}
-    write_json(path / "meta.json", meta)
-    h = SETTINGS | {"attention": attention, "epochs": 1, "device": "cpu"}
-    recipe = {
-        "model": "big", "corpus": "big", "label": "kind", "classes": ["a", "b"], "folds": 0, "tokens": "d",
-        "parameters": count_parameters(30_000, 2, h), "hyperparameters": h,
-    }  # fmt: skip
-    write_recipe(folder / "results/recipe/big.yaml", recipe)
+    write_json(path / "meta.json", dataclasses.asdict(tokens.meta))
+    h = dataclasses.replace(SETTINGS, attention=attention, epochs=1, device="cpu")
+    facts = CorpusFacts(**{field.name: getattr(tokens.meta, field.name) for field in dataclasses.fields(CorpusFacts)})
+    recipe = Recipe(
+        model="big", experiment="big", task="classification", variant=attention, corpus="big", tokenizer="whitespace", folds=0,
+        tokens=tokens.meta.digest, facts=facts, data=Data("kind", ["a", "b"]),
+        parameters=count_parameters(30_000, 2, h), hyperparameters=h,
+    )  # fmt: skip
+    write_recipe(folder / recipe_file("big"), recipe)
 
 
 def main() -> None:

@@ -10,45 +10,49 @@ import argparse
 import statistics
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.workload import Row, show
-from heed.models.classifier import Classifier
 from heed.params import load
-from heed.recipe import read_recipe
+from heed.paths import TOKENS
+from heed.recipe import Recipe, recipe_of
+from heed.tasks.classification.learning import ClassificationLearner, make_model
 from heed.text.batches import Encoded
 from heed.text.tokens import Tokens, load_tokens
 from heed.text.vocabulary import build_vocabulary
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
-from heed.training.loop import Task, train
-from heed.training.run import RECIPES, TOKENS
+from heed.training.loop import train
 
 DOCUMENTS, VALIDATION, ROUNDS = 768, 64, 3
 
 
-def rate(recipe: dict, tokens: Tokens, documents: int) -> float:
+def rate(recipe: Recipe[Any, Any], tokens: Tokens, documents: int) -> float:
     """Return documents a second of the second epoch: in the first, memory is touched for the first time."""
-    h = recipe["hyperparameters"] | {"epochs": 2, "device": "cpu", "threads": 1}
+    recipe = recipe.changed({"epochs": 2, "device": "cpu", "threads": 1})
+    h, classes = recipe.hyperparameters, recipe.data.classes
     make_deterministic(1)
     keep_memory()
     seed_everything(1)
     own = tokens.rows("train", 0)
     rows = np.random.default_rng(0).permutation(own)[: documents + VALIDATION]
     aside = min(VALIDATION, len(rows) // 4)
-    vocabulary = build_vocabulary(tokens, own, h["vocabulary_size"], h["lowercase"])
-    model = Classifier(len(vocabulary), len(recipe["classes"]), h)
-    labels = np.arange(len(tokens.offsets) - 1) % len(recipe["classes"])
-    texts = Encoded(tokens, vocabulary, h)
-    task = Task(texts, labels, recipe["classes"], rows[aside:], rows[:aside])
+    vocabulary = build_vocabulary(tokens, own, h.vocabulary_size, h.lowercase)
+    model = make_model(vocabulary, recipe)
+    labels = np.arange(len(tokens.offsets) - 1) % len(classes)
+    parts = {"train": rows[aside:], "validation": rows[:aside]}
+    learner = ClassificationLearner(model, Encoded(tokens, vocabulary, h), labels, parts, h, 1, "cpu")
     seen: list[float] = []
     with tempfile.TemporaryDirectory() as work:
-        train(model, task, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
-    return len(task.train) / seen[-2]
+        train(learner, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
+    return learner.items / seen[-2]
 
 
-def measured(experiment: str, recipes: dict[str, dict], tokens: Tokens, documents: int, rounds: int) -> list[Row]:
+def measured(
+    experiment: str, recipes: dict[str, Recipe[Any, Any]], tokens: Tokens, documents: int, rounds: int
+) -> list[Row]:
     """Return a row for each variant of an experiment."""
     rates: dict[str, list[float]] = {variant: [] for variant in recipes}
     for _ in range(rounds):
@@ -70,13 +74,10 @@ def main() -> None:
     params = load()
     rows = []
     for experiment, section in params.experiments.items():
-        own = {
-            m.variant: read_recipe(RECIPES / f"{k}.yaml")
-            for k, m in params.models.items()
-            if m.experiment == experiment
-        }
-        own = {variant: it for variant, it in own.items() if it["hyperparameters"]["linear_branch"] == "none"}
-        rows += measured(experiment, own, load_tokens(TOKENS / section.corpus), given.documents, given.rounds)
+        models = [name for name, model in params.models.items() if model.experiment == experiment]
+        recipes = {recipe.variant: recipe for recipe in map(recipe_of, models)}
+        plain = {variant: it for variant, it in recipes.items() if it.hyperparameters.linear_branch == "none"}
+        rows += measured(experiment, plain, load_tokens(TOKENS / section.corpus), given.documents, given.rounds)
     show(rows)
 
 

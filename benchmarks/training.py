@@ -4,22 +4,34 @@ The tutorials' loop: batches at random, padded to the longest text of the batch,
 the edges), default Adam, the allocator as it is. All with one thread, the same texts, sizes and number of steps.
 """
 
+import dataclasses
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.workload import BATCH, CLASSES, SETTINGS, VOCABULARY, Row, encoded, gemm_flops, show, useful_flops
-from heed.models.classifier import Classifier
+from benchmarks.workload import (
+    BATCH,
+    CLASSES,
+    SETTINGS,
+    VOCABULARY,
+    Row,
+    encoded,
+    gemm_flops,
+    learner,
+    show,
+    useful_flops,
+)
 from heed.text.batches import Batch
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
-from heed.training.loop import Task, train
+from heed.training.loop import train
 
 DOCUMENTS, VALIDATION = 1280, 64
 
@@ -30,10 +42,10 @@ class Tutorial(nn.Module):
     def __init__(self, packed: bool) -> None:
         super().__init__()
         self.packed = packed
-        self.embedding = nn.Embedding(VOCABULARY, SETTINGS["embedding_dim"], padding_idx=0)
-        self.lstm = nn.LSTM(SETTINGS["embedding_dim"], SETTINGS["hidden_size"], batch_first=True, bidirectional=True)
-        self.linear = nn.Linear(2 * SETTINGS["hidden_size"], SETTINGS["linear_size"])
-        self.output = nn.Linear(SETTINGS["linear_size"], CLASSES)
+        self.embedding = nn.Embedding(VOCABULARY, SETTINGS.embedding_dim, padding_idx=0)
+        self.lstm = nn.LSTM(SETTINGS.embedding_dim, SETTINGS.hidden_size, batch_first=True, bidirectional=True)
+        self.linear = nn.Linear(2 * SETTINGS.hidden_size, SETTINGS.linear_size)
+        self.output = nn.Linear(SETTINGS.linear_size, CLASSES)
         self.dropout = nn.Dropout(0.3)
 
     def forward(self, batch: Batch) -> torch.Tensor:
@@ -47,11 +59,11 @@ class Tutorial(nn.Module):
         return self.output(self.dropout(hidden))
 
 
-def tutorial(packed: bool, steps: int, **changes: object) -> float:
+def tutorial(packed: bool, steps: int, **changes: Any) -> float:
     """Return documents a second over `steps` random batches."""
     seed_everything(1)
     torch.set_num_threads(1)
-    model, texts = Tutorial(packed), encoded(DOCUMENTS, SETTINGS | changes)
+    model, texts = Tutorial(packed), encoded(DOCUMENTS, dataclasses.replace(SETTINGS, **changes))
     optimizer = torch.optim.Adam(model.parameters())
     order = np.random.default_rng(0).permutation(DOCUMENTS)
     labels = torch.from_numpy(order % CLASSES)
@@ -68,21 +80,19 @@ def tutorial(packed: bool, steps: int, **changes: object) -> float:
     return steps * BATCH / (time.perf_counter() - started)
 
 
-def ours(attention: str = "none", memory: bool = True, **changes: object) -> tuple[float, float]:
+def ours(attention: str = "none", memory: bool = True, **changes: Any) -> tuple[float, float]:
     """Return documents a second of heed's own loop, and its useful FLOP/s: multiplications on padding do not count."""
     make_deterministic(1)
     if memory:
         keep_memory()
     seed_everything(1)
-    h = SETTINGS | {"attention": attention} | changes
-    model, texts = Classifier(VOCABULARY, CLASSES, h), encoded(DOCUMENTS + VALIDATION, h)
-    rows = np.arange(DOCUMENTS + VALIDATION)
-    task = Task(texts, rows % CLASSES, ["a", "b"], rows[:DOCUMENTS], rows[DOCUMENTS:])
+    h = dataclasses.replace(SETTINGS, attention=attention, **changes)
+    learning = learner(DOCUMENTS, VALIDATION, h)
     seen: list[float] = []
     with tempfile.TemporaryDirectory() as work:
-        train(model, task, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
+        train(learning, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
     seconds = seen[-2]  # of the last epoch: in the first, memory is touched for the first time
-    return DOCUMENTS / seconds, useful_flops(texts.lengths(rows[:DOCUMENTS]), h) / seconds
+    return DOCUMENTS / seconds, useful_flops(learning.encoded.lengths(learning.train), h) / seconds
 
 
 def alone(what: str) -> list[float]:

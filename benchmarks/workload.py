@@ -12,54 +12,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from heed.models.classifier import Classifier
+from heed.tasks.classification.learning import ClassificationLearner
+from heed.tasks.classification.recipe import Hyperparameters
 from heed.text.batches import Encoded
+from heed.text.meta import Meta
 from heed.text.tokens import Tokens
 from heed.text.vocabulary import SPECIAL, Vocabulary
 
 VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
-# Every hyperparameter, written out: a GPU machine that has no pydantic cannot ask the schema. A test compares the two.
-SETTINGS: dict[str, Any] = {
-    "vocabulary_size": 30000,
-    "lowercase": True,
-    "max_tokens": 400,
-    "truncation": "head",
-    "embedding_dim": 128,
-    "embedding_std": 0.1,
-    "bigram_buckets": 0,
-    "character_buckets": 0,
-    "encoder": "bilstm",
-    "hierarchical": False,
-    "hidden_size": 256,
-    "skip": False,
-    "linear_size": 64,
-    "attention": "none",
-    "heads": 4,
-    "pooling": "mean",
-    "score": "additive",
-    "linear_branch": "none",
-    "branch_buckets": 262144,
-    "branch_loss": "joint",
-    "branch_rate": 1.0,
-    "branch_dropout": 0.0,
-    "word_dropout": 0.0,
-    "embedding_dropout": 0.0,
-    "state_dropout": 0.0,
-    "dropout": 0.3,
-    "epochs": 2,
-    "batch_size": 64,
-    "learning_rate": 0.001,
-    "warmup": 0.0,
-    "decay": "none",
-    "weight_decay": 0.0,
-    "clip": 0.0,
-    "label_smoothing": 0.0,
-    "averaging": 0.0,
-    "patience": 0,
-    "precision": "float32",
-    "select": "accuracy",
-    "device": "auto",
-    "threads": 1,
-}
+SETTINGS = Hyperparameters(embedding_dim=128, hidden_size=256, heads=4, pooling="mean", dropout=0.3, epochs=2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,20 +59,32 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     offsets = np.concatenate([[0], np.cumsum(imdb_lengths(documents, seed))])
     ids = np.minimum(generator.zipf(1.2, int(offsets[-1])), VOCABULARY - 3).astype(np.int32)
     lexicon = [f"w{i}" for i in range(VOCABULARY - 2)]
-    return Tokens(Path(), {}, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
+    meta = Meta(
+        digest="generated", corpus="big", kind="generated", tokenizer="whitespace", folds=0, labels={"kind": ["a", "b"]},
+        documents=documents, tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=True,
+    )  # fmt: skip
+    return Tokens(Path(), meta, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
 
 
-def encoded(documents: int, h: dict[str, Any]) -> Encoded:
+def encoded(documents: int, h: Hyperparameters) -> Encoded:
     """Return generated texts as a run with hyperparameters `h` reads them."""
     tokens = imdb_like(documents)
     return Encoded(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
 
 
-def useful_flops(lengths: np.ndarray, h: dict[str, Any]) -> float:
+def learner(documents: int, validation: int, h: Hyperparameters, device: str = "cpu") -> ClassificationLearner:
+    """Return a model with random weights, and generated texts of arbitrary classes that it learns from."""
+    rows = np.arange(documents + validation)
+    parts = {"train": rows[:documents], "validation": rows[documents:]}
+    model = Classifier(VOCABULARY, CLASSES, h, autocast=h.precision == "bfloat16").to(device)
+    return ClassificationLearner(model, encoded(len(rows), h), rows % CLASSES, parts, h, 1, device)
+
+
+def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:
     """Return the FLOPs of forward and backward (3 x forward) over texts of these lengths, padding not counted."""
-    e, hidden, tokens = h["embedding_dim"], h["hidden_size"], float(lengths.sum())
-    multiplications = 2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h["linear_size"]
-    if h["attention"] != "none":
+    e, hidden, tokens = h.embedding_dim, h.hidden_size, float(lengths.sum())
+    multiplications = 2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h.linear_size
+    if h.attention != "none":
         multiplications += 4 * (2 * hidden) ** 2 * tokens + 2 * 2 * hidden * float((lengths**2).sum())
     return 3 * 2 * multiplications
 

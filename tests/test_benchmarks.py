@@ -1,5 +1,6 @@
 """Benchmarks are no timed tests; that they still run against today's code is one."""
 
+import dataclasses
 import os
 import re
 import shutil
@@ -15,12 +16,7 @@ import torch
 from benchmarks import workload
 from benchmarks.__main__ import ALL
 
-from heed.params import Hyperparameters
 from tests.conftest import ROOT
-
-
-def test_the_settings_written_out_are_the_schemas():
-    assert Hyperparameters(**workload.SETTINGS).model_dump() == workload.SETTINGS
 
 
 def test_the_generated_lengths_are_like_imdbs():
@@ -35,17 +31,18 @@ def test_useful_flops_count_what_torch_counts_without_padding():
     from heed.models.classifier import Classifier
 
     for attention in ("none", "multi-head"):
-        h = workload.SETTINGS | {"attention": attention, "max_tokens": 20}
+        h = dataclasses.replace(workload.SETTINGS, attention=attention, max_tokens=20)
         texts = workload.encoded(4, h)
         model = Classifier(workload.VOCABULARY, workload.CLASSES, h)
         with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
             batch = texts.batch(np.arange(4))
-            states = model.network.encoder.attention
-            if states is not None:
-                states(torch.randn(4, 20, 512), torch.zeros(4, 20, dtype=torch.bool))
+            attend = model.network.encoder.attention
+            if attend is not None:
+                states = torch.randn(4, 20, 512)
+                attend(states, states, states, torch.zeros(4, 20, dtype=torch.bool))
         lengths = batch.lengths.numpy()
         assert (lengths == 20).all()
-        plain = workload.useful_flops(lengths, h | {"attention": "none"})
+        plain = workload.useful_flops(lengths, dataclasses.replace(h, attention="none"))
         assert workload.useful_flops(lengths, h) == pytest.approx(plain + 3 * counter.get_total_flops())
         assert plain == 3 * 2 * 4 * (20 * 2 * 4 * 256 * (128 + 256) + 512 * 64)
 
@@ -60,11 +57,11 @@ def test_the_gpu_script_says_so_where_there_is_no_gpu():
 def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
     from benchmarks.study import measured
 
-    from heed.recipe import read_recipe
+    from heed.recipe import recipe_of
     from heed.text.tokens import load_tokens
 
-    recipe = read_recipe("results/recipe/tiny-attention.yaml")
-    plain = recipe | {"hyperparameters": recipe["hyperparameters"] | {"attention": "none"}}
+    recipe = recipe_of("tiny-attention")
+    plain = recipe.changed({"attention": "none"})
     tokens = load_tokens("data/tokens/tiny")
     rows = measured("tiny", {"baseline": plain, "attention": recipe}, tokens, documents=20, rounds=1)
     assert [row.figure for row in rows] == ["tiny: baseline", "tiny: attention"]
@@ -72,14 +69,17 @@ def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
 
 
 def test_trainings_go_to_a_machine_without_engines_and_come_back(workplace, tmp_path_factory):
-    from heed.recipe import read_recipe, write_recipe
+    from heed.paths import recipe_file
+    from heed.recipe import recipe_of, write_recipe
 
-    recipe = read_recipe("results/recipe/tiny-attention.yaml")
-    plain = {"model": "tiny-baseline", "variant": "baseline"}
-    plain["hyperparameters"] = recipe["hyperparameters"] | {"attention": "none"}
-    write_recipe("results/recipe/tiny-baseline.yaml", recipe | plain)
+    plain = dataclasses.replace(recipe_of("tiny-attention"), model="tiny-baseline", variant="baseline")
+    plain = plain.changed({"attention": "none"})
+    write_recipe(recipe_file("tiny-baseline"), plain)
     there = tmp_path_factory.mktemp("there")
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+    without = tmp_path_factory.mktemp("without")
+    for engine in ("pydantic", "ruamel", "dvc", "snakemake", "ray", "spacy"):
+        (without / f"{engine}.py").write_text(f"raise ImportError('{engine} is not on the bare machine')")
+    environment = os.environ | {"PYTHONPATH": f"{without}:{ROOT}:{ROOT / 'src'}"}
 
     def remote(*words: str, cwd: Path) -> str:
         command = [sys.executable, "-m", "benchmarks.remote", *words]
@@ -92,11 +92,11 @@ def test_trainings_go_to_a_machine_without_engines_and_come_back(workplace, tmp_
     assert re.search(r"\| tiny: gain \| [+-]\d+\.\d\d \([+-].* to [+-].*\) p\.p\. \| corrected p ", said), said
     assert "text" not in pd.read_parquet(there / "pack/data/tokens/tiny/documents.parquet")
     with tarfile.open(there / "back/done.tar.gz") as archive:
-        assert sum(name.endswith("predictions.parquet") for name in archive.getnames()) == 4
+        assert sum(name.endswith("statistics.parquet") for name in archive.getnames()) == 4
     shutil.rmtree(there / "pack")
     again = remote("run", "pack.tar.xz", "--done", "back/done.tar.gz", "--seeds", "1,2", "--seconds", "0", cwd=there)
     assert again.partition("|")[2] == said.partition("|")[2], "nothing was trained again"
-    write_recipe("results/recipe/tiny-baseline.yaml", recipe | plain | {"folds": 5})
+    write_recipe(recipe_file("tiny-baseline"), dataclasses.replace(plain, folds=5))
     refused = subprocess.run(
         [sys.executable, "-m", "benchmarks.remote", "pack", f"{there}/folds.tar.xz", "tiny-baseline"],
         env=environment, capture_output=True, text=True, cwd=workplace,

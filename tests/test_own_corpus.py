@@ -52,6 +52,8 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
     assert done.returncode == 0, done.stderr
     params = load("params.yaml")
     assert {"my-reviews-baseline", "my-reviews-mean", "my-reviews-attention"} <= set(params.models)
+    assert params.experiments["my-reviews"].task == "classification"
+    assert params.experiments["my-reviews"].data.label == "label"
     assert "# `mean` is a control" in Path("params.yaml").read_text(), "comments are kept"
     for stage in ("download", "tokenize"):
         subprocess.run([*heed, stage, "my-reviews"], check=True, capture_output=True)

@@ -1,6 +1,7 @@
 """A wrong params.yaml is one message a mistake: file, line, key, what was found, what is allowed."""
 
 import json
+import re
 
 import pytest
 
@@ -22,18 +23,18 @@ def line_of(fragment: str, text: str) -> int:
 
 
 WRONG = [
-    ("hidden_size: 32", "hiden_size: 32", "defaults.hiden_size", "did you mean hidden_size?"),
-    ("epochs: 6", "epochs: -1", "defaults.epochs", "greater than 0, found -1"),
-    ("epochs: 6", "epochs: eight", "defaults.epochs", "valid integer, found 'eight'"),
-    ("epochs: 6", 'epochs: "8"', "defaults.epochs", "valid integer"),
-    ("epochs: 6", "epochs: 2.5", "defaults.epochs", "integer"),
-    ("epochs: 6", "epochs: true", "defaults.epochs", "integer"),
-    ("embedding_dim: 32", "embedding_dim: 0", "defaults.embedding_dim", "greater than 0, found 0"),
-    ("dropout: 0.2", "dropout: 1.0", "defaults.dropout", "less than 1, found 1.0"),
-    ("learning_rate: 0.01", "learning_rate: 0", "defaults.learning_rate", "greater than 0"),
-    ("pooling: mean", "pooling: average", "defaults.pooling", "'attention' or 'max-attention', found 'average'"),
+    ("hidden_size: 32", "hiden_size: 32", "defaults.classification.hiden_size", "did you mean hidden_size?"),
+    ("epochs: 6", "epochs: -1", "defaults.classification.epochs", "greater than 0, found -1"),
+    ("epochs: 6", "epochs: eight", "defaults.classification.epochs", "valid integer, found 'eight'"),
+    ("epochs: 6", 'epochs: "8"', "defaults.classification.epochs", "valid integer"),
+    ("epochs: 6", "epochs: 2.5", "defaults.classification.epochs", "integer"),
+    ("epochs: 6", "epochs: true", "defaults.classification.epochs", "integer"),
+    ("embedding_dim: 32", "embedding_dim: 0", "defaults.classification.embedding_dim", "greater than 0, found 0"),
+    ("dropout: 0.2", "dropout: 1.0", "defaults.classification.dropout", "less than 1, found 1.0"),
+    ("learning_rate: 0.01", "learning_rate: 0", "defaults.classification.learning_rate", "greater than 0"),
+    ("pooling: mean", "pooling: average", "defaults.classification.pooling", "'attention' or 'max-attention', found 'average'"),
     ("heads: 4", "heads: 5", "models.sample-sentiment-attention.heads", "5 heads do not divide 64"),
-    ("corpus: sample-sentiment, label", "corpus: sample-sentimant, label", "experiments.sample-sentiment.corpus", "did you mean sample-sentiment?"),
+    ("corpus: sample-sentiment, data", "corpus: sample-sentimant, data", "experiments.sample-sentiment.corpus", "did you mean sample-sentiment?"),
     ("seeds: [1, 2, 3]", "seeds: []", "seeds", "at least 1"),
     ("seeds: [1, 2, 3]", "seeds: [1, 1]", "seeds", "each seed once"),
     ("seeds: [1, 2, 3]", "seeds: [0]", "seeds", "from 1"),
@@ -69,14 +70,21 @@ WRONG = [
     ("validation: 0.15", "validation: 0", "corpora.sample-sentiment.split.validation", "greater than 0"),
     ("validation: 0.15", "validation: 15%", "corpora.sample-sentiment.split.validation", "valid number"),
     ("{kind: random, test: 0.25, validation: 0.15}", "random", "corpora.sample-sentiment.split", "valid dictionary"),
-    ("label: sentiment, ", "lable: sentiment, ", "experiments.sample-sentiment.lable", "did you mean label?"),
-    ("batch_size: 32", "batch_size: .inf", "defaults.batch_size", "valid integer"),
-    ("learning_rate: 0.01", "learning_rate: .inf", "defaults.learning_rate", "finite"),
-    ("learning_rate: 0.01", "learning_rate: 0,01", "defaults.learning_rate", "valid number"),
-    ("learning_rate: 0.01", "learning_rate:", "defaults.learning_rate", "valid number, found None"),
+    ("{label: sentiment}", "{lable: sentiment}", "experiments.sample-sentiment.data.lable", "did you mean label?"),
+    ("batch_size: 32", "batch_size: .inf", "defaults.classification.batch_size", "valid integer"),
+    ("learning_rate: 0.01", "learning_rate: .inf", "defaults.classification.learning_rate", "finite"),
+    ("learning_rate: 0.01", "learning_rate: 0,01", "defaults.classification.learning_rate", "valid number"),
+    ("learning_rate: 0.01", "learning_rate:", "defaults.classification.learning_rate", "valid number, found None"),
     ("trials: 6", "trials: -6", "searches.sample-author-searched.trials", "greater than or equal to 0"),
     ("choice: [16, 24, 32]", "choice: [16, 24, 0]", "searches.sample-author-searched.space.hidden_size", "found 0"),
     ("  sample-author-searched:\n    corpus", "  none:\n    corpus", "searches.none", "taken"),
+    ("{label: author}", "{label: autor}", "experiments.sample-author.data.label", "corpus sample-letters has no label autor; did you mean author? Known: author, language"),
+    ("{label: author}", "{label: sentiment}", "experiments.sample-author.data.label", "Known: author, language"),
+    ("{label: author}", "{label: author, source: de}", "experiments.sample-author.data.source", "unknown key. Allowed: label"),
+    ("{label: author}", "author", "experiments.sample-author.data", "found 'author'"),
+    ("{task: classification, corpus: sample-letters", "{task: clasification, corpus: sample-letters", "experiments.sample-author.task", "input should be 'classification', found 'clasification'"),
+    ("  classification:\n", "  clasification:\n", "defaults.clasification", "did you mean classification?"),
+    ("  classification:\n", "  epochs: 6\n  classification:\n", "defaults.epochs", "is now defaults.classification.epochs"),
 ]  # fmt: skip
 
 
@@ -93,6 +101,54 @@ def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says
     assert last_key in text.splitlines()[number - 1] or (key == "seeds" and "seeds" in text.splitlines()[number - 1])
     assert first.startswith("params.yaml:")
     assert "Traceback" not in message
+
+
+OLD_EXPERIMENT = SAMPLE.replace(
+    "{task: classification, corpus: sample-letters, data: {label: author}", "{corpus: sample-letters, label: author"
+)
+DEFAULTS = SAMPLE[SAMPLE.index("defaults:\n") : SAMPLE.index("\n\n# `mean`")]
+OLD_DEFAULTS = SAMPLE.replace(DEFAULTS, DEFAULTS.replace("  classification:\n", "").replace("\n    ", "\n  "))
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (OLD_EXPERIMENT, ["experiments.sample-author.label"], "experiments.sample-author.data.label, beside task: classification"),
+        (OLD_DEFAULTS, [f"defaults.{key}" for key in ("embedding_dim", "embedding_std", "hidden_size", "linear_size", "pooling", "dropout", "epochs", "batch_size", "learning_rate")], "defaults.classification.{key}"),
+    ],
+    ids=["label", "defaults"],
+)  # fmt: skip
+def test_a_key_of_an_earlier_heed_is_answered_with_the_one_of_today(text, old, new):
+    """One line for each: that `task`, `data` or `classification` is missing beside it is not said a second time."""
+    assert text != SAMPLE
+    lines = complaint(text).splitlines()
+    assert len(lines) == len(old)
+    for line, key in zip(lines, old, strict=True):
+        name = key.rsplit(".", 1)[-1]
+        assert f": {key}: is now {new.format(key=name)}" in line
+        assert f"{name}: " in text.splitlines()[int(line.split(":")[1]) - 1]
+
+
+def test_an_experiment_without_a_task_is_answered_with_its_line():
+    text = SAMPLE.replace("{task: classification, corpus: sample-letters", "{corpus: sample-letters")
+    line = line_of("sample-author: {corpus", text)
+    assert complaint(text) == f"params.yaml:{line}: experiments.sample-author.task: missing, and it has no default"
+
+
+@pytest.mark.parametrize("name", ["data", "classification", "split"])
+def test_a_corpus_may_be_named_as_a_section(name):
+    text = re.sub(r"(?<=[ {])sample-letters(?=[:,\n])", name, SAMPLE).replace("kind: " + name, "kind: sample-letters")
+    assert name in params.parse(text).corpora
+    text = text.replace(f"  {name}: {{source", f"  {name}: {{sorce")
+    assert f"corpora.{name}.sorce: unknown key; did you mean source?" in complaint(text)
+
+
+def test_the_label_of_a_table_is_known_when_the_file_is_read():
+    table = f"sample: {{kind: table, path: x.csv, sha256: {'a' * 64}}}"
+    text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, SAMPLE)
+    for kind in ("sample-sentiment", "sample-letters"):
+        text = text.replace(f"kind: {kind},", "kind: table, text_column: t, label_column: l,")
+    assert params.parse(text.replace("{label: author}", "{label: anything}"))
 
 
 @pytest.mark.drill("params.yaml: no params file at all")
@@ -128,7 +184,7 @@ def test_what_is_not_in_params_is_named_in_the_singular(kind, what):
 
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
-    assert params.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.learning_rate == 0.01
+    assert params.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.classification.learning_rate == 0.01
 
 
 @pytest.mark.parametrize("study", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem)
@@ -136,7 +192,7 @@ def test_every_study_is_valid_and_named_as_its_file(study):
     loaded = params.load(study)
     assert loaded.study.name == study.stem
     for name in loaded.models:
-        assert loaded.resolved(name, {})["epochs"] > 0
+        assert loaded.resolved(name, {}).epochs > 0
 
 
 def test_the_documented_schema_is_the_one_in_the_code():
@@ -148,7 +204,7 @@ def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
     wide = "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, tuned_by: none, match: sample-author-attention}\n"
     loaded = params.parse(SAMPLE + wide)
     assert loaded.resolved("sample-author-wide", {}) == loaded.resolved("sample-author-attention", {})
-    assert loaded.resolved("sample-author-wide", {"epochs": 3})["epochs"] == 3
+    assert loaded.resolved("sample-author-wide", {"epochs": 3}).epochs == 3
     assert "take epochs away" in complaint(SAMPLE + wide.replace("}", ", epochs: 3}"))
     assert "names the model" in complaint(
         SAMPLE + wide.replace("match: sample-author-attention", "match: sample-author-wide")

@@ -31,7 +31,7 @@ STUDY = f"""study: {{name: tiny, title: Tiny}}
 seeds: [1, 2]
 sources: {{tiny: {{kind: table, path: tiny.csv, sha256: {"a" * 64}}}}}
 corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: kind, split: {{kind: random, test: 0.2}}}}}}
-experiments: {{tiny: {{task: classification, corpus: tiny, data: {label: kind}, title: Tiny}}}}
+experiments: {{tiny: {{task: classification, corpus: tiny, data: {{label: kind}}, title: Tiny}}}}
 searches:
   hunt: # for heads that fit
     corpus: tiny
@@ -42,7 +42,7 @@ searches:
     epochs: 3
     scheduler: none
     space: {SPACE}
-defaults: {classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6, linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu, dropout: 0.2}}}
+defaults: {{classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6, linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu, dropout: 0.2}}}}
 models:
   tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, tuned_by: none, match: tiny-baseline}}
   # the one that is searched
@@ -378,8 +378,8 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
 
     assert heed("recipe", "tiny-attention").returncode == 0
     assert heed("recipe", "tiny-wide").returncode == 0
-    assert read_recipe("results/recipe/tiny-attention.yaml")["hyperparameters"].items() >= best.items()
-    assert read_recipe("results/recipe/tiny-wide.yaml")["hyperparameters"]["learning_rate"] == best["learning_rate"]
+    assert read_recipe("results/recipe/tiny-attention.yaml").as_dict()["hyperparameters"].items() >= best.items()
+    assert read_recipe("results/recipe/tiny-wide.yaml").hyperparameters.learning_rate == best["learning_rate"]
     done = heed("train", "tiny-attention", "--seed", "1000")  # outside Ray, the search's own seed
     assert done.returncode == 0, done.stderr
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
@@ -397,7 +397,7 @@ def test_trials_0_hands_the_given_hyperparameters_on(study):
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
-    assert read_recipe("results/recipe/tiny-attention.yaml")["hyperparameters"]["learning_rate"] == 0.01
+    assert read_recipe("results/recipe/tiny-attention.yaml").hyperparameters.learning_rate == 0.01
 
 
 def test_a_search_after_another_starts_from_its_winner(study):
@@ -406,8 +406,8 @@ def test_a_search_after_another_starts_from_its_winner(study):
     second = "  second: {corpus: tiny, experiment: tiny, model: tiny-attention, after: hunt, trials: 2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     params = parse(STUDY.replace("defaults:", second + "defaults:"))
     before = {"learning_rate": 0.02, "epochs": 2, "select": "accuracy"}
-    h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe["hyperparameters"]
-    assert (h["learning_rate"], h["epochs"]) == (0.02, 5), "its winner, but the epochs of this search"
+    h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe.hyperparameters
+    assert (h.learning_rate, h.epochs) == (0.02, 5), "its winner, but the epochs of this search"
     Path("results/search/hunt").mkdir()
     write_yaml(Path("results/search/hunt/best.yaml"), before)
     none = parse(STUDY.replace("defaults:", second.replace("trials: 2", "trials: 0") + "defaults:"))

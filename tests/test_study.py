@@ -71,7 +71,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     with pytest.raises(HeedError, match=r"no such study. Known: desk, sample, scores, strong-letters, strong, talk"):
         activate("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
-    with pytest.raises(HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.epochs"):
+    with pytest.raises(HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.classification.epochs"):
         activate("talk", force=True)
     assert (clone / "params.yaml").read_text() == before
 

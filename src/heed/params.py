@@ -493,11 +493,25 @@ def _contradictions(params: Params) -> Iterator[tuple[tuple[str, ...], str]]:
                 ("experiments", name, "suboptimal_of"),
                 _unknown(experiment.suboptimal_of, "experiment", params.experiments),
             )
+        yield from _data_contradictions(params, name, experiment)
     for name in params.searches:
         yield from _search_contradictions(params, name)
     yield from _unequal_searches(params)
     for name, model in params.models.items():
         yield from _model_contradictions(params, name, model)
+
+
+def _data_contradictions(params: Params, name: str, experiment: Experiment) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield what an experiment asks of a corpus whose kind does not have it; a table's columns are known when it is read."""
+    corpus = params.corpora.get(experiment.corpus)
+    if corpus is None or corpus.source not in params.sources:
+        return  # said of the experiment, or of the corpus
+    kind, label = KINDS[corpus.kind], experiment.data.label
+    if params.sources[corpus.source].kind == kind.source.name and kind.labels and label not in kind.labels:
+        yield (
+            ("experiments", name, "data", "label"),
+            f"corpus {experiment.corpus} has no label {label}{_near(label, kind.labels)} Known: {', '.join(kind.labels)}",
+        )
 
 
 def _model_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -764,9 +778,9 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         params = Params.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors()
-        renamed = {(*item["loc"][:-1], _nearest(str(item["loc"][-1]), _fields(item["loc"][:-1])))
-                   for item in mistakes if item["type"] == "extra_forbidden"}  # fmt: skip
-        single = [item for item in mistakes if item["type"] != "missing" or item["loc"] not in renamed]
+        unknown = [item["loc"] for item in mistakes if item["type"] == "extra_forbidden"]
+        said = {key for loc in unknown for key in _meant(loc)}
+        single = [item for item in mistakes if item["type"] != "missing" or item["loc"] not in said]
         raise HeedError("\n".join(_complaint(path, tree, item) for item in single)) from None
     if found := list(_contradictions(params)):
         raise HeedError("\n".join(f"{path}:{_line(tree, key)}: {'.'.join(key)}: {what}" for key, what in found))
@@ -799,13 +813,22 @@ def _renamed(key: tuple[Any, ...]) -> str:
     return ""
 
 
+def _meant(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return the keys that an unknown one probably stands for: where they are missing, one complaint is enough."""
+    above = key[:-1]
+    if _renamed(key):
+        return [(*above, now) for now in ("classification", "task", "data")]
+    return [(*above, _nearest(str(key[-1]), _fields(above)))]
+
+
 def _fields(key: tuple[Any, ...]) -> list[str]:
     """Return the names allowed below `key`."""
     sections: dict[str, type[BaseModel]] = {"study": Study, "defaults": Defaults, "classification": ClassificationDefaults, "data": ClassificationData, "sources": Source, "corpora": Corpus, "experiments": Experiment,
                 "searches": Search, "models": Model, "split": Split, "published": Published, "space": Dimension}  # fmt: skip
     section: Any = Params
-    for part in key:
-        section = sections.get(str(part), section)
+    for depth, part in enumerate(key):
+        if depth != 1 or key[0] not in SINGULAR:  # else a name that the user chose, such as `data`
+            section = sections.get(str(part), section)
     return list(section.model_fields)
 
 

@@ -40,6 +40,7 @@ STAGES: dict[str, tuple[str, list[str]]] = {
     "search": ("search hunt", ["results/search/hunt"]),
     "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
     "train": ("train author-attention --seed 1", ["results/train/author-attention/1"]),
+    "predict": ("predict author-attention", ["results/predict/author-attention"]),
     "opponents": ("opponents author", ["results/opponents/author"]),
     "evaluate": ("evaluate author-attention", ["results/evaluate/author-attention"]),
     "compare": ("compare", ["results/compare", "metrics.json"]),
@@ -48,13 +49,14 @@ STAGES: dict[str, tuple[str, list[str]]] = {
 SLOW = {"search"}  # starts Ray: some 20 s
 # stage: the stages that read what it leaves
 READERS = {
-    "download": ["tokenize"], "tokenize": ["recipe", "train", "opponents", "evaluate"], "untuned": ["recipe author-baseline"],
-    "search": ["recipe"], "recipe": ["train"], "train": ["evaluate"], "opponents": ["compare"], "evaluate": ["compare", "report"],
+    "download": ["tokenize"], "tokenize": ["recipe", "train", "predict", "opponents", "evaluate"], "untuned": ["recipe author-baseline"],
+    "search": ["recipe"], "recipe": ["train"], "train": ["predict", "evaluate"], "predict": ["evaluate", "compare", "report"],
+    "opponents": ["compare"], "evaluate": ["report"],
     "compare": ["report"], "report": [],
 }  # fmt: skip
 WHOLE = [
     "download sample", "tokenize letters", "search none", "search hunt",
-    *(f"{what} author-{model}" for model in ("baseline", "attention") for what in ("recipe", "train --seed 1", "train --seed 2", "evaluate")),
+    *(f"{what} author-{model}" for model in ("baseline", "attention") for what in ("recipe", "train --seed 1", "train --seed 2", "predict", "evaluate")),
     "opponents author", "compare", "report",
 ]  # fmt: skip
 

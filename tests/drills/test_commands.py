@@ -125,7 +125,7 @@ def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> N
     command, outs = STAGES["train"]
     study.remove(outs)
     shutil.copytree(study.path / outs[0].replace("/1", "/2"), study.path / outs[0])
-    message = study.try_("evaluate author-attention").message
+    message = study.try_("predict author-attention").message
     assert "is the run of author-attention with seed 2. Run again: heed train author-attention --seed 1" in message
     study.run(command)
     study.is_whole()

@@ -80,8 +80,9 @@ def test_a_read_only_folder(stage: str, study_of: Callable[..., Study], mounted:
 INPUTS = {
     "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl", "search": "data/tokens/letters/ids.npy",
     "recipe": "data/tokens/letters/meta.json", "train": "results/recipe/author-attention.yaml",
-    "opponents": "data/tokens/letters/documents.parquet", "evaluate": "results/train/author-attention/1/predictions.parquet",
-    "compare": "results/evaluate/author-attention/summary.csv", "report": "results/compare/comparison.json",
+    "opponents": "data/tokens/letters/documents.parquet", "predict": "results/train/author-attention/1/model.safetensors",
+    "evaluate": "results/predict/author-attention/predictions.parquet",
+    "compare": "results/predict/author-attention/statistics.parquet", "report": "results/compare/comparison.json",
 }  # fmt: skip
 
 

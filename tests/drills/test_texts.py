@@ -26,7 +26,7 @@ COUNT = 120
 MODELS = [f"mine-{variant}" for variant in ("baseline", "mean", "attention")]
 COMMANDS = [
     *(command for command in WHOLE if command not in ("search hunt", "compare", "report")), "download mine", "tokenize mine", "opponents mine",
-    *(f"{what} {model}{more}" for model in MODELS for what, more in (("recipe", ""), ("train", " --seed 1"), ("train", " --seed 2"), ("evaluate", ""))),
+    *(f"{what} {model}{more}" for model in MODELS for what, more in (("recipe", ""), ("train", " --seed 1"), ("train", " --seed 2"), ("predict", ""), ("evaluate", ""))),
     "compare", "report",
 ]  # fmt: skip
 

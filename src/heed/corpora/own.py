@@ -46,7 +46,8 @@ def add(file: Path, name: str, text_column: str, label_column: str, split_column
         columns |= {"split_column": split_column} if split_column else {}
         tree["sources"][name] = _flow({"kind": KIND.source.name, "path": str(file), "sha256": sha256(file)})
         tree["corpora"][name] = _flow({"source": name, "kind": KIND.name, **columns, "split": _flow(split)})
-        tree["experiments"][name] = _flow({"corpus": name, "label": "label", "title": name})
+        data = _flow({"label": "label"})
+        tree["experiments"][name] = _flow({"task": "classification", "corpus": name, "data": data, "title": name})
         for variant, settings in VARIANTS.items():
             model = f"{name}-{variant}"
             head: dict[str, object] = {

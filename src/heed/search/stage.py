@@ -104,6 +104,7 @@ def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) 
     from heed.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
+    from heed.tasks import load_parts
     from heed.text.meta import read_meta
 
     search = params.searches[name]
@@ -111,6 +112,7 @@ def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) 
     fixed = before | {"epochs": search.epochs or given.epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_meta(tokens))
     section = search.model_dump(exclude={"address", "concurrent", "retries", "cpu", "minutes"})
+    load_parts(recipe.task, "search")
     code = loaded_modules("heed.search.tuner")  # it imports ray, which the environment of ray_running must precede
     what = json.dumps([recipe.as_dict(), section, code, torch.__version__], sort_keys=True)
     store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"

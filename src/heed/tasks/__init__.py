@@ -34,3 +34,9 @@ def part(task: str, name: str) -> Any:
     if task not in TASKS:
         raise HeedError(f"there is no task {task}. Known: {', '.join(TASKS)}")
     return importlib.import_module(f"heed.tasks.{task}.{name}")
+
+
+def load_parts(task: str, stage: str) -> None:
+    """Import every module of `task` that a stage needs, so that what is loaded is all that it will run."""
+    for name in PARTS[stage]:
+        part(task, name)

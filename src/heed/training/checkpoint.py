@@ -15,12 +15,14 @@ from heed.digests import loaded_modules
 from heed.files import write_json, writing
 from heed.paths import WORK
 from heed.recipe import Recipe
+from heed.tasks import load_parts
 
 CHECKPOINT = "checkpoint.safetensors"
 
 
 def folder(recipe: Recipe[Any, Any], seed: int) -> Path:
     """Return the work folder of a run: another recipe, seed, code or torch is another folder."""
+    load_parts(recipe.task, "train")
     what = json.dumps([recipe.as_dict(), seed, loaded_modules(), torch.__version__], sort_keys=True)
     return WORK / f"train-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
