@@ -691,9 +691,10 @@ def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> No
     if stage not in used:
         pytest.skip(f"heed {stage} is no stage yet")
     ignored = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
-    assert {
-        path for path in used[stage][0] if path.removesuffix(".py").removesuffix("/__init__") not in ignored
-    } == set()
+    loaded = {path for path in used[stage][0] if path.removesuffix(".py").removesuffix("/__init__") not in ignored}
+    if stage not in ("download", "tokenize"):  # params.py refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
+        loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
+    assert loaded == set()
 
 
 def test_dvc_yaml_names_no_module_and_is_short() -> None:
