@@ -7,7 +7,7 @@
 | `learning` | `make_learner` → `Learner`: the model, its batches and loss, and what validation measures |
 | `prediction` | `load_predictor` → `Predictor`: what a trained run predicts, and the statistics of each item |
 | `opponents` | `fit`: the reference models from outside |
-| `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure |
+| `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure; `about` names the details |
 | `evaluation` | `evaluate`: a model's tables from its predictions |
 """
 
@@ -130,11 +130,12 @@ class Metric:
 class Metrics:
     """All figures of a task; models are compared by the first.
 
-    `details` maps a sum (statistics,) to finer figures, nested by name: those of each class, or each length.
+    `details` maps a sum (statistics,) to finer figures, as group → name → figure: those of each class, or each length. The
+    task's `about` names the groups, and what is in each, in order.
     """
 
     figures: tuple[Metric, ...]
-    details: Callable[[np.ndarray], dict[str, Any]]
+    details: Callable[[np.ndarray], dict[str, dict[str, dict[str, float]]]]
 
     @property
     def deciding(self) -> Metric:

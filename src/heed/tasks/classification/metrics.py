@@ -40,15 +40,15 @@ def make_metrics(data: Data) -> Metrics:
     """Return accuracy, by which models are compared, and the macro and weighted averages of precision, recall and F1."""
     averages = [Metric(f"{average}_{figure}", _average(average, figure)) for average in AVERAGES for figure in BY_CLASS]
 
-    def details(sums: np.ndarray) -> dict[str, Any]:
+    def details(sums: np.ndarray) -> dict[str, dict[str, dict[str, float]]]:
         columns = {figure: values.tolist() for figure, values in by_class(sums).items()}
         return {"classes": {name: {f: v[i] for f, v in columns.items()} for i, name in enumerate(data.classes)}}
 
     return Metrics((Metric("accuracy", accuracy, mean_of=0), *averages), details)
 
 
-def about(data: Data) -> dict[str, Any]:
-    """Return what a comparison says of an experiment beside its figures."""
+def about(data: Data) -> dict[str, list[str]]:
+    """Return the groups of the details, with the names in each, in order."""
     return {"classes": data.classes}
 
 
