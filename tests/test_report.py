@@ -38,6 +38,7 @@ from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
 from heed.report.provenance import write_provenance
 from heed.report.render import render, script
+from heed.report.searches import ExpectedBest, Trial, read_search
 from heed.report.sources import md5
 from heed.report.tables import experiments, number
 from heed.tasks.classification.recipe import Hyperparameters
@@ -702,6 +703,27 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     write_provenance(tmp_path, tmp_path / "provenance.html", {})
     text = (tmp_path / "provenance.html").read_text()
     assert "The tree was clean" in text and "not of the present study" in text
+
+
+def test_a_search_is_read_with_its_expected_best_or_why_there_is_none_and_a_broken_one_is_one_message(tmp_path):
+    trial = {"trial": 0, "configuration": {"heads": 2}, "score": 0.5, "best_epoch": 1, "stop": "finished"}
+    about = {"search": "hunt", "model": "m", "sampler": "random", "scheduler": "none", "seed": 1, "space": {"heads": {"choice": [1, 2]}},
+             "metric": "accuracy", "best": {"trial": 0, "score": 0.5, "epoch": 1}, "epochs": 3, "trials": [trial, trial | {"score": None}],
+             "expected_best": {"scores": [0.5]}}  # fmt: skip
+    folder = tmp_path / "hunt"
+    assert read_search(folder) is None, "it had no trials"
+    write_json(folder / "search.json", about)
+    search = read_search(folder)
+    assert search.scores == [0.5] and search.expected_best == ExpectedBest(scores=[0.5])
+    assert search.scored == [Trial(0, {"heads": 2}, 0.5, "finished")] and search.epochs == 3
+    write_json(folder / "search.json", about | {"expected_best": {"reason": "cut", "values": {"early": 1}}})
+    assert read_search(folder).expected_best == ExpectedBest(reason="cut", values={"early": 1})
+    write_json(folder / "search.json", about | {"trials": [{"trial": 0}]})
+    with pytest.raises(
+        HeedError,
+        match=r"search.json: cannot be read \(trials.0.configuration is missing\). Run again: heed search hunt",
+    ):
+        read_search(folder)
 
 
 def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(tmp_path):
