@@ -29,7 +29,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.comparison import ATTENTION, BASELINE, spread
+from heed.evaluation.comparison import ATTENTION, BASELINE
+from heed.evaluation.results import spread
 from heed.evaluation.significance import assess, differences, holm
 from heed.evaluation.tested import Tested
 from heed.files import read_json, writing
@@ -162,17 +163,17 @@ def table(models: list[str], seeds: list[int]) -> str:
         metric = metrics.deciding
         (by_item[recipe.experiment, recipe.variant],) = Tested(model, [0] * len(seeds), tests).by_item(metric)
         figures = spread([metrics.of(test.to_numpy())[metric.name] for test in tests])
-        deviation = "" if figures["std_pp"] is None else f" ± {figures['std_pp']:.2f}"
+        deviation = "" if figures.std_pp is None else f" ± {figures.std_pp:.2f}"
         mean = np.mean([each["seconds"] for each in took])
         on = ", ".join(sorted({each["device"] for each in took}))
-        rows.append(f"| {model} | {metric.name} {figures['mean']:.4f}{deviation} | {mean:.0f} s a run on {on} |")
+        rows.append(f"| {model} | {metric.name} {figures.mean:.4f}{deviation} | {mean:.0f} s a run on {on} |")
     pairs = [name for name, variant in by_item if variant == ATTENTION and (name, BASELINE) in by_item]
     blocks = [[by_item[name, variant].to_numpy() for variant in (ATTENTION, BASELINE)] for name in pairs]
     gains = [assess(differences([attention], [baseline]), len(pairs)) for attention, baseline in blocks]
     if len(seeds) > 1:
-        for name, gained, p in zip(pairs, gains, holm([each["p"] for each in gains]), strict=True):
-            low, high = gained["interval_pp"]
-            size = f"{gained['mean_pp']:+.2f} ({low:+.2f} to {high:+.2f}) p.p."
+        for name, gained, p in zip(pairs, gains, holm([each.p for each in gains]), strict=True):
+            low, high = gained.interval_pp
+            size = f"{gained.mean_pp:+.2f} ({low:+.2f} to {high:+.2f}) p.p."
             rows.append(f"| {name}: gain | {size} | corrected p {p:.3g} |")
     return "\n".join(["| model | on test | |", "|---|---|---|", *rows])
 

@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import compare
+from heed.evaluation.results import read_comparison, write_comparison
 from heed.files import SUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
 from heed.params import Experiment, parse
@@ -36,11 +37,12 @@ def study(workplace: Path) -> Path:
     return workplace
 
 
+FILE = Path("results/compare/comparison.json")
 MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
 
 
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):
-    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))["experiments"]["tiny"]
+    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json")).experiments["tiny"]
     accuracy = {
         (model, seed): accuracy_score(*(answers(model, seed)[column] for column in ("label", "predicted")))
         for model in MODELS["tiny"].values()
@@ -48,13 +50,13 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     }
     for variant, model in MODELS["tiny"].items():
         values = [accuracy[model, seed] for seed in (1, 2)]
-        figure = found["models"][variant]["summary"]["accuracy"]
-        assert figure["values"] == pytest.approx(values)
-        assert figure["mean"] == pytest.approx(np.mean(values))
-        assert figure["std_pp"] == pytest.approx(100 * np.std(values, ddof=1))
+        figure = found.models[variant].summary["accuracy"]
+        assert figure.values == pytest.approx(values)
+        assert figure.mean == pytest.approx(np.mean(values))
+        assert figure.std_pp == pytest.approx(100 * np.std(values, ddof=1))
     gains = [100 * (accuracy["tiny-attention", s] - accuracy["tiny-baseline", s]) for s in (1, 2)]
-    assert found["models"]["attention"]["gain"]["values_pp"] == pytest.approx(gains)
-    assert found["models"]["baseline"]["gain"] is None
+    assert found.models["attention"].gain.values_pp == pytest.approx(gains)
+    assert found.models["baseline"].gain is None
     metrics = json.loads(Path("metrics.json").read_text())["tiny"]
     assert metrics["gain_pp"] == round(float(np.mean(gains)), 2) and set(metrics) == {
         "baseline",
@@ -65,7 +67,52 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
         "p_holm",
         "linear",
     }
-    assert json.loads(Path("results/compare/comparison.json").read_text())["experiments"]["tiny"] == found
+
+
+def test_a_comparison_is_read_back_as_it_was_written(study):
+    found = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    assert read_comparison(FILE) == found
+    tiny = found.experiments["tiny"]
+    assert tiny.models["attention"].hyperparameters == recipes.recipe_of("tiny-attention").hyperparameters
+    written = json.loads(FILE.read_text())["experiments"]["tiny"]
+    assert list(written) == ["task", "classes", "metric", "corpus", "models", "opponents", "comparisons"]
+    assert list(written["models"]["attention"])[4:] == ["summary", "classes", "gain"]
+    assert list(written["opponents"]["linear"]) == ["summary", "classes"]
+    assert written["classes"] == ["bad", "good"] == list(written["opponents"]["linear"]["classes"])
+    assert written["corpus"]["name"] == "tiny" and written["corpus"]["documents"] == tiny.corpus.facts.documents
+    write_comparison(Path("again.json"), found)
+    assert Path("again.json").read_bytes() == FILE.read_bytes()
+
+
+BROKEN = {
+    "experiments.tiny.models.attention.summary.accuracy.values is missing": lambda e: e["models"]["attention"]["summary"]["accuracy"].pop("values"),
+    "experiments.tiny.task is missing": lambda e: e.pop("task"),
+    "experiments.tiny: there is no task translation": lambda e: e.update(task="translation"),
+    "experiments.tiny.corpus.generated is missing": lambda e: e["corpus"].pop("generated"),
+    "experiments.tiny.opponents.linear does not have the classes of its experiment": lambda e: e["opponents"]["linear"].pop("classes"),
+    "experiments.tiny.comparisons.attention.linear.p is no float: '0.5'": lambda e: e["comparisons"]["attention"]["linear"].update(p="0.5"),
+    "experiments.tiny.comparisons.attention.linear.interval_pp has 1 values, not 2": lambda e: e["comparisons"]["attention"]["linear"].update(interval_pp=[1.0]),
+    "experiments.tiny.models.attention.best_epochs.0 is no int: True": lambda e: e["models"]["attention"].update(best_epochs=[True]),
+    "experiments.tiny: .*unexpected keyword argument 'lemmatize'": lambda e: e["models"]["attention"]["hyperparameters"].update(lemmatize=True),
+}  # fmt: skip
+
+
+def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
+    compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    whole = FILE.read_text()
+    for says, harm in BROKEN.items():
+        values = json.loads(whole)
+        harm(values["experiments"]["tiny"])
+        FILE.write_text(json.dumps(values))
+        with pytest.raises(HeedError, match=rf"comparison.json: cannot be read \({says}.*\). Run again: heed compare$"):
+            read_comparison(FILE)
+    for text, says in (("[]", r"cannot be read \(all of it is no dict: \[\]\). Run again"), ("{", "not valid JSON")):
+        FILE.write_text(text)
+        with pytest.raises(HeedError, match=f"comparison.json: {says}.*: heed compare"):
+            read_comparison(FILE)
+    FILE.unlink()
+    with pytest.raises(HeedError, match=r"comparison.json: not there. Run: heed compare"):
+        read_comparison(FILE)
 
 
 def answers(model: str, seed: int) -> pd.DataFrame:
@@ -83,11 +130,11 @@ def test_every_difference_that_matters_is_tested_and_corrected_within_its_family
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     text = Path("results/compare/comparison.json").read_text()
     assert "NaN" not in text and "Infinity" not in text
-    comparisons = found["experiments"]["tiny"]["comparisons"]
+    comparisons = found.experiments["tiny"].comparisons
     assert {first: set(others) for first, others in comparisons.items()} == {
         "attention": {"baseline", "majority", "linear"}
     }
-    assert {family: about["tests"] for family, about in found["significance"]["families"].items()} == {
+    assert {family: about.tests for family, about in found.significance.families.items()} == {
         "gain": 1,
         "rivals": 2,
         "variants": 0,
@@ -99,17 +146,16 @@ def test_every_difference_that_matters_is_tested_and_corrected_within_its_family
     )
     linear = rightness(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
     for rival, right, tests in (("baseline", theirs, 1), ("linear", linear, 2)):
-        expected = significance.assess(significance.differences([ours], [right]), tests)
+        family = "gain" if rival == "baseline" else "rivals"
+        expected = significance.assess(significance.differences([ours], [right]), tests, family=family)
         entry = comparisons["attention"][rival]
-        assert {key: entry[key] for key in expected if key not in ("p_holm", "others")} == {
-            key: expected[key] for key in expected if key not in ("p_holm", "others")
-        }
+        assert dataclasses.replace(entry, p_holm=None, others=expected.others) == expected
     rivals = [comparisons["attention"][name] for name in ("majority", "linear")]
-    assert [entry["p_holm"] for entry in rivals] == pytest.approx(significance.holm([entry["p"] for entry in rivals]))
+    assert [entry.p_holm for entry in rivals] == pytest.approx(significance.holm([entry.p for entry in rivals]))
     gained = comparisons["attention"]["baseline"]
-    assert gained["mean_pp"] == pytest.approx(found["experiments"]["tiny"]["models"]["attention"]["gain"]["mean_pp"])
+    assert gained.mean_pp == pytest.approx(found.experiments["tiny"].models["attention"].gain.mean_pp)
     metrics = json.loads(Path("metrics.json").read_text())["tiny"]
-    assert [metrics["low_pp"], metrics["high_pp"]] == pytest.approx(gained["interval_pp"], abs=0.006)
+    assert [metrics["low_pp"], metrics["high_pp"]] == pytest.approx(gained.interval_pp, abs=0.006)
 
 
 def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
@@ -120,8 +166,8 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
     }
     models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
     found = compare({"tiny": models}, [1, 2], Path("results/compare"), Path("metrics.json"))
-    comparisons = found["experiments"]["tiny"]["comparisons"]
-    assert {family: about["tests"] for family, about in found["significance"]["families"].items()} == {
+    comparisons = found.experiments["tiny"].comparisons
+    assert {family: about.tests for family, about in found.significance.families.items()} == {
         "gain": 1,
         "rivals": 8,
         "variants": 6,
@@ -129,7 +175,7 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
     }
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
     pair, gained = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
-    assert pair["family"] == "pairs" and pair["p"] == gained["p"] and pair["p_holm"] == min(1, 2 * pair["p"])
+    assert pair.family == "pairs" and pair.p == gained.p and pair.p_holm == min(1, 2 * pair.p)
 
 
 def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the_order_of_rows(study):
@@ -154,11 +200,11 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
         halves[opponent] = [rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))]
     (folder / SUMS).unlink()
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
-    assert "folds:t" in found["significance"]["signature"] and "crossed" not in found["significance"]["signature"]
+    assert "folds:t" in found.significance.signature and "crossed" not in found.significance.signature
     for rival, model in (("baseline", "tiny-baseline"), ("linear", "linear"), ("majority", "majority")):
         expected = significance.t_test(significance.differences(halves["tiny-attention"], halves[model]))
-        entry = found["experiments"]["tiny"]["comparisons"]["attention"][rival]
-        assert {key: entry[key] for key in expected} == expected
+        entry = found.experiments["tiny"].comparisons["attention"][rival]
+        assert all(getattr(entry, name) == value for name, value in dataclasses.asdict(expected).items())
 
 
 def test_answers_on_other_documents_are_refused(study):
@@ -180,8 +226,8 @@ def test_one_seed_is_compared_and_says_nothing_of_other_seeds(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])
     found = compare(MODELS, [1], Path("results/compare"), Path("metrics.json"))
-    gained = found["experiments"]["tiny"]["comparisons"]["attention"]["baseline"]
-    assert gained["interval_pp"] is gained["p"] is gained["p_holm"] is None and gained["others"]["documents_p"] > 0
+    gained = found.experiments["tiny"].comparisons["attention"]["baseline"]
+    assert gained.interval_pp is gained.p is gained.p_holm is None and gained.others.documents_p > 0
     assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {"baseline", "attention", "gain_pp", "linear"}
 
 

@@ -688,7 +688,10 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
 def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> None:
     ignored = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
     loaded = {path for path in used[stage][0] if path.removesuffix(".py").removesuffix("/__init__") not in ignored}
-    if stage not in ("download", "tokenize"):  # params.py refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
+    if stage not in (
+        "download",
+        "tokenize",
+    ):  # params.py refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
         loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
     assert loaded == set()
 

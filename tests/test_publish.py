@@ -1,5 +1,6 @@
 """A published study: no text of a corpus, all that it was made with, and a summary in the README that is its metrics."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -39,7 +40,9 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     root = clone(tmp_path)
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
     if not generated:
-        next(iter(comparison["experiments"].values()))["corpus"]["generated"] = False
+        name, result = next(iter(comparison.experiments.items()))
+        corpus = dataclasses.replace(result.corpus, facts=dataclasses.replace(result.corpus.facts, generated=False))
+        comparison.experiments[name] = dataclasses.replace(result, corpus=corpus)
     (root / "docs/studies/sample").mkdir(parents=True)
     (root / "docs/studies/sample/README.md").write_text("what came out")
     results = made_up.results(comparison, tmp_path / "results")

@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import dataclasses
 import html.parser
 import re
 import shutil
@@ -14,9 +15,22 @@ from typing import get_args, get_type_hints
 import pytest
 from scipy import stats
 
-from heed.evaluation.comparison import gain, spread
+from heed.evaluation.results import (
+    Comparison,
+    Corpus,
+    Difference,
+    Effect,
+    ExperimentResult,
+    Gain,
+    ModelResult,
+    OpponentResult,
+    OtherTests,
+    gain,
+    spread,
+)
 from heed.files import HeedError, write_json, write_text
 from heed.params import Params
+from heed.recipe import CorpusFacts
 from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
 from heed.report.check import check, folder_md5
@@ -24,6 +38,7 @@ from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
 from heed.report.provenance import write_provenance
 from heed.report.render import render, script
+from heed.report.searches import ExpectedBest, Trial, read_search
 from heed.report.sources import md5
 from heed.report.tables import experiments, number
 from heed.tasks.classification.recipe import Hyperparameters
@@ -42,38 +57,49 @@ HOSTILE = [
 ]
 
 
-def worth(values: list[float], family: str, **changes) -> dict:
+def worth(values: list[float], family: str) -> Difference:
     """A comparison as in comparison.json, here by a paired t test over seeds alone; one value has no interval."""
     mean, few = 100 * statistics.fmean(values), len(values) < 2
     error = 0 if few else max(100 * statistics.stdev(values) / len(values) ** 0.5, 1e-9)
     half = 0 if few else stats.t.isf(0.025, len(values) - 1) * error
     p = None if few else 2 * stats.t.sf(abs(mean) / error, len(values) - 1)
-    return {
-        "mean_pp": mean, "interval_pp": None if few else [mean - half, mean + half], "p": p, "p_holm": p, "family": family,
-        "seeds_needed": None, "detectable_pp": None, "effect": {"odds_ratio": 1.0, "g": None, "seeds_won": 0.5},
-        "others": {"bootstrap_pp": None, "documents_p": 0.5, "mcnemar_p": [0.5], "seeds_t_p": p, "seeds_sign_p": p,
-                   "seeds_sign_smallest_p": None if few else 0.25},
-    } | changes  # fmt: skip
+    return Difference(
+        family=family, mean_pp=mean, interval_pp=None if few else (mean - half, mean + half), p=p, p_holm=p, error_pp=None, freedom=None,
+        seeds_needed=None, detectable_pp=None, effect=Effect(odds_ratio=1.0, g=None, seeds_won=0.5),
+        others=OtherTests(bootstrap_pp=None, documents_p=0.5, mcnemar_p=[0.5], seeds_t_p=p, seeds_sign_p=p,
+                          seeds_sign_smallest_p=None if few else 0.25),
+    )  # fmt: skip
 
 
-def entry(accuracy: list[float], baseline: list[float] | None = None) -> dict:
+def model(accuracy: list[float], baseline: list[float]) -> ModelResult:
     """A model of which only the accuracy counts; it has a score function."""
-    recipe = {"encoder": "bilstm", "attention": "multi-head", "pooling": "mean", "score": "additive"}
-    gained = gain(accuracy, baseline) if baseline else None
-    return {"summary": {"accuracy": spread(accuracy)}, "gain": gained, "hyperparameters": recipe}
+    recipe = Hyperparameters(encoder="bilstm", attention="multi-head", pooling="mean", score="additive")
+    return ModelResult("", recipe, 0, [], {"accuracy": spread(accuracy)}, {"classes": {}}, gain(accuracy, baseline))
 
 
-def numbers(baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, needed=None, **controls) -> dict:
+def numbers(
+    baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, needed=None, **controls
+) -> ExperimentResult:
     """An experiment of which only the accuracies and their differences count."""
-    models = {name: entry(list(v)) for name, v in {"baseline": baseline, **controls, "attention": attention}.items()}
+    named = {"baseline": baseline, **controls, "attention": attention}
     rivals = {"baseline": baseline, **controls, "majority": [0.5] * len(attention), "linear": [linear] * len(attention)}
     own = {
         name: worth([a - b for a, b in zip(attention, values, strict=True)], "gain" if name == "baseline" else "rivals")
         for name, values in rivals.items()
     }
-    own["baseline"]["seeds_needed"] = needed
-    opponents = {"majority": entry([0.5]), "linear": entry([linear])}
-    return {"models": models, "opponents": opponents, "comparisons": {"attention": own}}
+    own["baseline"] = dataclasses.replace(own["baseline"], seeds_needed=needed)
+    return ExperimentResult(
+        task="classification",
+        groups={"classes": []},
+        metric="accuracy",
+        corpus=Corpus("made-up", 0, CorpusFacts("sample-letters", 0, 0, {}, reduced=False, generated=True)),
+        models={name: model(list(values), list(baseline)) for name, values in named.items()},
+        opponents={
+            name: OpponentResult({"accuracy": spread([value])}, {"classes": {}})
+            for name, value in (("majority", 0.5), ("linear", linear))
+        },
+        comparisons={"attention": own},
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +109,7 @@ def quick_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(plots, "draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"))
 
 
-def written(params: Params, data: dict, into: Path) -> Path:
+def written(params: Params, data: Comparison, into: Path) -> Path:
     results = made_up.results(data, into.with_name(f"{into.name}-results"))
     render(params, data, ROOT / "data/published", results, into)
     return into
@@ -94,13 +120,20 @@ def named(params: Params, **changes) -> Params:
     return params.model_copy(update={"study": params.study.model_copy(update=changes)})
 
 
-def with_classes(data: dict, experiment: str, names: list[str]) -> dict:
+def changed(data: ExperimentResult, first: str, second: str, **changes) -> None:
+    """Put other numbers into a comparison."""
+    data.comparisons[first][second] = dataclasses.replace(data.comparisons[first][second], **changes)
+
+
+def with_classes(data: Comparison, experiment: str, names: list[str]) -> Comparison:
     """The comparison with this experiment's classes replaced, each with the figures of the first."""
     data = copy.deepcopy(data)
-    found = data["experiments"][experiment]
-    for part in (*found["models"].values(), *found["opponents"].values()):
-        part["classes"] = dict.fromkeys(names, next(iter(part["classes"].values())))
-    found["classes"] = names
+    found = data.experiments[experiment]
+    for results in (found.models, found.opponents):
+        for variant, result in results.items():
+            classes = dict.fromkeys(names, next(iter(result.details["classes"].values())))
+            results[variant] = dataclasses.replace(result, details={"classes": classes})
+    data.experiments[experiment] = dataclasses.replace(found, groups={"classes": names})
     return data
 
 
@@ -157,54 +190,50 @@ def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path,
     data = made_up.comparison(name)
     folder = written(made_up.study(name), data, tmp_path)
     page = Page(folder / "index.html")
-    for experiment, found in data["experiments"].items():
-        for variant, model in (found["models"] | found["opponents"]).items():
+    for experiment, found in data.experiments.items():
+        for variant, result in (found.models | found.opponents).items():
             table = {row[0]: row[1:] for row in page.tables[f"{experiment}--{variant}"][1:]}
             lines = {row["row"]: row for row in rows(folder / f"tables/{experiment}--{variant}.csv")}
-            assert list(table) == list(lines) == [*found["classes"], "accuracy", "macro avg", "weighted avg"]
+            assert list(table) == list(lines) == [*found.groups["classes"], "accuracy", "macro avg", "weighted avg"]
             for row, cells in table.items():
                 for figure, printed in zip(("precision", "recall", "f1", "support"), cells, strict=True):
                     assert printed.split(" ")[0] == lines[row][figure]
                     assert printed.split(" ")[1:2] == (
                         [lines[row][f"published_{figure}"]] if lines[row][f"published_{figure}"] else []
                     )
-            for row in found["classes"]:
-                means = [model["classes"][row][figure]["mean"] for figure in ("precision", "recall", "f1")]
+            for row, figures in result.details["classes"].items():
+                means = [figures[figure].mean for figure in ("precision", "recall", "f1")]
                 assert [printed.split(" ")[0] for printed in table[row][:3]] == [f"{mean:.4f}" for mean in means]
-                assert float(table[row][3].split(" ")[0]) == model["classes"][row]["support"]["mean"]
-            assert table["accuracy"][2].split(" ")[0] == f"{model['summary']['accuracy']['mean']:.4f}"
-            assert table["macro avg"][1].split(" ")[0] == f"{model['summary']['macro_recall']['mean']:.4f}"
+                assert float(table[row][3].split(" ")[0]) == figures["support"].mean
+            assert table["accuracy"][2].split(" ")[0] == f"{result.summary['accuracy'].mean:.4f}"
+            assert table["macro avg"][1].split(" ")[0] == f"{result.summary['macro_recall'].mean:.4f}"
 
 
 def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_corrected_p(tmp_path):
     data = made_up.comparison("sample")
     folder = written(made_up.study("sample"), data, tmp_path)
     first = Page(folder / "index.html").tables["first"]
-    for row, line, found in zip(
-        first[1:], rows(folder / "tables/summary.csv"), data["experiments"].values(), strict=True
-    ):
-        accuracy = {
-            k: f"{m['summary']['accuracy']['mean']:.4f}" for k, m in (found["models"] | found["opponents"]).items()
-        }
-        won = found["comparisons"]["attention"]["baseline"]
-        low, high = won["interval_pp"]
+    for row, line, found in zip(first[1:], rows(folder / "tables/summary.csv"), data.experiments.values(), strict=True):
+        accuracy = {k: f"{m.summary['accuracy'].mean:.4f}" for k, m in (found.models | found.opponents).items()}
+        won = found.comparisons["attention"]["baseline"]
+        low, high = won.interval_pp
         assert row[1:3] == [accuracy["baseline"], accuracy["attention"]]
-        assert row[3:6] == [points(won["mean_pp"]), f"{points(low)} to {points(high)}", probability(won["p_holm"])]
+        assert row[3:6] == [points(won.mean_pp), f"{points(low)} to {points(high)}", probability(won.p_holm)]
         assert [float(line[key]) for key in ("gain_low_pp", "gain_high_pp")] == pytest.approx([low, high], abs=0.005)
-        assert float(line["p_holm"]) == pytest.approx(won["p_holm"], rel=0.01)
+        assert float(line["p_holm"]) == pytest.approx(won.p_holm, rel=0.01)
         assert row[6:] == [f"mean {accuracy['mean']}", accuracy["linear"], accuracy["majority"]]
         assert [line[key] for key in ("baseline", "attention", "mean", "linear", "majority")] == [
             accuracy[key] for key in ("baseline", "attention", "mean", "linear", "majority")
         ]
-        assert float(line["gain_pp"]) == pytest.approx(won["mean_pp"], abs=0.005)
-        assert won["mean_pp"] == pytest.approx(found["models"]["attention"]["gain"]["mean_pp"], abs=0.001)
+        assert float(line["gain_pp"]) == pytest.approx(won.mean_pp, abs=0.005)
+        assert won.mean_pp == pytest.approx(found.models["attention"].gain.mean_pp, abs=0.001)
 
 
 def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
     data = made_up.comparison("sample")
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
-    values = data["experiments"]["sample-author"]["models"]["attention"]["summary"]["accuracy"]["values"]
+    values = data.experiments["sample-author"].models["attention"].summary["accuracy"].values
     table = page.tables["sample-author--attention seeds"]
     assert table[0][4:] == ["seed 1", "seed 2", "seed 3"]
     assert next(row[4:] for row in table if row[0] == "accuracy") == [f"{value:.4f}" for value in values]
@@ -227,7 +256,7 @@ def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
 @pytest.mark.slow
 def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path):
     params, data = made_up.study("talk"), made_up.comparison("talk")
-    data["experiments"] = {name: data["experiments"][name] for name in ("letters-author", "news")}
+    data = dataclasses.replace(data, experiments={name: data.experiments[name] for name in ("letters-author", "news")})
     data = with_classes(data, "letters-author", HOSTILE)
     one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
     drawings = sorted((one / "figures").glob("*.svg"))
@@ -294,7 +323,7 @@ def test_the_answer_is_chosen_by_the_statistics_and_bad_news_comes_first(changes
 
 def test_the_corrected_p_decides_not_the_interval_of_one_experiment_alone():
     data = numbers()
-    data["comparisons"]["attention"]["baseline"]["p_holm"] = 0.06
+    changed(data, "attention", "baseline", p_holm=0.06)
     found = answer(data, 3, 0.05)
     assert found.verdict == "cannot tell"
     assert "would count in an experiment alone; among several it may be chance" in found.sentence
@@ -312,7 +341,9 @@ def test_the_corrected_p_decides_not_the_interval_of_one_experiment_alone():
 )
 def test_a_model_is_a_control_by_what_it_has_whatever_its_name(recipe, verdict):
     data = numbers(plain=(0.84, 0.87, 0.83))
-    data["models"]["plain"]["hyperparameters"] |= recipe
+    plain = data.models["plain"]
+    hyperparameters = dataclasses.replace(plain.hyperparameters, **recipe)
+    data.models["plain"] = dataclasses.replace(plain, hyperparameters=hyperparameters)
     assert answer(data, 3, 0.05).verdict == verdict
 
 
@@ -328,7 +359,7 @@ def test_a_variant_is_held_against_one_that_is_named_after_it(searched, says):
     own = (0.81, 0.82, 0.81)
     data = numbers(**{"searched": searched, "searched-baseline": own})
     values = [a - b for a, b in zip(searched, own, strict=True)]
-    data["comparisons"]["searched"] = {"searched-baseline": worth(values, "pairs")}
+    data.comparisons["searched"] = {"searched-baseline": worth(values, "pairs")}
     assert says in answer(data, 3, 0.05).sentence
 
 
@@ -350,8 +381,7 @@ def test_a_sentence_ends_with_one_full_stop():
 def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(tmp_path, interval, p, says):
     """The talk's gain on letters by author is +1.15 p.p."""
     data = made_up.comparison("talk")
-    entry = data["experiments"]["letters-author"]["comparisons"]["attention"]["baseline"]
-    entry |= {"interval_pp": interval, "p": p, "p_holm": p}
+    changed(data.experiments["letters-author"], "attention", "baseline", interval_pp=interval, p=p, p_holm=p)
     made = experiments(made_up.study("talk"), data, ROOT / "data/published")
     assert next(each for each in made if each.key == "letters-author").line.beside.startswith(says)
 
@@ -366,14 +396,14 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale(tmp_
     def value(position: float) -> float:
         return low + (position - ticks[low]) * (high - low) / (ticks[high] - ticks[low])
 
-    assert [bar.key for bar in chart.bars] == list(data["experiments"])
+    assert [bar.key for bar in chart.bars] == list(data.experiments)
     for bar, each in zip(chart.bars, made, strict=True):
-        entry = data["experiments"][bar.key]["comparisons"]["attention"]["baseline"]
+        entry = data.experiments[bar.key].comparisons["attention"]["baseline"]
         assert [value(at) for at in (bar.mean, bar.low, bar.high)] == pytest.approx(
-            [entry["mean_pp"], *entry["interval_pp"]], abs=0.01 * (high - low)
+            [entry.mean_pp, *entry.interval_pp], abs=0.01 * (high - low)
         )
         assert value(bar.talk) == pytest.approx(each.line.talk_gain, abs=0.01 * (high - low))
-        assert bar.shown == (entry["p_holm"] < 0.05) and not bar.cut_low and not bar.cut_high
+        assert bar.shown == (entry.p_holm < 0.05) and not bar.cut_low and not bar.cut_high
     assert value(chart.zero) == pytest.approx(0, abs=0.01)
     folder = written(made_up.study("talk"), data, tmp_path)
     drawing = xml.etree.ElementTree.parse(folder / "figures/gain.svg").getroot()
@@ -383,8 +413,8 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale(tmp_
 
 def test_an_interval_much_wider_than_every_gain_ends_in_an_arrow():
     data = made_up.comparison("sample")
-    for found in data["experiments"].values():
-        found["comparisons"]["attention"]["baseline"] |= {"mean_pp": 1.0, "interval_pp": [-50.0, 52.0]}
+    for found in data.experiments.values():
+        changed(found, "attention", "baseline", mean_pp=1.0, interval_pp=(-50.0, 52.0))
     chart = gain_chart(experiments(made_up.study("sample"), data, ROOT / "data/published"))
     assert all(bar.cut_low and bar.cut_high and 0 <= bar.low < bar.mean < bar.high <= 100 for bar in chart.bars)
     assert [text for _, text in chart.ticks] == ["−4", "−2", "0", "+2", "+4"]
@@ -399,18 +429,18 @@ def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
     data = made_up.comparison("sample")
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
-    for name, found in data["experiments"].items():
-        entries = {f"{a} − {b}": e for a, others in found["comparisons"].items() for b, e in others.items()}
+    for name, found in data.experiments.items():
+        entries = {f"{a} − {b}": e for a, others in found.comparisons.items() for b, e in others.items()}
         printed = {row[0]: row for row in page.tables[f"worth-{name}"][1:]}
         lines = {f"{row['first']} − {row['second']}": row for row in rows(folder / f"tables/{name}_comparisons.csv")}
         assert next(iter(printed)) == "attention − baseline" and set(printed) == set(lines) == set(entries)
         for compared, entry in entries.items():
-            low, high = entry["interval_pp"]
-            assert printed[compared][1:5] == [points(entry["mean_pp"]), f"{points(low)} to {points(high)}",
-                                              probability(entry["p"]), probability(entry["p_holm"])]  # fmt: skip
-            assert float(lines[compared]["p_holm"]) == pytest.approx(entry["p_holm"], rel=0.01)
-            assert lines[compared]["seeds_needed"] == str(entry["seeds_needed"] or "")
-    assert data["significance"]["signature"] in page.text
+            low, high = entry.interval_pp
+            assert printed[compared][1:5] == [points(entry.mean_pp), f"{points(low)} to {points(high)}",
+                                              probability(entry.p), probability(entry.p_holm)]  # fmt: skip
+            assert float(lines[compared]["p_holm"]) == pytest.approx(entry.p_holm, rel=0.01)
+            assert lines[compared]["seeds_needed"] == str(entry.seeds_needed or "")
+    assert data.significance.signature in page.text
 
 
 def test_p_values_are_printed_with_three_places_and_never_as_nothing():
@@ -423,36 +453,34 @@ def test_p_values_are_printed_with_three_places_and_never_as_nothing():
 def test_without_a_baseline_or_attention_there_is_no_comparison(tmp_path, missing):
     data = made_up.comparison("sample")
     for name in missing:
-        del data["experiments"]["sample-author"]["models"][name]
-        data["experiments"]["sample-author"]["comparisons"] = {}
+        del data.experiments["sample-author"].models[name]
+        data.experiments["sample-author"].comparisons.clear()
     if "baseline" in missing:  # then evaluation/comparison.py has nothing to gain over
-        for model in data["experiments"]["sample-author"]["models"].values():
-            model["gain"] = None
+        models = data.experiments["sample-author"].models
+        models |= {name: dataclasses.replace(model, gain=None) for name, model in models.items()}
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     assert f"the study has no {' and no '.join(missing)} model" in page.text
     assert page.tables["first"][2][3] == "–" and rows(folder / "tables/summary.csv")[1]["gain_pp"] == ""
-    assert answer(data["experiments"]["sample-sentiment"], 3, 0.05) != Answer("no comparison", "")
+    assert answer(data.experiments["sample-sentiment"], 3, 0.05) != Answer("no comparison", "")
     assert not (folder / "tables/sample-author_pair.tex").exists()
 
 
 def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     data = made_up.comparison("sample")
-    data["seeds"] = [1]
-    for found in data["experiments"].values():
-        for model in found["models"].values():
-            model["summary"] = {key: spread(value["values"][:1]) for key, value in model["summary"].items()}
-            model["classes"] = {
-                k: {f: spread(v["values"][:1]) for f, v in c.items()} for k, c in model["classes"].items()
-            }
-            model["gain"] = model["gain"] and {
-                "mean_pp": model["gain"]["values_pp"][0],
-                "std_pp": None,
-                "values_pp": [0],
-            }
-        for others in found["comparisons"].values():
+    data = dataclasses.replace(data, seeds=[1])
+    for found in data.experiments.values():
+        for variant, model in found.models.items():
+            classes = {k: {f: spread(v.values[:1]) for f, v in c.items()} for k, c in model.details["classes"].items()}
+            found.models[variant] = dataclasses.replace(
+                model,
+                summary={key: spread(value.values[:1]) for key, value in model.summary.items()},
+                details={"classes": classes},
+                gain=model.gain and Gain(mean_pp=model.gain.values_pp[0], std_pp=None, values_pp=[0]),
+            )
+        for others in found.comparisons.values():
             for name in others:
-                others[name] = worth([others[name]["mean_pp"] / 100], others[name]["family"])
+                others[name] = worth([others[name].mean_pp / 100], others[name].family)
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     assert "– (one seed has no deviation)" in page.text and "One seed has neither" in page.text
@@ -472,9 +500,13 @@ def test_the_talks_figures_stand_beside_ours_exactly(tmp_path):
     beside = {row[0]: [cell.split(" ")[1] for cell in row[1:]] for row in page.tables["news--attention"][1:] if row[1]}
     assert beside["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
     assert beside["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
-    ours = made_up.comparison("talk")["experiments"]["news"]["models"]["attention"]["classes"]["WEIRD NEWS"]["recall"][
-        "mean"
-    ]
+    ours = (
+        made_up.comparison("talk")
+        .experiments["news"]
+        .models["attention"]
+        .details["classes"]["WEIRD NEWS"]["recall"]
+        .mean
+    )
     printed = next(row[2] for row in page.tables["news--attention"] if row[0] == "WEIRD NEWS")
     assert printed == f"{ours:.4f} 0.0564 ({100 * (ours - 0.0564):+.1f})".replace("(-", "(−")
     assert (
@@ -487,8 +519,7 @@ def test_the_loss_by_suboptimal_hyperparameters_stands_beside_the_talks(tmp_path
     data = made_up.comparison("talk")
     page = Page(written(made_up.study("talk"), data, tmp_path) / "index.html")
     bad, good = (
-        data["experiments"][name]["models"]["baseline"]["summary"]["accuracy"]["mean"]
-        for name in ("imdb-suboptimal", "imdb")
+        data.experiments[name].models["baseline"].summary["accuracy"].mean for name in ("imdb-suboptimal", "imdb")
     )
     assert f"baseline: {points(100 * (bad - good))} p.p." in page.text
     assert "the talk: −11.33 p.p." in page.text and "the talk: −1.20 p.p." in page.text
@@ -564,10 +595,10 @@ def test_numbers_are_printed_with_a_real_minus_and_a_dash_for_none():
 
 
 def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
-    assert spread([0.8, 0.9])["std_pp"] == pytest.approx(7.0710678)
+    assert spread([0.8, 0.9]).std_pp == pytest.approx(7.0710678)
     paired = gain([0.9, 0.8], [0.8, 0.8])
-    assert paired["mean_pp"] == pytest.approx(5) and paired["std_pp"] == pytest.approx(7.0710678)
-    assert spread([0.8])["std_pp"] is None
+    assert paired.mean_pp == pytest.approx(5) and paired.std_pp == pytest.approx(7.0710678)
+    assert spread([0.8]).std_pp is None
 
 
 @pytest.mark.slow
@@ -601,7 +632,7 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     assert (folder / "report.pdf").read_bytes() == first
 
 
-def checked(params: Params, data: dict, folder: Path, lock: Path) -> str:
+def checked(params: Params, data: Comparison, folder: Path, lock: Path) -> str:
     results = folder.with_name(f"{folder.name}-results")
     return check(params, data, ROOT / "data/published", results, folder, lock)
 
@@ -610,7 +641,7 @@ def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_pa
     params, data = made_up.study("sample"), made_up.comparison("sample")
     folder, lock = written(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
     assert "every number in" in checked(params, data, folder, lock)
-    old = f"{data['experiments']['sample-author']['models']['attention']['summary']['accuracy']['mean']:.4f}"
+    old = f"{data.experiments['sample-author'].models['attention'].summary['accuracy'].mean:.4f}"
     for name in ("index.html", "tables/summary.csv"):
         text = (folder / name).read_text()
         assert old in text
@@ -674,17 +705,39 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     assert "The tree was clean" in text and "not of the present study" in text
 
 
+def test_a_search_is_read_with_its_expected_best_or_why_there_is_none_and_a_broken_one_is_one_message(tmp_path):
+    trial = {"trial": 0, "configuration": {"heads": 2}, "score": 0.5, "best_epoch": 1, "stop": "finished"}
+    about = {"search": "hunt", "model": "m", "sampler": "random", "scheduler": "none", "seed": 1, "space": {"heads": {"choice": [1, 2]}},
+             "metric": "accuracy", "best": {"trial": 0, "score": 0.5, "epoch": 1}, "epochs": 3, "trials": [trial, trial | {"score": None}],
+             "expected_best": {"scores": [0.5]}}  # fmt: skip
+    folder = tmp_path / "hunt"
+    assert read_search(folder) is None, "it had no trials"
+    write_json(folder / "search.json", about)
+    search = read_search(folder)
+    assert search.scores == [0.5] and search.expected_best == ExpectedBest(scores=[0.5])
+    assert search.scored == [Trial(0, {"heads": 2}, 0.5, "finished")] and search.epochs == 3
+    write_json(folder / "search.json", about | {"expected_best": {"reason": "cut", "values": {"early": 1}}})
+    assert read_search(folder).expected_best == ExpectedBest(reason="cut", values={"early": 1})
+    write_json(folder / "search.json", about | {"trials": [{"trial": 0}]})
+    with pytest.raises(
+        HeedError,
+        match=r"search.json: cannot be read \(trials.0.configuration is missing\). Run again: heed search hunt",
+    ):
+        read_search(folder)
+
+
 def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(tmp_path):
     data = made_up.comparison("sample")
-    model = data["experiments"]["sample-author"]["models"]["mean"]
-    model["hyperparameters"] |= {"pooling": "attention", "score": "general"}
+    models = data.experiments["sample-author"].models
+    hyperparameters = dataclasses.replace(models["mean"].hyperparameters, pooling="attention", score="general")
+    models["mean"] = dataclasses.replace(models["mean"], hyperparameters=hyperparameters)
     folder = written(made_up.study("sample"), data, tmp_path)
     table = Page(folder / "index.html").tables["scores"]
     assert {row[0] for row in table[1:]} == set(get_args(get_type_hints(Hyperparameters)["score"]))
     general = next(row for row in table if row[0] == "general")
-    accuracy = model["summary"]["accuracy"]
+    accuracy = models["mean"].summary["accuracy"]
     assert general[3].startswith("Sample letters by author (generated): mean (pooling)")
-    assert general[4:7] == [f"{accuracy['mean']:.4f}", f"{accuracy['std_pp']:.2f}", points(model["gain"]["mean_pp"])]
+    assert general[4:7] == [f"{accuracy.mean:.4f}", f"{accuracy.std_pp:.2f}", points(models["mean"].gain.mean_pp)]
     assert next(row for row in table if row[0] == "dot")[3] == "no model of this study"
     lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
     assert lines["general"]["variant"] == "mean" and "dot" not in lines

@@ -29,6 +29,7 @@ from heed.evaluation.significance import (
     t_test,
 )
 from heed.files import HeedError
+from heed.records import as_json
 
 # Darwin's fifteen pairs of maize plants, in eighths of an inch, and what Fisher (1935), The Design of Experiments,
 # sections 17 and 21, made of them: t = 2.148, and 1,726 of 32,768 sign flips as far from nothing.
@@ -60,7 +61,7 @@ def share(hits: list[bool]) -> float:
 
 
 def covers(blocks: list[np.ndarray], true: float) -> bool:
-    low, high = t_test(blocks)["interval_pp"]
+    low, high = t_test(blocks).interval_pp
     return low <= 100 * true <= high
 
 
@@ -85,9 +86,9 @@ def test_folds_pay_for_the_overlap_of_their_training_parts():
     means = [0.04, 0.01, 0.03, 0.05, 0.02]
     blocks = [np.array([[1] * round(1000 * mean) + [0] * round(1000 * (1 - mean))]) for mean in means]
     found = t_test(blocks)
-    assert found["error_pp"] == pytest.approx(100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4))
-    assert found["freedom"] == 4
-    assert found["p"] == pytest.approx(2 * stats.t.sf(3 / found["error_pp"], 4))
+    assert found.error_pp == pytest.approx(100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4))
+    assert found.freedom == 4
+    assert found.p == pytest.approx(2 * stats.t.sf(3 / found.error_pp, 4))
 
 
 def test_the_sign_flip_test_and_the_t_test_are_fishers_on_darwins_maize():
@@ -175,17 +176,17 @@ def test_seeds_needed_keep_their_promise():
     found = parts(crossed(generator, 400, 2000, 0.02, 0.02))
     count = seeds_needed(0.02, found)
     assert 5 < count < 40
-    seen = [t_test(crossed(generator, count, 2000, 0.02, 0.02))["p"] < 0.05 for _ in range(400)]
+    seen = [t_test(crossed(generator, count, 2000, 0.02, 0.02)).p < 0.05 for _ in range(400)]
     assert share(seen) == pytest.approx(0.8, abs=0.07)
 
 
 def test_effect_sizes():
     blocks = [np.array([[1] * 3 + [-1] + [0] * 6, [1] * 2 + [-1] * 2 + [0] * 6])]
     found = effect(blocks, [0.2, 0.0])
-    assert found["odds_ratio"] == pytest.approx(5.5 / 3.5) and found["seeds_won"] == 0.75
-    assert effect(blocks, [0.1, 0.1])["g"] is None and effect(blocks, [0.1])["g"] is None
+    assert found.odds_ratio == pytest.approx(5.5 / 3.5) and found.seeds_won == 0.75
+    assert effect(blocks, [0.1, 0.1]).g is None and effect(blocks, [0.1]).g is None
     # Hedges' correction for n - 1 = 4 degrees of freedom is 1 - 3 / 15 (Hedges 1981, approximation).
-    assert effect(blocks, [0.1, 0.2, 0.3, 0.4, 0.5])["g"] == pytest.approx(
+    assert effect(blocks, [0.1, 0.2, 0.3, 0.4, 0.5]).g == pytest.approx(
         0.3 / np.std([1, 2, 3, 4, 5], ddof=1) * 10 * 0.8
     )
 
@@ -207,7 +208,7 @@ def test_the_interval_of_folds_covers_the_known_difference(folds, each, noise):
 def test_no_difference_is_seen_where_there_is_none_more_often_than_stated(draw):
     """Of three tests in one family, any is a false alarm in at most 5% of studies (2.5 deviations for 500 studies)."""
     generator = np.random.default_rng(6)
-    alarms = [min(holm([t_test(draw(generator))["p"] for _ in range(3)])) < 0.05 for _ in range(500)]
+    alarms = [min(holm([t_test(draw(generator)).p for _ in range(3)])) < 0.05 for _ in range(500)]
     assert share(alarms) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
 
 
@@ -216,7 +217,7 @@ def test_a_test_over_documents_alone_takes_the_luck_of_seeds_for_a_difference():
     generator = np.random.default_rng(7)
     draws = [crossed(generator, 3, 1000, 0.0, 0.04) for _ in range(200)]
     assert share([documents_test(blocks) < 0.05 for blocks in draws]) > 0.3
-    assert share([t_test(blocks)["p"] < 0.05 for blocks in draws]) < 0.1
+    assert share([t_test(blocks).p < 0.05 for blocks in draws]) < 0.1
 
 
 def test_everything_is_the_same_twice_and_is_json_without_nan():
@@ -226,9 +227,9 @@ def test_everything_is_the_same_twice_and_is_json_without_nan():
              one, [np.ones((3, 5), int)], [np.zeros((3, 5), int)], [np.zeros((3, 1), int)], [np.ones((1, 4), int)] * 2]  # fmt: skip
     for blocks in cases:
         found = assess(blocks, tests=3)
-        assert json.dumps(found, allow_nan=False) == json.dumps(assess(blocks, tests=3))
-        assert (found["interval_pp"] is None) == (found["p"] is None)
-        assert found["p"] is None or 0 < found["p"] <= 1
+        assert json.dumps(as_json(found), allow_nan=False) == json.dumps(as_json(assess(blocks, tests=3)))
+        assert (found.interval_pp is None) == (found.p is None)
+        assert found.p is None or 0 < found.p <= 1
 
 
 def test_the_interval_excludes_nothing_exactly_where_p_is_below_alpha():
@@ -236,21 +237,21 @@ def test_the_interval_excludes_nothing_exactly_where_p_is_below_alpha():
     both = []
     for _ in range(200):
         found = t_test(crossed(generator, 3, 300, 0.04, 0.02))
-        both.append(found["p"] < 0.05)
-        assert (found["interval_pp"][0] > 0 or found["interval_pp"][1] < 0) == both[-1]
+        both.append(found.p < 0.05)
+        assert (found.interval_pp[0] > 0 or found.interval_pp[1] < 0) == both[-1]
     assert 0 < share(both) < 1
 
 
 def test_one_seed_has_no_interval_and_its_documents_speak_for_that_seed_alone():
     found = assess([np.array([[1] * 30 + [0] * 70])])
-    assert found["interval_pp"] is found["p"] is found["seeds_needed"] is found["detectable_pp"] is None
-    assert found["others"]["mcnemar_p"] == [pytest.approx(2.0**-29)] == [pytest.approx(found["others"]["documents_p"])]
-    assert found["others"]["bootstrap_pp"] is found["others"]["seeds_t_p"] is found["others"]["seeds_sign_p"] is None
+    assert found.interval_pp is found.p is found.seeds_needed is found.detectable_pp is None
+    assert found.others.mcnemar_p == [pytest.approx(2.0**-29)] == [pytest.approx(found.others.documents_p)]
+    assert found.others.bootstrap_pp is found.others.seeds_t_p is found.others.seeds_sign_p is None
 
 
 def test_five_seeds_can_never_be_significant_by_their_signs():
-    found = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))])["others"]
-    assert found["seeds_sign_p"] == found["seeds_sign_smallest_p"] == 0.0625
+    found = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))]).others
+    assert found.seeds_sign_p == found.seeds_sign_smallest_p == 0.0625
 
 
 def test_unequal_folds_count_by_their_seeds_not_their_documents():
@@ -296,7 +297,7 @@ def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
             right = [RidgeClassifier().fit(x[~test], label[~test]).predict(x[test]) == label[test] for x in features]
             blocks += differences([right[0][None]], [right[1][None]])
         plain.append(seeds_t_test([float(block.mean()) for block in blocks]) < 0.05)
-        corrected.append(t_test(blocks)["p"] < 0.05)
+        corrected.append(t_test(blocks).p < 0.05)
     print(f"\nfalse alarms of 5%: t over folds {share(plain):.3f}, corrected {share(corrected):.3f}")
     assert share(plain) > 0.07 and share(corrected) <= 0.05
 

@@ -70,10 +70,10 @@ def test_a_figure_that_is_no_mean_is_compared_by_the_same_statistics():
         return macro_f1.by_item(np.stack(parts))
 
     found = assess(differences([runs(0.9, 1)], [runs(0.5, 9)]))
-    assert found["interval_pp"][0] > 10 and found["p"] < 0.01 and found["others"]["documents_p"] < 1e-3
-    assert found["others"]["mcnemar_p"] is None, "McNemar's test counts right and wrong"
+    assert found.interval_pp[0] > 10 and found.p < 0.01 and found.others.documents_p < 1e-3
+    assert found.others.mcnemar_p is None, "McNemar's test counts right and wrong"
     level = assess(differences([runs(0.7, 1)], [runs(0.7, 9)]))
-    assert level["interval_pp"][0] < 0 < level["interval_pp"][1] and level["others"]["documents_p"] > 0.01
+    assert level.interval_pp[0] < 0 < level.interval_pp[1] and level.others.documents_p > 0.01
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
             wrong = generator.random((5, 200)) > np.clip(ease + generator.normal(0, 0.05, (5, 1)), 0, 1)
             said = np.where(wrong, generator.choice(classes, (5, 200)), label)
             sides.append(macro_f1.by_item(np.stack([statistics(label, each, classes) for each in said])))
-        low, high = t_test(differences([sides[0]], [sides[1]]))["interval_pp"]
+        low, high = t_test(differences([sides[0]], [sides[1]])).interval_pp
         covered += low <= 0 <= high
     assert 0.93 <= covered / studies <= 0.995
 

@@ -13,9 +13,12 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heed.paths import COMPARISON, LOCKS, METRICS, PUBLISHED, RAW, REPORTS, RESULTS, SEARCHES, TOKENS, recipe_file
+
+if TYPE_CHECKING:
+    from heed.evaluation.results import Comparison
 
 
 def _cores() -> int:
@@ -177,12 +180,13 @@ def publish() -> None:
     print(publish(load(), _compared(), PUBLISHED, RESULTS, Path()))
 
 
-def _compared() -> Any:
+def _compared() -> "Comparison":
     """Return what the comparison found."""
-    from heed.files import check, read_json
+    from heed.evaluation.results import read_comparison
+    from heed.files import check
 
     check(COMPARISON, "heed compare")
-    return read_json(COMPARISON / "comparison.json", "heed compare")
+    return read_comparison(COMPARISON / "comparison.json")
 
 
 def study(name: str, force: bool) -> None:

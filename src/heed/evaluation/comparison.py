@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,25 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation import significance
+from heed.evaluation.results import (
+    Comparison,
+    Corpus,
+    Details,
+    Difference,
+    ExperimentResult,
+    Family,
+    Figures,
+    ModelResult,
+    OpponentResult,
+    Significance,
+    gain,
+    spread,
+    write_comparison,
+)
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_opponents
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
+from heed.recipe import Recipe
 from heed.tasks import part
 from heed.tasks.interface import Metrics
 
@@ -27,23 +43,10 @@ FAMILIES = {
     "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline and searched-mean",
 }
 
-
-def spread(values: list[float]) -> dict[str, Any]:
-    """Return mean, sample standard deviation in percentage points (None of one value), and the values."""
-    return {"mean": statistics.fmean(values), "std_pp": _deviation(values, 100), "values": values}
+Compared = dict[tuple[str, str], Difference]  # by (first, second)
 
 
-def gain(figures: list[float], baseline: list[float]) -> dict[str, Any]:
-    """Return the difference of figures paired by seed, in percentage points: mean, sample deviation, values."""
-    values = [100 * (a - b) for a, b in zip(figures, baseline, strict=True)]
-    return {"mean_pp": statistics.fmean(values), "std_pp": _deviation(values, 1), "values_pp": values}
-
-
-def _deviation(values: list[float], unit: float) -> float | None:
-    return unit * statistics.stdev(values) if len(values) > 1 else None
-
-
-def compare(experiments: dict[str, dict[str, str]], seeds: list[int], into: Path, metrics_file: Path) -> dict[str, Any]:
+def compare(experiments: dict[str, dict[str, str]], seeds: list[int], into: Path, metrics_file: Path) -> Comparison:
     """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
 
     Args:
@@ -58,22 +61,21 @@ def compare(experiments: dict[str, dict[str, str]], seeds: list[int], into: Path
     """
     read = {name: _read(name, models, seeds) for name, models in experiments.items()}
     families = Counter(family for each in read.values() for *_, family in each.pairs())
-    compared = {name: _experiment(each, families) for name, each in read.items()}
-    _correct(compared)
-    folds = [bool(experiment["corpus"]["folds"]) for experiment in compared.values()]
-    comparison = {
-        "seeds": seeds,
-        "significance": {
-            "signature": significance.signature(folds=any(folds), fixed=not all(folds)),
-            "alpha": significance.ALPHA,
-            "power": significance.POWER,
-            "families": {name: {"tests": families[name], "says": says} for name, says in FAMILIES.items()},
-        },
-        "experiments": compared,
-    }
+    differences = _corrected({name: _compared(each, families) for name, each in read.items()})
+    folds = [bool(each.recipe.folds) for each in read.values()]
+    comparison = Comparison(
+        seeds=seeds,
+        significance=Significance(
+            signature=significance.signature(folds=any(folds), fixed=not all(folds)),
+            alpha=significance.ALPHA,
+            power=significance.POWER,
+            families={name: Family(families[name], says) for name, says in FAMILIES.items()},
+        ),
+        experiments={name: _experiment(each, differences[name]) for name, each in read.items()},
+    )
     with writing_folder(into, sealed=True) as out:
-        write_json(out / "comparison.json", comparison)
-    write_json(metrics_file, {name: _metrics(experiment) for name, experiment in compared.items()})
+        write_comparison(out / "comparison.json", comparison)
+    write_json(metrics_file, {name: _metrics(experiment) for name, experiment in comparison.experiments.items()})
     return comparison
 
 
@@ -83,6 +85,17 @@ class _Experiment:
 
     models: dict[str, TestedModel]
     opponents: dict[str, Tested]
+
+    @property
+    def recipe(self) -> Recipe[Any, Any]:
+        """The recipe of a model: its task, data and corpus are those of all."""
+        return next(iter(self.models.values())).recipe
+
+    @property
+    def metrics(self) -> Metrics:
+        """The figures of its task."""
+        metrics: Metrics = part(self.recipe.task, "metrics").make_metrics(self.recipe.data)
+        return metrics
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
         """Yield (first, second, family) of every pair that is compared."""
@@ -100,30 +113,14 @@ def _read(name: str, models: dict[str, str], seeds: list[int]) -> _Experiment:
     return _Experiment(tested, read_opponents(name))
 
 
-def _experiment(experiment: _Experiment, families: dict[str, int]) -> dict[str, Any]:
-    recipe = next(iter(experiment.models.values())).recipe
-    task = part(recipe.task, "metrics")
-    metrics: Metrics = task.make_metrics(recipe.data)
-    deciding = metrics.deciding
-    tables = {variant: _model(model, metrics) for variant, model in experiment.models.items()}
-    if BASELINE in tables:
-        baseline = tables[BASELINE]["summary"][deciding.name]["values"]
-        for variant, table in tables.items():
-            values = table["summary"][deciding.name]["values"]
-            table["gain"] = None if variant == BASELINE else gain(values, baseline)
+def _compared(experiment: _Experiment, families: Mapping[str, int]) -> Compared:
+    """Return the difference of every pair that is compared, its p not yet corrected."""
+    deciding = experiment.metrics.deciding
     everyone: dict[str, Tested] = {**experiment.models, **experiment.opponents}
     by_item = {key: each.by_item(deciding) for key, each in everyone.items()}
-    comparisons: dict[str, dict[str, Any]] = {}
-    for first, second, family in experiment.pairs():
-        blocks = _differences(first, second, by_item)
-        comparisons.setdefault(first, {})[second] = {"family": family} | significance.assess(blocks, families[family])
     return {
-        **task.about(recipe.data),
-        "metric": deciding.name,
-        "corpus": {"name": recipe.corpus, "folds": recipe.folds, **dataclasses.asdict(recipe.facts)},
-        "models": tables,
-        "opponents": {opponent: _figures(each, metrics) for opponent, each in experiment.opponents.items()},
-        "comparisons": comparisons,
+        (first, second): significance.assess(_differences(first, second, by_item), families[family], family=family)
+        for first, second, family in experiment.pairs()
     }
 
 
@@ -144,59 +141,87 @@ def _family(first: str, second: str, opponents: Collection[str]) -> str | None:
     return "variants" if second == BASELINE and first not in opponents else None
 
 
-def _correct(compared: dict[str, dict[str, Any]]) -> None:
-    """Correct the p values of every family over all experiments."""
-    entries = [
-        entry
-        for experiment in compared.values()
-        for others in experiment["comparisons"].values()
-        for entry in others.values()
-        if entry["p"] is not None
-    ]
+def _corrected(compared: dict[str, Compared]) -> dict[str, Compared]:
+    """Return the same with the p values of every family corrected over all experiments."""
+    corrected = {name: dict(pairs) for name, pairs in compared.items()}
     for family in FAMILIES:
-        own = [entry for entry in entries if entry["family"] == family]
-        for entry, p in zip(own, significance.holm([entry["p"] for entry in own]), strict=True):
-            entry["p_holm"] = p
+        own = [
+            (name, pair, difference.p)
+            for name, pairs in compared.items()
+            for pair, difference in pairs.items()
+            if difference.family == family and difference.p is not None
+        ]
+        for (name, pair, _), p in zip(own, significance.holm([p for *_, p in own]), strict=True):
+            corrected[name][pair] = dataclasses.replace(compared[name][pair], p_holm=p)
+    return corrected
 
 
-def _model(tested: TestedModel, metrics: Metrics) -> dict[str, Any]:
+def _experiment(experiment: _Experiment, compared: Compared) -> ExperimentResult:
+    recipe, metrics = experiment.recipe, experiment.metrics
+    runs = {variant: _summary(model, metrics) for variant, model in experiment.models.items()}
+    baseline = runs[BASELINE][metrics.deciding.name].values if BASELINE in runs else None
+    comparisons: dict[str, dict[str, Difference]] = {}
+    for (first, second), difference in compared.items():
+        comparisons.setdefault(first, {})[second] = difference
+    return ExperimentResult(
+        task=recipe.task,
+        groups=part(recipe.task, "metrics").about(recipe.data),
+        metric=metrics.deciding.name,
+        corpus=Corpus(recipe.corpus, recipe.folds, recipe.facts),
+        models={
+            variant: _model(model, metrics, None if variant == BASELINE else baseline)
+            for variant, model in experiment.models.items()
+        },
+        opponents={
+            name: OpponentResult(_summary(each, metrics), _details(each, metrics))
+            for name, each in experiment.opponents.items()
+        },
+        comparisons=comparisons,
+    )
+
+
+def _model(tested: TestedModel, metrics: Metrics, baseline: list[float] | None) -> ModelResult:
+    """Return what a model reached, and its gain over the values of a baseline."""
+    summary = _summary(tested, metrics)
+    return ModelResult(
+        model=tested.name,
+        hyperparameters=tested.recipe.hyperparameters,
+        parameters=round(statistics.fmean(tested.parameters)),
+        best_epochs=tested.best_epochs,
+        summary=summary,
+        details=_details(tested, metrics),
+        gain=None if baseline is None else gain(summary[metrics.deciding.name].values, baseline),
+    )
+
+
+def _summary(tested: Tested, metrics: Metrics) -> Figures:
+    """Return every figure of a model or an opponent, with one value a run."""
+    runs = [metrics.of(table.to_numpy()) for table in tested.statistics]
+    return {figure.name: spread([run[figure.name] for run in runs]) for figure in metrics.figures}
+
+
+def _details(tested: Tested, metrics: Metrics) -> Details:
+    """Return the task's finer figures, with one value a run."""
+    runs = [metrics.details(table.to_numpy().sum(0, dtype=np.float64)) for table in tested.statistics]
     return {
-        "model": tested.name,
-        "hyperparameters": dataclasses.asdict(tested.recipe.hyperparameters),
-        "parameters": round(statistics.fmean(tested.parameters)),
-        "best_epochs": tested.best_epochs,
-        **_figures(tested, metrics),
-        "gain": None,
+        group: {
+            name: {figure: spread([run[group][name][figure] for run in runs]) for figure in figures}
+            for name, figures in names.items()
+        }
+        for group, names in runs[0].items()
     }
 
 
-def _figures(tested: Tested, metrics: Metrics) -> dict[str, Any]:
-    """Return every figure of a model or an opponent, and the task's finer ones, each with one value a run."""
-    runs = [table.to_numpy() for table in tested.statistics]
-    figures = [metrics.of(run) for run in runs]
-    summary = {figure.name: spread([run[figure.name] for run in figures]) for figure in metrics.figures}
-    return {"summary": summary, **_spread([metrics.details(run.sum(0, dtype=np.float64)) for run in runs])}
-
-
-def _spread(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return nested figures of several runs as one, with the spread of each."""
-    return {
-        key: _spread([run[key] for run in runs]) if isinstance(value, dict) else spread([run[key] for run in runs])
-        for key, value in runs[0].items()
-    }
-
-
-def _metrics(experiment: dict[str, Any]) -> dict[str, Any]:
+def _metrics(experiment: ExperimentResult) -> dict[str, float]:
     """Return what `dvc exp show` prints of an experiment: few columns, rounded to what five seeds can carry."""
-    figures: dict[str, Any] = {}
-    for variant, model in experiment["models"].items():
-        figures[variant] = round(model["summary"][experiment["metric"]]["mean"], 4)
-    if (attention := experiment["models"].get("attention")) and attention["gain"]:
-        figures["gain_pp"] = round(attention["gain"]["mean_pp"], 2)
-        gained = experiment["comparisons"][ATTENTION][BASELINE]
-        if gained["interval_pp"]:
-            figures["low_pp"], figures["high_pp"] = (round(end, 2) for end in gained["interval_pp"])
-            figures["p_holm"] = float(f"{gained['p_holm']:.2g}")
-    opponent = next(reversed(experiment["opponents"]))
-    figures[opponent] = round(experiment["opponents"][opponent]["summary"][experiment["metric"]]["mean"], 4)
+    means = {variant: model.summary[experiment.metric].mean for variant, model in experiment.models.items()}
+    figures = {variant: round(mean, 4) for variant, mean in means.items()}
+    if (attention := experiment.models.get(ATTENTION)) and attention.gain:
+        figures["gain_pp"] = round(attention.gain.mean_pp, 2)
+        gained = experiment.comparisons[ATTENTION][BASELINE]
+        if gained.interval_pp:
+            figures["low_pp"], figures["high_pp"] = (round(end, 2) for end in gained.interval_pp)
+            figures["p_holm"] = float(f"{gained.p_holm:.2g}")
+    opponent = next(reversed(experiment.opponents))
+    figures[opponent] = round(experiment.opponents[opponent].summary[experiment.metric].mean, 4)
     return figures

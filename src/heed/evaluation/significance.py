@@ -18,12 +18,12 @@ import dataclasses
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy
 from scipy import optimize, stats
 
+from heed.evaluation.results import Difference, Effect, Interval, OtherTests
 from heed.files import HeedError
 
 ALPHA, POWER = 0.05, 0.8
@@ -61,6 +61,16 @@ class Parts:
             return self.folds - 1
         of_seeds = (self.seeds + self.rest) / seeds  # the only part that is estimated from few
         return (seeds - 1) * (self.error(seeds) ** 2 / of_seeds) ** 2 if of_seeds else math.inf
+
+
+@dataclasses.dataclass(frozen=True)
+class TTest:
+    """What decides on a difference, in percentage points but for `p`; `freedom` is None where it is infinite."""
+
+    interval_pp: Interval
+    p: float
+    error_pp: float
+    freedom: float | None
 
 
 def differences(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Blocks:
@@ -299,7 +309,7 @@ def detectable(error: float, freedom: float, alpha: float = ALPHA) -> float:
     return error * float(optimize.brentq(lambda shift: power(shift, 1.0, freedom, alpha) - POWER, 0.0, most))
 
 
-def effect(blocks: Blocks, values: Sequence[float]) -> dict[str, float | None]:
+def effect(blocks: Blocks, values: Sequence[float]) -> Effect:
     """Return three effect sizes that do not grow with the number of seeds or documents.
 
     `odds_ratio`: answers on documents that favour the first model over those that favour the other, each plus a half, so
@@ -311,18 +321,17 @@ def effect(blocks: Blocks, values: Sequence[float]) -> dict[str, float | None]:
     freedom = len(values) - 1
     deviation = float(np.std(values, ddof=1)) if freedom else 0.0
     g = float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1)) if deviation > SAME else None
-    return {
-        "odds_ratio": (won + 0.5) / (lost + 0.5),
-        "g": g,
-        "seeds_won": float(np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > SAME) for value in values])),
-    }
+    return Effect(
+        odds_ratio=(won + 0.5) / (lost + 0.5),
+        g=g,
+        seeds_won=float(np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > SAME) for value in values])),
+    )
 
 
-def t_test(blocks: Blocks, alpha: float = ALPHA) -> dict[str, Any] | None:
+def t_test(blocks: Blocks, alpha: float = ALPHA) -> TTest | None:
     """Return the interval and the p that decide, with standard error and degrees of freedom; None of one seed.
 
-    The mean difference over its standard error (see `Parts`) is held against Student's t. In percentage points but for p;
-    `freedom` is None where it is infinite.
+    The mean difference over its standard error (see `Parts`) is held against Student's t.
     """
     found = parts(blocks)
     if found is None:
@@ -330,16 +339,16 @@ def t_test(blocks: Blocks, alpha: float = ALPHA) -> dict[str, Any] | None:
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
     error, freedom = found.error(seeds), found.freedom(seeds)
     half = float(stats.t.isf(alpha / 2, freedom)) * error
-    return {
-        "interval_pp": [100 * (mean - half), 100 * (mean + half)],
+    return TTest(
+        interval_pp=(100 * (mean - half), 100 * (mean + half)),
         # Nothing varied, as when one model is better on every document: the documents' test alone can tell.
-        "p": max(float(2 * stats.t.sf(abs(mean) / error, freedom)), TINY) if error else documents_test(blocks),
-        "error_pp": 100 * error,
-        "freedom": None if math.isinf(freedom) else float(freedom),
-    }
+        p=max(float(2 * stats.t.sf(abs(mean) / error, freedom)), TINY) if error else documents_test(blocks),
+        error_pp=100 * error,
+        freedom=None if math.isinf(freedom) else float(freedom),
+    )
 
 
-def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA) -> dict[str, Any]:
+def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA, family: str = "") -> Difference:
     """Return all that is said of one difference, as it stands in comparison.json (docs/contracts.md), but for `p_holm`.
 
     Args:
@@ -347,32 +356,41 @@ def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA) -> dict[str, An
         tests: how many differences the family has: `seeds_needed` and `detectable_pp` are for the strictest level that
             Holm's correction may ask for, alpha over their number.
         alpha: 1 minus the coverage of the intervals.
+        family: the name of the family; none for a difference that stands alone.
 
     """
     values = [float(value) for block in blocks for value in block.mean(axis=1)]
-    mean, found = mean_difference(blocks), parts(blocks)
-    answer: dict[str, Any] = dict.fromkeys(
-        ("interval_pp", "p", "p_holm", "error_pp", "freedom", "seeds_needed", "detectable_pp")
-    )
+    mean, found, decided = mean_difference(blocks), parts(blocks), t_test(blocks, alpha)
+    needed = least = None
     if found is not None:
         error, freedom = found.error(len(values)), found.freedom(len(values))
-        answer |= t_test(blocks, alpha) or {}
-        answer["seeds_needed"] = seeds_needed(mean, found, alpha / tests)
-        answer["detectable_pp"] = 100 * detectable(error, freedom, alpha / tests)
+        needed = seeds_needed(mean, found, alpha / tests)
+        least = 100 * detectable(error, freedom, alpha / tests)
+    return Difference(
+        family=family,
+        mean_pp=100 * mean,
+        interval_pp=decided.interval_pp if decided else None,
+        p=decided.p if decided else None,
+        p_holm=None,
+        error_pp=decided.error_pp if decided else None,
+        freedom=decided.freedom if decided else None,
+        seeds_needed=needed,
+        detectable_pp=least,
+        effect=effect(blocks, values),
+        others=_other_tests(blocks, values, alpha),
+    )
+
+
+def _other_tests(blocks: Blocks, values: Sequence[float], alpha: float) -> OtherTests:
     resampled = bootstrap(blocks, alpha)
-    return {
-        "mean_pp": 100 * mean,
-        **answer,
-        "effect": effect(blocks, values),
-        "others": {
-            "bootstrap_pp": [100 * end for end in resampled] if resampled else None,
-            "documents_p": documents_test(blocks),
-            "mcnemar_p": [p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
-            "seeds_t_p": seeds_t_test(values),
-            "seeds_sign_p": seeds_sign_test(values),
-            "seeds_sign_smallest_p": 2.0 ** (1 - len(values)) if len(values) > 1 else None,
-        },
-    }
+    return OtherTests(
+        bootstrap_pp=(100 * resampled[0], 100 * resampled[1]) if resampled else None,
+        documents_p=documents_test(blocks),
+        mcnemar_p=[p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
+        seeds_t_p=seeds_t_test(values),
+        seeds_sign_p=seeds_sign_test(values),
+        seeds_sign_smallest_p=2.0 ** (1 - len(values)) if len(values) > 1 else None,
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -401,7 +419,7 @@ def signature(folds: bool, fixed: bool) -> str:
 
     """
     designs = [*(["crossed:seeds×documents(Hillis)"] if fixed else []), *(["folds:t(Nadeau-Bengio)"] if folds else [])]
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "interval": "two-sided-t",
         "design": "+".join(designs),
         "alpha": ALPHA,

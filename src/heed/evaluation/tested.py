@@ -9,6 +9,7 @@ import pandas as pd
 from heed.files import HeedError, check, read_json, reading
 from heed.paths import MODEL_RECIPE, MODEL_RUNS, OPPONENTS, PREDICTIONS, STATISTICS
 from heed.recipe import Recipe, read_recipe
+from heed.records import read_record
 from heed.tasks.interface import Metric
 
 
@@ -47,20 +48,29 @@ class TestedModel(Tested):
     parameters: list[int]
 
 
+@dataclasses.dataclass(frozen=True)
+class _Run:
+    """A run in runs.json."""
+
+    seed: int
+    best_epoch: int
+    parameters: int
+
+
 def read_model(model: str, seeds: list[int]) -> TestedModel:
     """Return what the runs of `seeds` of a model did. Raises HeedError: missing, broken, or of other seeds."""
     folder, command = PREDICTIONS / model, f"heed predict {model}"
     check(folder, command)
-    recipe, runs = read_recipe(folder / MODEL_RECIPE), read_json(folder / MODEL_RUNS, command)
+    recipe = read_recipe(folder / MODEL_RECIPE)
+    with reading(folder / MODEL_RUNS, command):
+        runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
     with reading(folder / STATISTICS, command):
         table = pd.read_parquet(folder / STATISTICS)
-    if (known := [run["seed"] for run in runs]) != seeds:
+    if (known := [run.seed for run in runs]) != seeds:
         raise HeedError(f"{folder}: is of seeds {known}, the study has {seeds}. Run: {command}")
     tables = [table[table["seed"] == seed].set_index("id").drop(columns="seed") for seed in seeds]
     folds = [recipe.fold(seed) for seed in seeds]
-    return TestedModel(
-        model, folds, tables, recipe, [run["best_epoch"] for run in runs], [run["parameters"] for run in runs]
-    )
+    return TestedModel(model, folds, tables, recipe, [run.best_epoch for run in runs], [run.parameters for run in runs])
 
 
 def read_opponents(experiment: str) -> dict[str, Tested]:

@@ -1,11 +1,10 @@
 """The answer in words: one honest sentence an experiment, chosen by its statistics and by nothing else."""
 
 import dataclasses
-import statistics
-from typing import Any
 
+from heed.evaluation.results import Effect, ExperimentResult, Gain, ModelResult, OpponentResult, OtherTests
+from heed.evaluation.results import gain as paired_gain
 from heed.report.language import say
-from heed.tasks.classification.recipe import Hyperparameters
 
 CONTROLS = ("mean", "wide", "uniform")
 PAIR = ("baseline", "attention")
@@ -17,14 +16,6 @@ class Answer:
 
     verdict: str
     sentence: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Difference:
-    """A difference of accuracies in percentage points, paired by seed; no deviation of one value."""
-
-    mean: float
-    deviation: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +36,8 @@ class Tested:
     alpha: float
     seeds_needed: int | None
     detectable: float | None
-    effect: dict[str, float | None]
-    others: dict[str, Any]
+    effect: Effect
+    others: OtherTests
 
     @property
     def shown(self) -> str:
@@ -92,53 +83,51 @@ def coverage(alpha: float) -> str:
     return f"{100 * (1 - alpha):g}%"
 
 
-def difference(entry: dict[str, Any], other: dict[str, Any]) -> Difference:
-    """Return the accuracy of `entry` minus that of `other` (two models of one comparison) in percentage points."""
-    pairs = zip(_accuracy(entry)["values"], _accuracy(other)["values"], strict=True)
-    values = [100 * (ours - theirs) for ours, theirs in pairs]
-    return Difference(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
+def difference(model: ModelResult, other: ModelResult) -> Gain:
+    """Return the accuracy of `model` minus that of `other`, paired by seed."""
+    return paired_gain(model.summary["accuracy"].values, other.summary["accuracy"].values)
 
 
-def tested(data: dict[str, Any], alpha: float) -> list[Tested]:
+def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
     """Return every comparison of an experiment, attention's first."""
     found = []
-    for first, others in sorted(data["comparisons"].items(), key=lambda item: item[0] != "attention"):
+    for first, others in sorted(result.comparisons.items(), key=lambda item: item[0] != "attention"):
         for second, entry in sorted(others.items(), key=lambda item: item[0] != "baseline"):
-            low, high = entry["interval_pp"] or (None, None)
+            low, high = entry.interval_pp or (None, None)
             found.append(
                 Tested(
                     first=first,
                     second=second,
-                    family=entry["family"],
-                    mean=entry["mean_pp"],
+                    family=entry.family,
+                    mean=entry.mean_pp,
                     low=low,
                     high=high,
-                    p=entry["p"],
-                    p_holm=entry["p_holm"],
+                    p=entry.p,
+                    p_holm=entry.p_holm,
                     alpha=alpha,
-                    seeds_needed=entry["seeds_needed"],
-                    detectable=entry["detectable_pp"],
-                    effect=entry["effect"],
-                    others=entry["others"],
+                    seeds_needed=entry.seeds_needed,
+                    detectable=entry.detectable_pp,
+                    effect=entry.effect,
+                    others=entry.others,
                 )
             )
     return found
 
 
-def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
+def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
     """Return what one experiment of the comparison says: bad news first, and no more than the statistics carry.
 
     Args:
-        data: the experiment in comparison.json.
+        result: the experiment in the comparison.
         seeds: how many seeds the study has.
         alpha: below which corrected p a difference is shown.
 
     """
-    models = data["models"]
+    models = result.models
     if missing := [variant for variant in PAIR if variant not in models]:
         names = say(" and no ").join(missing)
         return Answer(say("no comparison"), say("No comparison, since the study has no {names} model.", names=names))
-    every = tested(data, alpha)
+    every = tested(result, alpha)
     own = {each.second: each for each in every if each.first == "attention"}
     gain = own.pop("baseline")
     rivals = sorted(
@@ -147,10 +136,10 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
     better = [each for each in rivals if each.shown == "worse"]
     level = [each for each in rivals if each.mean <= 0 and not each.shown]
     verdict, finding = _finding(gain, seeds)
-    accuracy = f"{_mean(models['attention']):.4f}"
-    names = _and([_named(each, data) for each in better]) if better else ""
+    accuracy = f"{_accuracy(models['attention']):.4f}"
+    names = _and([_named(each, result) for each in better]) if better else ""
     parts = [say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)] if better else []
-    parts += [_level(level, data, named=not better)] if level else []
+    parts += [_level(level, result, named=not better)] if level else []
     parts.append(finding)
     if gain.shown == "better":
         controls = [each for name, each in own.items() if is_control(name, models)]
@@ -169,11 +158,11 @@ def answer(data: dict[str, Any], seeds: int, alpha: float) -> Answer:
     )
 
 
-def is_control(name: str, models: dict[str, Any]) -> bool:
+def is_control(name: str, models: dict[str, ModelResult]) -> bool:
     """Return whether a variant can gain without attention: a control by name, or a model that has no score function."""
     if name not in models or name in PAIR:
         return False
-    return name in CONTROLS or not Hyperparameters(**models[name]["hyperparameters"]).score_functions
+    return name in CONTROLS or not models[name].hyperparameters.score_functions
 
 
 def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
@@ -204,11 +193,11 @@ def _needed(gain: Tested) -> str:
     return say("to see a difference of this size would take about {seeds} seeds", seeds=gain.seeds_needed)
 
 
-def _level(level: list[Tested], data: dict[str, Any], named: bool) -> str:
-    names = _and([_named(each, data) for each in level])
+def _level(level: list[Tested], result: ExperimentResult, named: bool) -> str:
+    names = _and([_named(each, result) for each in level])
     if not named:
         return say("{names} did at least as well as attention: no difference can be shown", names=names)
-    accuracy = f"{_mean(data['models']['attention']):.4f}"
+    accuracy = f"{_accuracy(result.models['attention']):.4f}"
     return say(
         "{names} did at least as well as attention ({accuracy}): no difference can be shown",
         names=names,
@@ -235,11 +224,10 @@ def _pair(each: Tested) -> str:
     return say("{first} cannot be told from {second}: {size}", first=each.first, second=each.second, size=each.size)
 
 
-def _named(each: Tested, data: dict[str, Any]) -> str:
+def _named(each: Tested, result: ExperimentResult) -> str:
     """Return how a rival is called, with its accuracy."""
-    model = each.second in data["models"]
-    entry = data["models" if model else "opponents"][each.second]
-    return f"{_called(each.second, model)} ({_mean(entry):.4f})"
+    rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
+    return f"{_called(each.second, each.second in result.models)} ({_accuracy(rivals[each.second]):.4f})"
 
 
 def _called(name: str, model: bool) -> str:
@@ -248,13 +236,8 @@ def _called(name: str, model: bool) -> str:
     return say("the control {name}", name=name) if name in CONTROLS else say("the variant {name}", name=name)
 
 
-def _accuracy(entry: dict[str, Any]) -> dict[str, Any]:
-    figures: dict[str, Any] = entry["summary"]["accuracy"]
-    return figures
-
-
-def _mean(entry: dict[str, Any]) -> float:
-    return float(_accuracy(entry)["mean"])
+def _accuracy(result: ModelResult | OpponentResult) -> float:
+    return result.summary["accuracy"].mean
 
 
 def _and(names: list[str]) -> str:

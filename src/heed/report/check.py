@@ -9,10 +9,11 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
+from heed.evaluation.results import Comparison
 from heed.files import HeedError
 from heed.report.render import render
 from heed.report.sources import md5
@@ -25,9 +26,7 @@ SAID = 5  # lines a file at most
 READ = ("results/compare", "results/evaluate/", "results/predict/", "results/search/")  # what a report is made of
 
 
-def check(
-    params: "Params", comparison: dict[str, Any], published: Path, results: Path, reports: Path, lock: Path
-) -> str:
+def check(params: "Params", comparison: Comparison, published: Path, results: Path, reports: Path, lock: Path) -> str:
     """Write the report anew beside the one in `reports` and compare both; return a line for people.
 
     Args:

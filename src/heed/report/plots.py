@@ -15,10 +15,11 @@ from matplotlib.path import Path as Path_
 from matplotlib.ticker import MaxNLocator, NullFormatter, PercentFormatter
 from matplotlib.transforms import Affine2D
 
-from heed.files import read_json, reading
+from heed.files import reading
 from heed.report.answer import PAIR
 from heed.report.drawing import GROUND, INK, LINE, REVERSED, SERIES, SOFT, WIDTH, colour, draw, marker, short
 from heed.report.language import say
+from heed.report.searches import Search, read_search
 from heed.report.tables import Experiment
 
 LARGE = 12  # classes: with more, a confusion matrix is wider and has no numbers below one percent
@@ -289,59 +290,46 @@ def search(experiment: Experiment, folder: Path, into: Path) -> list[Plot]:
     """The figures of a search that had trials: score by trial, by hyperparameter, in parallel, and the expected best."""
     if not (about := read_search(folder)):
         return []
-    trials = [trial for trial in about["trials"] if trial["score"] is not None]
-    metric = about["metric"].replace("_", " ")
+    metric = about.metric.replace("_", " ")
     found = [
         _searched(experiment, folder, into, "trials", metric, "Score by trial", "Best validation {metric} of each trial, in the order drawn, and the best so far.",
-                  (WIDTH, 2.6), lambda figure: _by_trial(figure, about, trials, metric)),
+                  (WIDTH, 2.6), lambda figure: _by_trial(figure, about, metric)),
         _searched(experiment, folder, into, "parameters", metric, "Score by hyperparameter", "One dot a trial: the best validation {metric}; the winner is filled.",
-                  (WIDTH, 2.2 * math.ceil(len(about["space"]) / 2)), lambda figure: _by_parameter(figure, about, trials, metric)),
+                  (WIDTH, 2.2 * math.ceil(len(about.space) / 2)), lambda figure: _by_parameter(figure, about, metric)),
         _searched(experiment, folder, into, "parallel", metric, "All hyperparameters of each trial", "One line a trial, the darker the better; the winner is the widest.",
-                  (WIDTH, 3.0), lambda figure: _parallel(figure, about, trials, metric)),
+                  (WIDTH, 3.0), lambda figure: _parallel(figure, about, metric)),
     ]  # fmt: skip
-    if "scores" in about["expected_best"]:
+    if scores := about.expected_best.scores:
         found.append(
             _searched(experiment, folder, into, "expected", metric, "Expected best by number of trials",
                       "The best validation {metric} to be expected of a search of so many trials (Dodge et al. 2019), from the trials of this one.",
-                      (WIDTH, 2.4), lambda figure: _expected(figure, about, metric))
+                      (WIDTH, 2.4), lambda figure: _expected(figure, scores, metric))
         )  # fmt: skip
     return found
 
 
-def read_search(folder: Path) -> dict[str, Any]:
-    """Return search.json of a search; nothing for one that had no trials."""
-    path = folder / "search.json"
-    return dict(read_json(path, f"heed search {folder.name}")) if path.exists() else {}
-
-
-def _by_trial(figure: Figure, about: dict[str, Any], trials: list[dict[str, Any]], metric: str) -> None:
+def _by_trial(figure: Figure, about: Search, metric: str) -> None:
     axes = figure.subplots()
-    better = np.minimum if about["metric"] == "loss" else np.maximum
-    numbers, scores = [trial["trial"] for trial in trials], [trial["score"] for trial in trials]
-    axes.step(numbers, better.accumulate(scores), where="post", color=SOFT, lw=1, label=say("best so far"))
-    for stop in dict.fromkeys(trial["stop"] for trial in trials):
-        part = [trial for trial in trials if trial["stop"] == stop]
-        axes.plot(
-            [t["trial"] for t in part],
-            [t["score"] for t in part],
-            STOPS.get(stop, "o"),
-            color=SERIES[0],
-            label=say(stop),
-        )
+    better = np.minimum if about.metric == "loss" else np.maximum
+    numbers = [trial.trial for trial in about.scored]
+    axes.step(numbers, better.accumulate(about.scores), where="post", color=SOFT, lw=1, label=say("best so far"))
+    for stop in dict.fromkeys(trial.stop for trial in about.scored):
+        part = [(t.trial, score) for t, score in zip(about.scored, about.scores, strict=True) if t.stop == stop]
+        axes.plot(*zip(*part, strict=True), STOPS.get(stop, "o"), color=SERIES[0], label=say(stop))
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.set_xlabel(say("trial"))
     axes.set_ylabel(say("validation {metric}", metric=metric))
     _legend(figure, axes, 3)
 
 
-def _by_parameter(figure: Figure, about: dict[str, Any], trials: list[dict[str, Any]], metric: str) -> None:
-    keys = list(about["space"])
+def _by_parameter(figure: Figure, about: Search, metric: str) -> None:
+    keys = list(about.space)
     grid = figure.subplots(math.ceil(len(keys) / 2), 2, squeeze=False, sharey=True)
     for axes, key in zip(grid.flat, keys, strict=False):
-        places, ticks = _places(about["space"][key], [trial["configuration"][key] for trial in trials])
-        for place, trial in zip(places, trials, strict=True):
-            best = trial["trial"] == about["best"]["trial"]
-            axes.plot([place], [trial["score"]], "o", color=SERIES[0], markerfacecolor=SERIES[0] if best else "none")
+        places, ticks = _places(about.space[key], [trial.configuration[key] for trial in about.scored])
+        for place, trial, score in zip(places, about.scored, about.scores, strict=True):
+            best = trial.trial == about.best.trial
+            axes.plot([place], [score], "o", color=SERIES[0], markerfacecolor=SERIES[0] if best else "none")
         axes.set_xlim(-0.08, 1.08)
         axes.set_xticks(*ticks)
         axes.set_title(key)
@@ -351,16 +339,16 @@ def _by_parameter(figure: Figure, about: dict[str, Any], trials: list[dict[str, 
         axes.set_visible(False)
 
 
-def _parallel(figure: Figure, about: dict[str, Any], trials: list[dict[str, Any]], metric: str) -> None:
+def _parallel(figure: Figure, about: Search, metric: str) -> None:
     axes = figure.subplots()
-    keys = list(about["space"])
-    scores = np.array([trial["score"] for trial in trials])
+    keys, trials = list(about.space), about.scored
+    scores = np.array(about.scores)
     low, high = float(scores.min()), float(scores.max())
     height = (scores - low) / ((high - low) or 1)
-    columns = [_places(about["space"][key], [trial["configuration"][key] for trial in trials]) for key in keys]
-    goodness = 1 - height if about["metric"] == "loss" else height
+    columns = [_places(about.space[key], [trial.configuration[key] for trial in trials]) for key in keys]
+    goodness = 1 - height if about.metric == "loss" else height
     for place in np.argsort(goodness, kind="stable"):
-        best = trials[place]["trial"] == about["best"]["trial"]
+        best = trials[place].trial == about.best.trial
         line = [places[place] for places, _ in columns] + [height[place]]
         axes.plot(
             range(len(line)), line, color=SERIES[0], alpha=0.15 + 0.85 * float(goodness[place]), lw=2.6 if best else 1.1
@@ -386,9 +374,8 @@ def _parallel(figure: Figure, about: dict[str, Any], trials: list[dict[str, Any]
     axes.grid(visible=False)
 
 
-def _expected(figure: Figure, about: dict[str, Any], metric: str) -> None:
+def _expected(figure: Figure, scores: list[float], metric: str) -> None:
     axes = figure.subplots()
-    scores = about["expected_best"]["scores"]
     axes.plot(range(1, len(scores) + 1), scores, color=SERIES[0], marker="o", markersize=3)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.set_xlabel(say("trials"))

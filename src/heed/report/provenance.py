@@ -1,16 +1,17 @@
 """`heed provenance`: what may change without the results changing. Outside the cached stages, so that they stay the same bytes."""
 
 import contextlib
-import json
+import dataclasses
 import os
 import platform
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from heed.files import sha256, write_text
+from heed.files import read_json, reading, sha256, write_text
+from heed.records import read_record
 from heed.report.render import environment
 from heed.report.sources import md5
 
@@ -26,6 +27,51 @@ WHOLE = (
     "reports/report.pdf",
 )
 
+Timing = TypeVar("Timing")
+
+
+@dataclasses.dataclass(frozen=True)
+class GitState:
+    """The commit, its date, and the files that differ from it."""
+
+    commit: str
+    date: str
+    changed: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class RunTiming:
+    """Where a run was trained, when it ended, and the seconds it took: results/timing/train/MODEL/SEED.json."""
+
+    seconds: float
+    device: str
+    host: str
+    torch: str
+    ended: str
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchTiming:
+    """Where a search ran, the seconds it took, and its trials: results/timing/search/SEARCH.json."""
+
+    seconds: float
+    on: str
+    trials: list[Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainings:
+    """A model's trainings: how many, how long, where, when the first and the last ended, and whether it is of this study."""
+
+    model: str
+    runs: int
+    seconds: float
+    core_hours: float
+    on: list[str]
+    first: str
+    last: str
+    known: bool
+
 
 def write_provenance(root: Path, into: Path, threads: dict[str, int]) -> None:
     """Write reports/provenance.html.
@@ -37,28 +83,28 @@ def write_provenance(root: Path, into: Path, threads: dict[str, int]) -> None:
 
     """
     timing = root / "results" / "timing"
-    trainings, searches = _trainings(timing / "train", threads), _searches(timing / "search")
+    trainings = _trainings(timing / "train", threads)
     context = {
         "git": git_state(root),
         "machine": machine(),
         "versions": versions(),
         "files": [(name, sha256(root / name), md5(root / name)) for name in WHOLE if (root / name).exists()],
         "trainings": trainings,
-        "searches": searches,
-        "core_hours": sum(each["core_hours"] for each in trainings),
+        "searches": _searches(timing / "search"),
+        "core_hours": sum(each.core_hours for each in trainings),
     }
     write_text(into, environment().get_template("provenance.html.jinja").render(context))
 
 
-def git_state(root: Path) -> dict[str, Any]:
+def git_state(root: Path) -> GitState:
     """Return commit, its date, and the files that differ from it; what git cannot say is empty."""
     commit = _git(root, "rev-parse", "HEAD")
     changed = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return {
-        "commit": commit,
-        "date": _git(root, "show", "--no-patch", "--format=%cI", "HEAD"),
-        "changed": changed.split("\n") if changed else [],
-    }
+    return GitState(
+        commit=commit,
+        date=_git(root, "show", "--no-patch", "--format=%cI", "HEAD"),
+        changed=changed.split("\n") if changed else [],
+    )
 
 
 def machine() -> dict[str, str]:
@@ -91,25 +137,34 @@ def _git(root: Path, *what: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _trainings(folder: Path, threads: dict[str, int]) -> list[dict[str, Any]]:
-    """Return, for each model, its trainings' seconds, where they ran and when the first and the last ended."""
+def _trainings(folder: Path, threads: dict[str, int]) -> list[Trainings]:
+    """Return the trainings of each model that has any."""
     found = []
     for model in sorted(path for path in folder.glob("*") if path.is_dir()):
-        runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(model.glob("*.json"))]
-        seconds = sum(run["seconds"] for run in runs)
-        found.append({
-            "model": model.name, "runs": len(runs), "seconds": seconds, "core_hours": seconds * threads.get(model.name, 1) / 3600,
-            "on": sorted({f"{run['device']}, {run['host']}, torch {run['torch']}" for run in runs}),
-            "first": min(run["ended"] for run in runs), "last": max(run["ended"] for run in runs), "known": model.name in threads,
-        })  # fmt: skip
-    return [each for each in found if each["runs"]]
-
-
-def _searches(folder: Path) -> list[dict[str, Any]]:
-    found = []
-    for path in sorted(folder.glob("*.json")):
-        about = json.loads(path.read_text(encoding="utf-8"))
-        found.append(
-            {"search": path.stem, "seconds": about["seconds"], "on": about["on"], "trials": len(about["trials"])}
-        )
+        if runs := [_read(RunTiming, path, f"heed train {model.name}") for path in sorted(model.glob("*.json"))]:
+            found.append(_together(model.name, runs, threads))
     return found
+
+
+def _together(model: str, runs: list[RunTiming], threads: dict[str, int]) -> Trainings:
+    seconds = sum(run.seconds for run in runs)
+    return Trainings(
+        model=model,
+        runs=len(runs),
+        seconds=seconds,
+        core_hours=seconds * threads.get(model, 1) / 3600,
+        on=sorted({f"{run.device}, {run.host}, torch {run.torch}" for run in runs}),
+        first=min(run.ended for run in runs),
+        last=max(run.ended for run in runs),
+        known=model in threads,
+    )
+
+
+def _searches(folder: Path) -> dict[str, SearchTiming]:
+    """Return what is noted of each search, by name."""
+    return {path.stem: _read(SearchTiming, path, f"heed search {path.stem}") for path in sorted(folder.glob("*.json"))}
+
+
+def _read(kind: type[Timing], path: Path, command: str) -> Timing:
+    with reading(path, command):
+        return read_record(kind, read_json(path, command))

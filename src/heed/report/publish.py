@@ -5,8 +5,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, write_text, writing_folder
 from heed.report.answer import points
 from heed.report.render import render
@@ -22,7 +23,7 @@ PRINTED = Path(".heed/pdf/printed.tex")
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 
 
-def publish(params: "Params", comparison: dict[str, Any], published: Path, results: Path, root: Path) -> Path:
+def publish(params: "Params", comparison: Comparison, published: Path, results: Path, root: Path) -> Path:
     """Write docs/studies/NAME/: the page, its figures and tables, and what they were made with; return the folder.
 
     No text of a corpus goes into git: the page has a document browser only where heed made all texts itself. What is written by
@@ -53,7 +54,7 @@ def publish(params: "Params", comparison: dict[str, Any], published: Path, resul
         name, read_json(root / "metrics.json", "heed compare"), {e: x.title for e, x in params.experiments.items()}
     )
     replaced = with_block(text, name, block)
-    browsed = all(is_generated(experiment["corpus"]) for experiment in comparison["experiments"].values())
+    browsed = all(is_generated(experiment.corpus) for experiment in comparison.experiments.values())
     with writing_folder(into) as out:
         render(params, comparison, published, results, out, browsed)
         if not browsed:
@@ -87,7 +88,7 @@ def _same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.read_bytes() == other.read_bytes()
 
 
-def summary(name: str, metrics: dict[str, Any], titles: dict[str, str]) -> str:
+def summary(name: str, metrics: dict[str, dict[str, float]], titles: dict[str, str]) -> str:
     """Return the README's table and chart of a published study, in Markdown, from its metrics.json alone."""
     rows = []
     for experiment, found in metrics.items():

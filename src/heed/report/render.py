@@ -8,25 +8,26 @@ import itertools
 import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
 
+from heed.evaluation.results import Comparison
 from heed.files import check, write_text, writing_folder
 from heed.report import latex, spreadsheet
 from heed.report.answer import PAIR, coverage, points, probability
 from heed.report.documents import browser, how
 from heed.report.figures import gain_chart
 from heed.report.language import language, say, speaking
-from heed.report.plots import Plot, Plots, plot_all, read_search
+from heed.report.plots import Plot, Plots, plot_all
 from heed.report.published import CLASSES, RESULTS
 from heed.report.scores import score_table
+from heed.report.searches import read_search
 from heed.report.series import write_series
 from heed.report.sources import sources
 from heed.report.tables import Experiment, Table, experiments, number
 from heed.report.text import visible
-from heed.tasks.classification.recipe import Hyperparameters
 
 if TYPE_CHECKING:
     from heed.params import Params
@@ -99,7 +100,7 @@ def support_column(tables: list[Table]) -> latex.Latex:
 
 
 def render(
-    params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path, browsed: bool = True
+    params: "Params", comparison: Comparison, published: Path, results: Path, into: Path, browsed: bool = True
 ) -> None:
     """Write index.html, report.tex, figures/, tables/, plots/ and documents/ into `into`: the same bytes for the same results.
 
@@ -120,11 +121,11 @@ def render(
 
 
 def _render(
-    params: "Params", comparison: dict[str, Any], published: Path, results: Path, into: Path, browsed: bool
+    params: "Params", comparison: Comparison, published: Path, results: Path, into: Path, browsed: bool
 ) -> None:
     found = experiments(params, comparison, published)
-    compared = {name: data["models"] for name, data in comparison["experiments"].items()}
-    models = {name: {variant: model["model"] for variant, model in own.items()} for name, own in compared.items()}
+    compared = {name: result.models for name, result in comparison.experiments.items()}
+    models = {name: {variant: model.model for variant, model in own.items()} for name, own in compared.items()}
     searched = {name: [results / "search" / key for key, search in params.searches.items()
                        if search.experiment == name and search.trials] for name in models}  # fmt: skip
     evaluated, predicted = results / "evaluate", results / "predict"
@@ -138,28 +139,30 @@ def _render(
     with writing_folder(into / "figures") as out:
         plots = plot_all(found, models, evaluated, searched, out)
         chart = gain_chart(found)
-        context: dict[str, Any] = {
+        weighted = {
+            name: {key: model.model for key, model in own.items() if browsed and model.hyperparameters.chooses_weights}
+            for name, own in compared.items()
+        }
+        scores, covers = score_table(found, comparison), coverage(comparison.significance.alpha)
+        context: dict[str, object] = {
             "study": params.study,
             "experiments": found,
-            "seeds": comparison["seeds"],
+            "seeds": comparison.seeds,
             "file_name": file_name,
             "generated": generated(found),
             "beside": any(experiment.line.beside for experiment in found),
-            "significance": comparison["significance"],
-            "covers": coverage(comparison["significance"]["alpha"]),
-            "folded": any(experiment["corpus"]["folds"] for experiment in comparison["experiments"].values()),
+            "significance": comparison.significance,
+            "covers": covers,
+            "folded": any(result.corpus.folds for result in comparison.experiments.values()),
             "chart": chart,
             "plots": plots,
             "image": image(plots, out),
-            "searches": {name: [about for folder in folders if (about := read_search(folder))] for name, folders in searched.items()},
+            "searches": {name: list(filter(None, map(read_search, folders))) for name, folders in searched.items()},
             "models": models,
-            "scores": score_table(found, comparison),
+            "scores": scores,
             "figures": lambda experiment: _figures(plots, experiment, models[experiment.key]),
-            "found_by": lambda about: [(plot, "") for plot in plots.searches[about["search"]]],
-            "documents": {
-                name: {key: model["model"] for key, model in own.items() if browsed and Hyperparameters(**model["hyperparameters"]).chooses_weights}
-                for name, own in compared.items()
-            },
+            "found_by": lambda about: [(plot, "") for plot in plots.searches[about.search]],
+            "documents": weighted,
         }  # fmt: skip
         if chart:
             write_text(out / "gain.svg", html.get_template("gain.svg.jinja").render(context))
@@ -172,7 +175,7 @@ def _render(
                 browser(predicted / model, beside(variant, models[experiment.key], predicted)),
             )
             for experiment in found
-            for variant, model in context["documents"][experiment.key].items()
+            for variant, model in weighted[experiment.key].items()
         }
         read = [results / "compare" / "comparison.json", published / RESULTS, published / CLASSES]
         read += [path for plot in plots.all() for path in plot.sources]
@@ -181,7 +184,8 @@ def _render(
             for _, _, folder, _ in pages.values()
             for name in ("documents", "weights", "predictions")
         ]
-        context["sources"] = sources(path for path in read if path.exists())
+        made_of = sources(path for path in read if path.exists())
+        context["sources"] = made_of
         context["evidence"] = {model: page.evidence for model, (*_, page) in pages.items() if page.evidence}
         context["comparison"] = str(results / "compare" / "comparison.json")
         page = html.get_template("index.html.jinja").render(context)
@@ -189,21 +193,21 @@ def _render(
     with writing_folder(into / "tables") as out:
         _write_csv(out / "summary.csv", spreadsheet.of_summary(found))
         write_text(out / "summary.tex", tex.get_template("summary.tex.jinja").render(context))
-        _write_csv(out / "scores.csv", spreadsheet.of_scores(context["scores"]))
+        _write_csv(out / "scores.csv", spreadsheet.of_scores(scores))
         write_text(out / "scores.tex", tex.get_template("scores.tex.jinja").render(context))
         for experiment in found:
-            _write_tables(out, experiment, tex, context["covers"])
+            _write_tables(out, experiment, tex, covers)
     with writing_folder(into / "plots") as out:
         write_series(found, [evaluated / model for own in models.values() for model in own.values()], out)
     with writing_folder(into / "documents") as out:
         template = html.get_template("documents.html.jinja")
         for model, (experiment, variant, folder, page_of_model) in pages.items():
-            settings = Hyperparameters(**compared[experiment.key][variant]["hyperparameters"])
-            made_of = [
-                context["sources"][str(folder / f"{name}.parquet")] for name in ("documents", "weights", "predictions")
-            ]
             text = template.render(
-                experiment=experiment, variant=variant, page=page_of_model, how=how(settings), sources=made_of
+                experiment=experiment,
+                variant=variant,
+                page=page_of_model,
+                how=how(compared[experiment.key][variant].hyperparameters),
+                sources=[made_of[str(folder / f"{name}.parquet")] for name in ("documents", "weights", "predictions")],
             )
             write_text(out / f"{model}.html", text)
     write_text(into / "report.tex", document)

@@ -1,11 +1,10 @@
 """The lectures' table of score functions, with what was measured of each in this study (docs/attention.md has the code's)."""
 
 import dataclasses
-from typing import Any
 
+from heed.evaluation.results import Comparison
 from heed.report.answer import Tested
 from heed.report.tables import Cell, Experiment
-from heed.tasks.classification.recipe import Hyperparameters
 
 # name: (equation, the same in LaTeX, lecture and source)
 SCORES = {
@@ -41,15 +40,15 @@ class Score:
     measured: list[Measured]
 
 
-def score_table(experiments: list[Experiment], comparison: dict[str, Any]) -> list[Score]:
+def score_table(experiments: list[Experiment], comparison: Comparison) -> list[Score]:
     """Return every score function of the lectures with the models of this study that have it."""
     measured: dict[str, list[Measured]] = {name: [] for name in SCORES}
     for experiment in experiments:
-        models = comparison["experiments"][experiment.key]["models"]
+        models = comparison.experiments[experiment.key].models
         for table in (table for table in experiment.tables if table.key in models):
             gains = [each for each in experiment.comparisons if (each.first, each.second) == (table.key, "baseline")]
             accuracy = next(row.cells["f1"] for row in table.rows if row.kind == "average" and row.name == "accuracy")
-            for name, where in Hyperparameters(**models[table.key]["hyperparameters"]).score_functions.items():
+            for name, where in models[table.key].hyperparameters.score_functions.items():
                 gain = gains[0] if gains else None
                 measured[name].append(Measured(experiment, table.key, where, accuracy, gain))
     return [Score(name, *about, measured[name]) for name, about in SCORES.items()]

@@ -1,6 +1,7 @@
 """The tables as rows for CSV: one observation a row, plain numbers as printed, so that files can be joined."""
 
-from heed.report.answer import Difference, Tested
+from heed.evaluation.results import Gain
+from heed.report.answer import Tested
 from heed.report.scores import Score
 from heed.report.tables import FIGURES, Experiment, Table, number
 
@@ -73,14 +74,14 @@ def of_comparisons(experiment: Experiment) -> Rows:
              "g", "seeds_won", "seeds_needed", "detectable_pp", "bootstrap_low_pp", "bootstrap_high_pp", "documents_p", "seeds_t_p",
              "seeds_sign_p", "seeds_sign_smallest_p"]]  # fmt: skip
     for each in experiment.comparisons:
-        resampled = each.others["bootstrap_pp"] or (None, None)
-        rows.append(
-            [*_of(experiment), each.first, each.second, each.family, _signed(each.mean), *_tested(each)]
-            + [each.shown or "no", *(_number(each.effect[key], 3) for key in ("odds_ratio", "g", "seeds_won"))]
-            + ["" if each.seeds_needed is None else str(each.seeds_needed), _number(each.detectable, 2)]
-            + [_signed(resampled[0]), _signed(resampled[1])]
-            + [_p(each.others[key]) for key in ("documents_p", "seeds_t_p", "seeds_sign_p", "seeds_sign_smallest_p")]
-        )
+        effect, others = each.effect, each.others
+        low, high = others.bootstrap_pp or (None, None)
+        rows.append([
+            *_of(experiment), each.first, each.second, each.family, _signed(each.mean), *_tested(each), each.shown or "no",
+            _number(effect.odds_ratio, 3), _number(effect.g, 3), _number(effect.seeds_won, 3),
+            "" if each.seeds_needed is None else str(each.seeds_needed), _number(each.detectable, 2), _signed(low), _signed(high),
+            _p(others.documents_p), _p(others.seeds_t_p), _p(others.seeds_sign_p), _p(others.seeds_sign_smallest_p),
+        ])  # fmt: skip
     return rows
 
 
@@ -116,8 +117,8 @@ def _signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.2f}"
 
 
-def _gain(gain: Difference | None) -> list[str]:
-    return [_signed(gain.mean), _number(gain.deviation, 2)] if gain else ["", ""]
+def _gain(gain: Gain | None) -> list[str]:
+    return [_signed(gain.mean_pp), _number(gain.std_pp, 2)] if gain else ["", ""]
 
 
 def _ascii(text: str) -> str:

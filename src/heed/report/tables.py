@@ -4,7 +4,17 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.report.answer import PAIR, Answer, Difference, Tested, answer, difference, is_control, tested
+from heed.evaluation.results import (
+    Comparison,
+    Corpus,
+    ExperimentResult,
+    Figures,
+    Gain,
+    ModelResult,
+    OpponentResult,
+    Spread,
+)
+from heed.report.answer import PAIR, Answer, Tested, answer, difference, is_control, tested
 from heed.report.language import say, whole
 from heed.report.published import NOTHING, Talk, of_experiment, read_published
 
@@ -12,6 +22,7 @@ if TYPE_CHECKING:
     from heed.params import Experiment as Declared
     from heed.params import Params
 
+Result = ModelResult | OpponentResult
 FIGURES = ("precision", "recall", "f1", "support")
 DASH = "–"
 TITLES = {
@@ -113,7 +124,7 @@ class Table:
     deviation: float | None
     why_none: str  # why there is no deviation
     talk_deviation: str
-    gain: Difference | None
+    gain: Gain | None
     talk_gain: float | None
     settings: dict[str, list[Setting]]
     unmatched: list[str]  # classes that only the talk has
@@ -130,7 +141,7 @@ class Line:
 
     baseline: float | None
     attention: float | None
-    gain: Difference | None
+    gain: Gain | None
     controls: dict[str, float]  # without a score function, or with equal weights
     variants: dict[str, float]  # with a score function
     linear: float | None
@@ -146,7 +157,7 @@ class Loss:
     """What suboptimal hyperparameters cost a model in accuracy, in percentage points: ours and the talk's."""
 
     variant: str
-    ours: Difference
+    ours: Gain
     talk: float | None
 
 
@@ -175,15 +186,15 @@ class Experiment:
         return [*self.pair, *self.others]
 
 
-def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> list[Experiment]:
+def experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
     """Return the experiments in the order of params.yaml; `folder` has the talk's figures.
 
     Raises:
         HeedError: an experiment stands beside one that the talk does not have.
 
     """
-    published, found, seeds = read_published(folder), comparison["experiments"], comparison["seeds"]
-    alpha = comparison["significance"]["alpha"]
+    published, found, seeds = read_published(folder), comparison.experiments, comparison.seeds
+    alpha = comparison.significance.alpha
     made = []
     for name in (name for name in params.experiments if name in found):
         declared, data = params.experiments[name], found[name]
@@ -197,10 +208,10 @@ def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> l
             Experiment(
                 key=name,
                 title=declared.title,
-                mark=mark(data["corpus"]),
-                generated=is_generated(data["corpus"]),
-                corpus_name=data["corpus"]["name"],
-                corpus=_corpus(data["corpus"], seeds),
+                mark=mark(data.corpus),
+                generated=is_generated(data.corpus),
+                corpus_name=data.corpus.name,
+                corpus=_corpus(data.corpus, seeds),
                 answer=answer(data, len(seeds), alpha),
                 line=_line(declared, data, talk, gain),
                 gain=gain,
@@ -214,15 +225,15 @@ def experiments(params: "Params", comparison: dict[str, Any], folder: Path) -> l
     return made
 
 
-def mark(corpus: dict[str, Any]) -> str:
+def mark(corpus: Corpus) -> str:
     """Return what must be said wherever numbers of this corpus stand; nothing for a corpus that is real and whole."""
     made = say("generated text") if is_generated(corpus) else ""
-    return ", ".join(filter(None, [made, say("reduced corpus") if corpus["reduced"] else ""]))
+    return ", ".join(filter(None, [made, say("reduced corpus") if corpus.facts.reduced else ""]))
 
 
-def is_generated(corpus: dict[str, Any]) -> bool:
+def is_generated(corpus: Corpus) -> bool:
     """Return whether heed made the text of a corpus."""
-    return bool(corpus["generated"])
+    return corpus.facts.generated
 
 
 def _talk(name: str, declared: "Declared", published: dict[str, dict[str, Talk]]) -> dict[str, Talk]:
@@ -231,17 +242,17 @@ def _talk(name: str, declared: "Declared", published: dict[str, dict[str, Talk]]
     return of_experiment(published, declared.published.experiment, f"experiments.{name}.published.experiment")
 
 
-def _corpus(corpus: dict[str, Any], seeds: list[int]) -> str:
-    parts = {part: whole(count) for part, count in corpus["parts"].items()}
+def _corpus(corpus: Corpus, seeds: list[int]) -> str:
+    parts = {part: whole(count) for part, count in corpus.facts.parts.items()}
     text = say(
         "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, {validation} to validate, {test} to test; ",
-        name=corpus["name"],
-        documents=whole(corpus["documents"]),
-        tokens=whole(corpus["tokens"]),
+        name=corpus.name,
+        documents=whole(corpus.facts.documents),
+        tokens=whole(corpus.facts.tokens),
         **parts,
     )
-    if corpus["folds"]:
-        text += say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus["folds"])
+    if corpus.folds:
+        text += say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
     listed = ", ".join(map(str, seeds))
     text += (
         say("1 seed ({seeds}).", seeds=listed)
@@ -249,32 +260,30 @@ def _corpus(corpus: dict[str, Any], seeds: list[int]) -> str:
         else say("{count} seeds ({seeds}).", count=len(seeds), seeds=listed)
     )
     text += say(" Its text is generated: the figures say nothing about real text.") if is_generated(corpus) else ""
-    return text + (say(" REDUCED: a random part of its source.") if corpus["reduced"] else "")
+    return text + (say(" REDUCED: a random part of its source.") if corpus.facts.reduced else "")
 
 
-def _line(declared: "Declared", data: dict[str, Any], talk: dict[str, Talk], gain: Tested | None) -> Line:
-    def accuracy(entries: dict[str, Any], name: str) -> float | None:
-        return entries[name]["summary"]["accuracy"]["mean"] if name in entries else None
-
-    models, opponents = data["models"], data["opponents"]
-    others = {name: model["summary"]["accuracy"]["mean"] for name, model in models.items() if name not in PAIR}
+def _line(declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], gain: Tested | None) -> Line:
+    accuracy = {name: model.summary["accuracy"].mean for name, model in data.models.items()}
+    fitted = {name: opponent.summary["accuracy"].mean for name, opponent in data.opponents.items()}
+    others = {name: value for name, value in accuracy.items() if name not in PAIR}
     printed = tuple(talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR)
     return Line(
-        baseline=accuracy(models, "baseline"),
-        attention=accuracy(models, "attention"),
-        gain=_gain(models.get("attention", {})),
-        controls={name: value for name, value in others.items() if is_control(name, models)},
-        variants={name: value for name, value in others.items() if not is_control(name, models)},
-        linear=accuracy(opponents, "linear"),
-        majority=accuracy(opponents, "majority"),
+        baseline=accuracy.get("baseline"),
+        attention=accuracy.get("attention"),
+        gain=data.models["attention"].gain if "attention" in data.models else None,
+        controls={name: value for name, value in others.items() if is_control(name, data.models)},
+        variants={name: value for name, value in others.items() if not is_control(name, data.models)},
+        linear=fitted.get("linear"),
+        majority=fitted.get("majority"),
         talk=(printed[0], printed[1]) if all(printed) else None,
         talk_gain=_talk_gain(talk),
-        comparable=bool(declared.published and declared.published.comparable and not mark(data["corpus"])),
-        beside=_beside(declared, data["corpus"], _talk_gain(talk), gain),
+        comparable=bool(declared.published and declared.published.comparable and not mark(data.corpus)),
+        beside=_beside(declared, data.corpus, _talk_gain(talk), gain),
     )
 
 
-def _beside(declared: "Declared", corpus: dict[str, Any], talk_gain: float | None, gain: Tested | None) -> str:
+def _beside(declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: Tested | None) -> str:
     """Return whether the talk's gain was found again; what a reduced or generated corpus gave is never comparable."""
     if not declared.published:
         return ""
@@ -298,80 +307,75 @@ def _talk_gain(talk: dict[str, Talk]) -> float | None:
     return 100 * (float(attention) - float(baseline)) if attention and baseline else None
 
 
-def _gain(entry: dict[str, Any]) -> Difference | None:
-    gain = entry.get("gain")
-    return Difference(gain["mean_pp"], gain["std_pp"]) if gain else None
-
-
 def _losses(
-    data: dict[str, Any], good: dict[str, Any], talk: dict[str, Talk], talk_good: dict[str, Talk]
+    data: ExperimentResult, good: ExperimentResult, talk: dict[str, Talk], talk_good: dict[str, Talk]
 ) -> list[Loss]:
     losses = []
-    for variant in (variant for variant in PAIR if variant in data["models"] and variant in good["models"]):
+    for variant in (variant for variant in PAIR if variant in data.models and variant in good.models):
         bad, best = (t.get(variant, NOTHING).summary.get("accuracy") for t in (talk, talk_good))
         theirs = 100 * (float(bad) - float(best)) if bad and best else None
-        losses.append(Loss(variant, difference(data["models"][variant], good["models"][variant]), theirs))
+        losses.append(Loss(variant, difference(data.models[variant], good.models[variant]), theirs))
     return losses
 
 
-def _tables(data: dict[str, Any], seeds: list[int], talk: dict[str, Talk]) -> list[Table]:
+def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> list[Table]:
     """Return the tables of all models, then of the opponents: fitted once, or once a fold, so without seeds."""
     names = [say("seed {seed}", seed=seed) for seed in seeds]
-    models = [_table(key, entry, data, names, talk) for key, entry in data["models"].items()]
-    folds = [say("fold {fold}", fold=fold) for fold in range(data["corpus"]["folds"])]
-    return models + [_table(key, entry, data, folds, {}) for key, entry in data["opponents"].items()]
+    models = [_table(key, result, data, names, talk) for key, result in data.models.items()]
+    folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
+    return models + [_table(key, result, data, folds, {}) for key, result in data.opponents.items()]
 
 
-def _table(key: str, entry: dict[str, Any], data: dict[str, Any], runs: list[str], talks: dict[str, Talk]) -> Table:
-    talk, summary = talks.get(key, NOTHING), entry["summary"]
-    supports = [entry["classes"][name]["support"]["values"] for name in data["classes"]]
-    totals = [sum(values) for values in zip(*supports, strict=True)]
-    support = {"mean": sum(totals) / len(totals), "std_pp": None, "values": totals}
-    rows = [_row(name, "class", entry["classes"][name], talk) for name in data["classes"]]
+def _table(key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]) -> Table:
+    talk, summary, classes = talks.get(key, NOTHING), result.summary, result.details["classes"]
+    model = result if isinstance(result, ModelResult) else None
+    totals = [sum(values) for values in zip(*(classes[name]["support"].values for name in classes), strict=True)]
+    support = Spread(sum(totals) / len(totals), None, totals)
+    rows = [_row(name, "class", classes[name], talk) for name in data.groups["classes"]]
     rows.append(_row("accuracy", "average", {"f1": summary["accuracy"], "support": support}, talk))
     for average in ("macro", "weighted"):
         figures = {figure: summary[f"{average}_{figure}"] for figure in FIGURES[:3]}
         rows.append(_row(f"{average} avg", "average", figures | {"support": support}, talk))
-    ours = {name.casefold() for name in data["classes"]}
+    ours = {name.casefold() for name in classes}
     return Table(
         key=key,
         title=say(TITLES[key]) if key in TITLES else say("Variant {name}", name=key),
         rows=rows,
         runs=runs if len(runs) > 1 else [],
-        deviation=summary["accuracy"]["std_pp"],
-        why_none=say("one seed has no deviation" if runs and "gain" in entry else "fitted once: it has no seed"),
+        deviation=summary["accuracy"].std_pp,
+        why_none=say("one seed has no deviation" if runs and model else "fitted once: it has no seed"),
         talk_deviation=talk.summary.get("std_percent", ""),
-        gain=_gain(entry),
+        gain=model.gain if model else None,
         talk_gain=_talk_gain(talks) if key == "attention" else None,
-        settings=_settings(entry, talk) if "hyperparameters" in entry else {},
+        settings=_settings(model, talk) if model else {},
         unmatched=[row["class"] for name, row in talk.classes.items() if name not in ours],
     )
 
 
-def _row(name: str, kind: str, figures: dict[str, dict[str, Any]], talk: Talk) -> Row:
+def _row(name: str, kind: str, figures: Figures, talk: Talk) -> Row:
     printed, cells = talk.of_class(name) if kind == "class" else talk.of_average(name), {}
     for figure in (figure for figure in FIGURES if figure in figures):
-        entry = figures[figure]
-        whole = 0 if all(value == round(value) for value in (entry["mean"], *entry["values"])) else 1
+        spread = figures[figure]
+        whole = 0 if all(value == round(value) for value in (spread.mean, *spread.values)) else 1
         digits = whole if figure == "support" else 4
-        deviation = None if figure == "support" else entry["std_pp"]
-        cells[figure] = Cell(entry["mean"], deviation, tuple(entry["values"]), printed.get(figure, ""), digits)
+        deviation = None if figure == "support" else spread.std_pp
+        cells[figure] = Cell(spread.mean, deviation, tuple(spread.values), printed.get(figure, ""), digits)
     return Row(name, kind, cells)
 
 
-def _settings(entry: dict[str, Any], talk: Talk) -> dict[str, list[Setting]]:
+def _settings(model: ModelResult, talk: Talk) -> dict[str, list[Setting]]:
     """Return the hyperparameters by group; a model without attention has no heads, whatever its recipe says."""
-    values = entry["hyperparameters"]
-    values = values | {"heads": values["heads"] if values["attention"] != "none" else 0}
+    h = model.hyperparameters
+    h = h if h.attention != "none" else dataclasses.replace(h, heads=0)
     groups = {}
     for group, keys in GROUPS.items():
         groups[say(group)] = [
-            _setting(say(name), values[key], talk.summary.get(column, "")) for key, name, column in keys
+            _setting(say(name), getattr(h, key), talk.summary.get(column, "")) for key, name, column in keys
         ]
     millions = talk.summary.get("parameters_million", "")
     theirs = say("{count} million", count=millions) if millions else ""
-    groups[say("Group 2")].append(Setting(say("Parameters"), whole(entry["parameters"]), theirs, bool(theirs)))
-    epochs = ", ".join(map(str, entry["best_epochs"]))
+    groups[say("Group 2")].append(Setting(say("Parameters"), whole(model.parameters), theirs, bool(theirs)))
+    epochs = ", ".join(map(str, model.best_epochs))
     groups[say("What the talk leaves open")].append(Setting(say("Epoch kept, by seed"), epochs, "", False))
     return groups
 

@@ -7,7 +7,7 @@
 | `learning` | `make_learner` → `Learner`: the model, its batches and loss, and what validation measures |
 | `prediction` | `load_predictor` → `Predictor`: what a trained run predicts, and the statistics of each item |
 | `opponents` | `fit`: the reference models from outside |
-| `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure |
+| `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure; `about` names the details |
 | `evaluation` | `tables`: a model's tables from its predictions; `EXACT` names those with every digit |
 """
 
@@ -133,7 +133,8 @@ Details = dict[str, dict[str, dict[str, float]]]  # what → name → figure →
 class Metrics:
     """All figures of a task; models are compared by the first.
 
-    `details` maps a sum (statistics,) to finer figures, nested by name: those of each group of items.
+    `details` maps a sum (statistics,) to finer figures, those of each group of items. The task's `about` names the groups, and
+    what is in each, in order.
     """
 
     figures: tuple[Metric, ...]

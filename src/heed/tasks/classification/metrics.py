@@ -48,7 +48,7 @@ def make_metrics(data: Data) -> Metrics:
 
 
 def about(data: Data) -> dict[str, list[str]]:
-    """Return what a comparison says of an experiment beside its figures."""
+    """Return the groups of the details, with the names in each, in order."""
     return {"classes": data.classes}
 
 

@@ -1,0 +1,72 @@
+"""What a search left, as the report prints and draws it: search.json, less what nobody looks at."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from heed.files import read_json, reading
+from heed.records import read_record
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """A configuration and the best score of its epochs; None where it had none."""
+
+    trial: int
+    configuration: dict[str, Any]
+    score: float | None
+    stop: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The trial that won, its score, and the epoch it had it at."""
+
+    trial: int
+    score: float
+    epoch: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpectedBest:
+    """The expected best score of a search with 1, 2, … trials; or why there is none: a text, and the values in it."""
+
+    scores: list[float] | None = None
+    reason: str | None = None
+    values: dict[str, Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """A search that had trials. `space` has for each hyperparameter how it was drawn, and from what."""
+
+    search: str
+    model: str
+    sampler: str
+    scheduler: str
+    seed: int
+    space: dict[str, dict[str, list[Any]]]
+    metric: str
+    best: Best
+    epochs: float
+    trials: list[Trial]
+    expected_best: ExpectedBest
+
+    @property
+    def scored(self) -> list[Trial]:
+        """The trials that have a score."""
+        return [trial for trial in self.trials if trial.score is not None]
+
+    @property
+    def scores(self) -> list[float]:
+        """Their scores."""
+        return [trial.score for trial in self.trials if trial.score is not None]
+
+
+def read_search(folder: Path) -> Search | None:
+    """Return search.json of a search; None for one that had no trials. Raises HeedError when it is broken."""
+    path, command = folder / "search.json", f"heed search {folder.name}"
+    if not path.exists():
+        return None
+    with reading(path, command):
+        return read_record(Search, read_json(path, command))
