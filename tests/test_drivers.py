@@ -25,6 +25,7 @@ from ruamel.yaml import YAML
 from heed import digests
 from heed.files import HeedError
 from heed.report.publish import check_settled
+from tests import fingerprint
 from tests.conftest import ROOT
 
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
@@ -737,14 +738,14 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
     assert '"row": {"field": "model"' in text  # heed's own templates
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-def test_the_sample_study_under_both_drivers_gives_the_same_bytes(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def sample_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The sample study, run by the real heed under each driver: the folders of both clones."""
     clones = []
     for driver in (DVC, SNAKEMAKE):
-        (tmp_path / driver[0]).mkdir()
-        make_clone(tmp_path / driver[0] / "clone", ROOT / "params.yaml")
-        toy = Toy(tmp_path / driver[0] / "clone")  # without a stub: the real heed
+        folder = tmp_path_factory.mktemp(f"sample-{driver[0]}")
+        make_clone(folder / "clone", ROOT / "params.yaml")
+        toy = Toy(folder / "clone")  # without a stub
         toy.run("git", "init", "--quiet")
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "sample")
@@ -752,12 +753,32 @@ def test_the_sample_study_under_both_drivers_gives_the_same_bytes(tmp_path: Path
         assert "up to date" in toy.run("dvc", "status")
         assert "stages are up to date" in toy.run("snakemake", "-n")
         clones.append(toy.path)
-    for room in ("data/tokens", "results", "reports"):
-        files = sorted(path.relative_to(clones[0]) for path in (clones[0] / room).rglob("*") if path.is_file())
+    return clones
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.xdist_group("sample studies")  # one worker runs them
+def test_the_sample_study_under_both_drivers_gives_the_same_bytes(sample_studies: list[Path]) -> None:
+    first, second = sample_studies
+    for folder in ("data/tokens", "results", "reports"):
+        files = sorted(path.relative_to(first) for path in (first / folder).rglob("*") if path.is_file())
         files = [path for path in files if path.parts[1] != "timing"]
         assert files
-        different = [path for path in files if (clones[0] / path).read_bytes() != (clones[1] / path).read_bytes()]
-        assert different == []
+        assert [path for path in files if (first / path).read_bytes() != (second / path).read_bytes()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.xdist_group("sample studies")
+def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(sample_studies: list[Path]) -> None:
+    """Weights, predictions, tables and statistics, bit for bit, by key: tests/fingerprint.py."""
+    reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
+    if (here := fingerprint.machine()) != reference["machine"]:
+        pytest.skip(f"the fingerprint is of another machine kind ({reference['machine']}; here: {here})")
+    found = fingerprint.fingerprint(sample_studies[0])
+    assert len(reference["values"]) > 2000
+    assert fingerprint.differences(reference["values"], found) == []
 
 
 def test_a_stage_that_failed_is_said_with_heeds_last_word_or_its_log(
