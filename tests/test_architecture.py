@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 SOURCE = ROOT / "src/heed"
 # Each module may import from those before it, and from its own line: the longest name that fits is a module's own.
 ORDER = [
-    "files", "records", "digests", "guard", "paths", "hyperparameters", "tasks", "corpora", "text.meta", "tasks.classification.recipe", "params", "corpora.own",
+    "files", "records", "digests", "guard", "paths", "seeds", "hyperparameters", "tasks", "corpora", "text.meta", "tasks.classification.recipe", "params", "corpora.own",
     "text", "models", "recipe", "training", "search", "prediction", "opponents", "evaluation",
     "tasks.classification", "report", "study", "cli",
 ]  # fmt: skip

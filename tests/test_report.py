@@ -38,9 +38,9 @@ from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
 from heed.report.provenance import write_provenance
 from heed.report.render import render, script
-from heed.report.searches import ExpectedBest, Trial, read_search
 from heed.report.sources import md5
 from heed.report.tables import experiments, number
+from heed.search.result import ExpectedBest, Trial, read_search
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

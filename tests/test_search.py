@@ -18,7 +18,7 @@ import yaml
 from heed import params as schema
 from heed.files import SUMS, HeedError, write_yaml
 from heed.params import GROUPS, Dimension, parse
-from heed.recipe import read_recipe
+from heed.recipe import recipe_of
 from heed.search.adopt import adopt
 from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
 from heed.search.space import draw
@@ -378,8 +378,8 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
 
     assert heed("recipe", "tiny-attention").returncode == 0
     assert heed("recipe", "tiny-wide").returncode == 0
-    assert read_recipe("results/recipe/tiny-attention.yaml").as_dict()["hyperparameters"].items() >= best.items()
-    assert read_recipe("results/recipe/tiny-wide.yaml").hyperparameters.learning_rate == best["learning_rate"]
+    assert recipe_of("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
+    assert recipe_of("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
     done = heed("train", "tiny-attention", "--seed", "1000")  # outside Ray, the search's own seed
     assert done.returncode == 0, done.stderr
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
@@ -397,7 +397,7 @@ def test_trials_0_hands_the_given_hyperparameters_on(study):
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
-    assert read_recipe("results/recipe/tiny-attention.yaml").hyperparameters.learning_rate == 0.01
+    assert recipe_of("tiny-attention").hyperparameters.learning_rate == 0.01
 
 
 def test_a_search_after_another_starts_from_its_winner(study):

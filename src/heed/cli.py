@@ -5,12 +5,14 @@ and pydantic, and `heed --help` is quick. argparse, because typer loads pydantic
 """
 
 import argparse
+import array
 import contextlib
 import fcntl
 import os
 import select
 import stat
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,25 +99,29 @@ def predict(model: str, text: list[str], seeds: list[int]) -> None:
         raise HeedError(
             f"heed predict is the stage that writes results/predict/{model}: it takes no text. "
             f"To classify one: heed classify {model} {'TEXT' if text else '-'}"
+            + ("" if text else ". In a loop that reads a pipe say: heed predict ... </dev/null")
         )
     count = write_predictions(model, seeds or _study_seeds())
     print(f"{model}: {count:,} predictions")
 
 
 def _is_piped() -> bool:
-    """Whether somebody sends this command a text on standard input; a driver's own input, or none, is not one."""
+    """Whether a text waits in a pipe on standard input; a driver's own input is none. Nothing is read of it."""
     if "DVC_STAGE" in os.environ or sys.stdin is None or sys.stdin.closed:
         return False
-    mode = os.fstat(sys.stdin.fileno()).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([sys.stdin], [], [], 0)[0]:
+    descriptor = sys.stdin.fileno()
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return False
-    return bool(sys.stdin.buffer.read(1))
+    select.select([descriptor], [], [], 0.2)  # who writes into it may be slower to start
+    waiting = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
+    return waiting[0] > 0
 
 
 def _study_seeds() -> list[int]:
-    from heed.params import load
+    from heed.seeds import read_seeds
 
-    return load().seeds
+    return read_seeds()
 
 
 def opponents(experiment: str) -> None:
@@ -135,14 +141,11 @@ def evaluate(model: str, seeds: list[int]) -> None:
 
 def compare() -> None:
     """Set all models and opponents side by side: results/compare and metrics.json."""
-    from heed.evaluation.comparison import compare
+    from heed.evaluation.comparison import compare, models_by_variant
     from heed.params import load
 
     params = load()
-    experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
-    for name, model in params.models.items():
-        experiments[model.experiment][model.variant] = name
-    compare({name: m for name, m in experiments.items() if m}, params.seeds, COMPARISON, METRICS)
+    compare(models_by_variant(params), params.seeds, COMPARISON, METRICS)
 
 
 def report(check: bool) -> None:
@@ -359,7 +362,8 @@ def main() -> None:
         arguments = vars(_parser().parse_args())
         function = arguments.pop("function")
         if function in STAGES:
-            command = " ".join([function.__name__, *(str(value) for value in arguments.values() if value)])
+            names = [str(value) for value in arguments.values() if isinstance(value, str | int) and value]
+            command = " ".join([function.__name__, *names])
             key = next((value for value in arguments.values() if isinstance(value, str)), "")
             with _alone(command), guarded(function.__name__, key, command):
                 function(**arguments)
