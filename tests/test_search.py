@@ -449,7 +449,12 @@ def found(folder: Path = Path("results/search/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
     write_yaml(folder / "best.yaml", best)
-    about = {"metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "trials": [{}] * 4}
+    trial = {"trial": 2, "configuration": {"heads": 4}, "score": 0.75, "stop": "finished"}
+    about = {
+        "search": "hunt", "model": "tiny-attention", "sampler": "random", "scheduler": "none", "seed": 1000, "space": {},
+        "metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "epochs": 8, "trials": [trial] * 4,
+        "expected_best": {},
+    }  # fmt: skip
     (folder / "search.json").write_text(json.dumps(about))
     return best
 

@@ -75,8 +75,8 @@ def _value(kind: Any, value: Any, key: str) -> Any:
             raise ValueError(f"{key} is none of {', '.join(map(str, typing.get_args(kind)))}: {_short(value)}")
         return value
     outer, inner = typing.get_origin(kind), typing.get_args(kind)
-    record: Any = outer or kind  # a generic record has its class as its origin
-    if dataclasses.is_dataclass(record):
+    if dataclasses.is_dataclass(outer or kind):  # a generic record has its class as its origin
+        record: type[Any] = outer or kind
         return read_record(record, value, key)
     if outer in (typing.Union, types.UnionType):
         (given,) = (each for each in inner if each is not NOTHING)
