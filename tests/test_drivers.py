@@ -429,7 +429,7 @@ def test_dvc_experiments(toy: Toy) -> None:
     assert toy.executed(*SNAKEMAKE) == below("author-baseline")
     toy.run("dvc", "exp", "save", "--name", "by-snakemake")
     table = toy.run(
-        "dvc", "exp", "show", "--only-changed", "--drop", "^(data|results|src)", "--no-pager", COLUMNS="120"
+        "dvc", "exp", "show", "--only-changed", "--drop", "^(data|results|src|params)", "--no-pager", COLUMNS="120"
     )
     assert "by-dvc" in table
     assert "by-snakemake" in table
