@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from heed import digests
+from heed.code import digests
 from heed.files import HeedError
 from heed.report.publish import check_settled
 from tests import fingerprint

@@ -19,8 +19,7 @@ from pydantic import ValidationError
 
 import heed.corpora
 from heed.corpora import few_shot, huffpost, imdb, letters, sample
-from heed.corpora.documents import read
-from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS
+from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
 from heed.corpora.publication import Kind, SourceKind, SplitKind
 from heed.params import Corpus, Source, Split, is_name
 from tests.conftest import ROOT
@@ -89,7 +88,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     split = Split(kind="given") if "given" in kind.splits else Split(kind="folds", k=5)
     columns = {key: key[0] for key in (*kind.needs, *kind.takes)}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
-    documents = list(read(corpus, write_raw(tmp_path, kind.source.name)))
+    documents = list(read_documents(corpus, write_raw(tmp_path, kind.source.name)))
     assert documents
     for document in documents:
         assert tuple(document.labels) == (kind.labels or ("label",))

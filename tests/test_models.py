@@ -12,14 +12,14 @@ from torch import nn
 
 from heed import params
 from heed.hyperparameters import Architecture
+from heed.inputs.batches import Bags, Batch
+from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier, count_parameters
 from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.text.batches import Bags, Batch
-from heed.text.ngrams import bigrams, character_ngrams
 from tests.conftest import HYPERPARAMETERS, ROOT
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]

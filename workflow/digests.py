@@ -15,7 +15,7 @@ except ModuleNotFoundError:
     sys.exit(f"heed: {sys.executable} has no grimp: `make setup`, and put .venv/bin first on PATH")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone, whatever is installed
-from heed.digests import CODE, DISTRIBUTIONS, IGNORED, SECTIONS, code_file, digest_file, versions
+from heed.code.digests import CODE, DISTRIBUTIONS, IGNORED, SECTIONS, code_file, digest_file, versions
 from heed.files import HeedError, write_text
 from heed.params import Params, load
 from heed.tasks import PARTS

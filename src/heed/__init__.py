@@ -19,6 +19,6 @@ def load_run(model: str, seed: int) -> "Predictor":
 
 
 if "HEED_PLANNED" in os.environ:  # a process that a stage has started: a worker of Ray, or one that tokenises
-    from heed.guard import join
+    from heed.code.guard import join
 
     join()

@@ -38,7 +38,7 @@ def download(source: str) -> None:
 def tokenize(corpus: str) -> None:
     """Make documents and token arrays of a corpus: data/tokens/CORPUS."""
     from heed.params import load
-    from heed.text.tokenizer import tokenize
+    from heed.tokens.tokenizer import tokenize
 
     section = load().section("corpora", corpus)
     tokenize(corpus, section, RAW / section.source, TOKENS / corpus, _cores())
@@ -351,8 +351,8 @@ def _alone(command: str) -> Iterator[None]:
 
 def main() -> None:
     """Run the command line; an error that the user can mend is one message and exit code 1."""
+    from heed.code.guard import guarded, run_own_code
     from heed.files import HeedError
-    from heed.guard import guarded, run_own_code
 
     try:
         run_own_code()

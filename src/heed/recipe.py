@@ -8,7 +8,7 @@ from heed.files import HeedError, read_yaml, write_yaml
 from heed.hyperparameters import Configuration
 from heed.paths import recipe_file
 from heed.tasks import part
-from heed.text.meta import Meta, read_meta
+from heed.tokens.meta import Meta, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.params import Params

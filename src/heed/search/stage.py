@@ -101,11 +101,11 @@ def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) 
     """
     import torch
 
-    from heed.digests import loaded_modules
+    from heed.code.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
     from heed.tasks import load_parts
-    from heed.text.meta import read_meta
+    from heed.tokens.meta import read_meta
 
     search = params.searches[name]
     given = params.hyperparameters(search.model)

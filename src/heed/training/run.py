@@ -17,7 +17,7 @@ from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_f
 from heed.recipe import Recipe, parse_recipe, read_recipe
 from heed.tasks import part
 from heed.tasks.interface import Learner
-from heed.text.tokens import Tokens, load_tokens
+from heed.tokens.arrays import Tokens, load_tokens
 from heed.training import checkpoint
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything

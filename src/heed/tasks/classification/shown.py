@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from heed.tasks.classification.predictions import certainty
-from heed.text.tokens import Tokens
+from heed.tokens.arrays import Tokens
 
 DOCUMENTS = 200
 
