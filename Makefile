@@ -58,7 +58,7 @@ pdf:             ## reports/report.pdf from reports/report.tex (needs a LaTeX in
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"
 
-schema: .venv/.runtime ## docs/params.md and docs/params.schema.json from src/heed/params.py
+schema: .venv/.runtime ## docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema
 
 lock:            ## envs/*.lock from pyproject.toml, in a fresh environment (asks the package index)

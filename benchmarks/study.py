@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.workload import Row, show
 from heed.inputs.batches import Encoded
 from heed.inputs.vocabulary import build_vocabulary
-from heed.params import load
 from heed.paths import TOKENS
 from heed.recipe import Recipe, recipe_of
+from heed.study import load
 from heed.tasks.classification.learning import ClassificationLearner, make_model
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.allocator import keep_memory

@@ -12,7 +12,7 @@ from heed.corpora import huffpost, sample
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError
-from heed.params import Corpus, Source, Split
+from heed.study import Corpus, Source, Split
 from heed.tokens.splits import split_columns
 
 

@@ -692,7 +692,7 @@ def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> No
     if stage not in (
         "download",
         "tokenize",
-    ):  # params.py refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
+    ):  # heed.study refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
         loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
     assert loaded == set()
 

@@ -21,7 +21,8 @@ import heed.corpora
 from heed.corpora import few_shot, huffpost, imdb, letters, sample
 from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
 from heed.corpora.publication import Kind, SourceKind, SplitKind
-from heed.params import Corpus, Source, Split, is_name
+from heed.study import Corpus, Source, Split
+from heed.study.section import is_name
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
@@ -152,9 +153,10 @@ KINDS = (Kind(name="proverbs", source=SOURCE, read=read, splits=("random",), lab
 COMMANDS = """
 import json
 from pathlib import Path
-from heed import cli, params, study
+from heed import cli, study
+from heed.study.cost import plan
 cli.download("mine"); cli.tokenize("mine")
-print(study.plan(params.load()))
+print(plan(study.load()))
 print(Path("data/tokens/mine/meta.json").read_text())
 """
 

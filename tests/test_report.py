@@ -29,7 +29,6 @@ from heed.evaluation.results import (
     spread,
 )
 from heed.files import HeedError, write_json, write_text
-from heed.params import Params
 from heed.recipe import CorpusFacts
 from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
@@ -41,6 +40,7 @@ from heed.report.render import render, script
 from heed.report.searches import ExpectedBest, Trial, read_search
 from heed.report.sources import md5
 from heed.report.tables import experiments, number
+from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heed.corpora.source import download
 from heed.files import SUMS, HeedError
-from heed.params import Corpus, Source, Split
+from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import load_tokens
 from heed.tokens.cleaning import clean
 from heed.tokens.tokenizer import _tokenize_chunk, tokenize

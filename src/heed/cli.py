@@ -30,14 +30,14 @@ def _cores() -> int:
 def download(source: str) -> None:
     """Fetch a source and verify it: data/raw/SOURCE."""
     from heed.corpora.source import download
-    from heed.params import load
+    from heed.study import load
 
     download(source, load().section("sources", source), RAW / source)
 
 
 def tokenize(corpus: str) -> None:
     """Make documents and token arrays of a corpus: data/tokens/CORPUS."""
-    from heed.params import load
+    from heed.study import load
     from heed.tokens.tokenizer import tokenize
 
     section = load().section("corpora", corpus)
@@ -51,7 +51,7 @@ def search(name: str) -> None:
     if name == "none":
         write_untuned(SEARCHES / name)
         return
-    from heed.params import load
+    from heed.study import load
 
     params = load()
     section = params.section("searches", name)
@@ -60,16 +60,16 @@ def search(name: str) -> None:
 
 def adopt(name: str) -> None:
     """Write a search's winner into params.yaml, to be reviewed in git; the search is not repeated."""
-    from heed.params import PARAMS
     from heed.search.adopt import adopt
+    from heed.study import PARAMS
 
     print(adopt(name, PARAMS, SEARCHES))
 
 
 def recipe(model: str) -> None:
     """Resolve everything that determines a model's training into one file: results/recipe/MODEL.yaml."""
-    from heed.params import load
     from heed.recipe import make_recipe, write_recipe
+    from heed.study import load
 
     params = load()
     section = params.section("models", model)
@@ -113,7 +113,7 @@ def _is_piped() -> bool:
 
 
 def _study_seeds() -> list[int]:
-    from heed.params import load
+    from heed.study import load
 
     return load().seeds
 
@@ -121,7 +121,7 @@ def _study_seeds() -> list[int]:
 def opponents(experiment: str) -> None:
     """Fit the reference models from outside, such as a linear one: results/opponents/EXPERIMENT."""
     from heed.opponents import write_opponents
-    from heed.params import load
+    from heed.study import load
 
     write_opponents(experiment, load().section("experiments", experiment))
 
@@ -136,7 +136,7 @@ def evaluate(model: str, seeds: list[int]) -> None:
 def compare() -> None:
     """Set all models and opponents side by side: results/compare and metrics.json."""
     from heed.evaluation.comparison import compare
-    from heed.params import load
+    from heed.study import load
 
     params = load()
     experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
@@ -147,7 +147,7 @@ def compare() -> None:
 
 def report(check: bool) -> None:
     """Write reports/index.html, report.tex, figures, tables and the document browser; or check them against the results."""
-    from heed.params import load
+    from heed.study import load
 
     made_of = load(), _compared(), PUBLISHED, RESULTS, REPORTS
     if check:
@@ -162,8 +162,8 @@ def report(check: bool) -> None:
 
 def provenance() -> None:
     """Write reports/provenance.html: commit, versions, machine, dates, core-hours."""
-    from heed.params import load
     from heed.report.provenance import write_provenance
+    from heed.study import load
 
     params = load()
     threads = {name: params.hyperparameters(name).threads for name in params.models}
@@ -173,8 +173,8 @@ def provenance() -> None:
 
 def publish() -> None:
     """Write docs/studies/NAME, the report without any text but what heed made itself, and its summary in README.md."""
-    from heed.params import load
     from heed.report.publish import check_settled, publish
+    from heed.study import load
 
     check_settled(Path())
     print(publish(load(), _compared(), PUBLISHED, RESULTS, Path()))
@@ -191,7 +191,7 @@ def _compared() -> "Comparison":
 
 def study(name: str, force: bool) -> None:
     """List the studies, or make one active and say what it will cost."""
-    from heed.study import activate, available
+    from heed.study.studies import activate, available
 
     if name:
         print(activate(name, force))
@@ -211,7 +211,7 @@ def classify(model: str, text: str) -> None:
 
 def check() -> None:
     """Check params.yaml: say that it is fine, or each mistake with its line. What DVC cannot read is said here too."""
-    from heed.params import PARAMS, load
+    from heed.study import PARAMS, load
 
     params = load()
     print(f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, {len(params.seeds)} seeds")
@@ -220,7 +220,7 @@ def check() -> None:
 def schema() -> None:
     """Write docs/params.md and docs/params.schema.json from the schema."""
     from heed.files import write_json, write_text
-    from heed.params import json_schema, reference
+    from heed.study.reference import json_schema, reference
 
     write_text("docs/params.md", reference())
     write_json("docs/params.schema.json", json_schema())
@@ -234,7 +234,7 @@ def corpus_add(
     name: str = "",
 ) -> None:
     """Add a corpus of your own to params.yaml: its source, an experiment and models to compare."""
-    from heed.corpora.own import add
+    from heed.study.own_corpus import add
 
     print(
         add(

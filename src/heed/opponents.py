@@ -11,7 +11,7 @@ from heed.tasks.interface import Fitted
 from heed.tokens.arrays import load_tokens
 
 if TYPE_CHECKING:
-    from heed.params import Experiment
+    from heed.study import Experiment
 
 
 def write_opponents(name: str, experiment: "Experiment") -> None:

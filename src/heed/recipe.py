@@ -11,7 +11,7 @@ from heed.tasks import part
 from heed.tokens.meta import Meta, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
-    from heed.params import Params
+    from heed.study import Params
 
 Data = TypeVar("Data")
 Hyperparameters = TypeVar("Hyperparameters")

@@ -11,7 +11,7 @@ from heed.corpora import few_shot, huffpost, imdb, letters, sample, table
 from heed.corpora.publication import Documents, Kind, SourceKind
 
 if TYPE_CHECKING:
-    from heed.params import Corpus
+    from heed.study import Corpus
 
 PUBLICATIONS = (sample, imdb, letters, huffpost, few_shot, table)
 KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}

@@ -19,7 +19,7 @@ from heed.report.render import render
 from heed.report.sources import md5
 
 if TYPE_CHECKING:
-    from heed.params import Params
+    from heed.study import Params
 
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
 SAID = 5  # lines a file at most

@@ -14,7 +14,7 @@ from heed.report.render import render
 from heed.report.tables import is_generated, number
 
 if TYPE_CHECKING:
-    from heed.params import Params
+    from heed.study import Params
 
 TAKEN = ("params.yaml", "dvc.lock", "metrics.json")
 READING, PDF = "README.md", "report.pdf"

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from heed.files import HeedError, read_json
-from heed.params import editing
 from heed.recipe import read_best
+from heed.study.editing import editing
 
 
 def adopt(name: str, params: Path, searches: Path) -> str:

@@ -27,7 +27,7 @@ from heed.tokens.meta import Meta
 from heed.tokens.splits import split_columns
 
 if TYPE_CHECKING:
-    from heed.params import Corpus
+    from heed.study import Corpus
 
 CHUNK = 500  # documents a task: large enough to hide the hand-over, small enough to share evenly
 MAX_CHUNK_CHARACTERS = 2_000_000
