@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 SOURCE = ROOT / "src/heed"
 # Each module may import from those before it, and from its own line: the longest name that fits is a module's own.
 ORDER = [
-    "files", "records", "code", "paths", "hyperparameters", "tasks", "corpora", "tokens.meta", "tasks.classification.recipe", "study",
+    "files", "records", "pipeline", "code", "paths", "hyperparameters", "tasks", "corpora", "tokens.meta", "tasks.classification.recipe", "study",
     "tokens", "inputs", "models", "recipe", "training", "search", "prediction", "opponents", "evaluation",
     "tasks.classification", "report", "cli",
 ]  # fmt: skip
@@ -69,7 +69,14 @@ def test_every_module_has_its_place_in_the_order():
 
 # The terms of classification belong to its task, to the model that it builds, and to the report's chapters on it.
 TERMS = re.compile(r"\baccurac|\bmacro_f1|\bclasses\b|\bconfusion", re.IGNORECASE)
-KNOW_CLASSIFICATION = ("tasks/classification/", "models/classifier.py", "models/weighted_sum.py", "report/", "corpora/", "study/own_corpus.py")
+KNOW_CLASSIFICATION = (
+    "tasks/classification/",
+    "models/classifier.py",
+    "models/weighted_sum.py",
+    "report/",
+    "corpora/",
+    "study/own_corpus.py",
+)
 
 
 def test_a_tasks_terms_stay_in_its_package():

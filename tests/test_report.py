@@ -29,16 +29,16 @@ from heed.evaluation.results import (
     spread,
 )
 from heed.files import HeedError, write_json, write_text
+from heed.pipeline import folder_md5, md5
 from heed.recipe import CorpusFacts
 from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
-from heed.report.check import check, folder_md5
+from heed.report.check import check
 from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
 from heed.report.provenance import write_provenance
 from heed.report.render import render, script
 from heed.report.searches import ExpectedBest, Trial, read_search
-from heed.report.sources import md5
 from heed.report.tables import experiments, number
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters

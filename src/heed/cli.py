@@ -151,9 +151,10 @@ def report(check: bool) -> None:
 
     made_of = load(), _compared(), PUBLISHED, RESULTS, REPORTS
     if check:
+        from heed.pipeline import LOCK
         from heed.report.check import check as check_report
 
-        print(check_report(*made_of, Path("dvc.lock")))
+        print(check_report(*made_of, LOCK))
         return
     from heed.report.render import render
 
@@ -173,10 +174,11 @@ def provenance() -> None:
 
 def publish() -> None:
     """Write docs/studies/NAME, the report without any text but what heed made itself, and its summary in README.md."""
-    from heed.report.publish import check_settled, publish
+    from heed.pipeline import check_up_to_date
+    from heed.report.publish import publish
     from heed.study import load
 
-    check_settled(Path())
+    check_up_to_date(Path())
     print(publish(load(), _compared(), PUBLISHED, RESULTS, Path()))
 
 
