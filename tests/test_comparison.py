@@ -339,10 +339,10 @@ def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised
 
 def test_a_label_that_the_corpus_lacks_is_named(tokenised):
     with pytest.raises(
-        HeedError, match=r"params.yaml: experiments.sample-author.data.label: .* no label autor. Known: author"
+        HeedError, match=r"params.yaml: experiments.sample-author.data.label: .* no label language. Known: author"
     ):
         recipes.make_recipe(
-            params(**{"{label: author}": "{label: autor}"}), "sample-author-attention", tokenised, tokenised
+            params(**{"{label: author}": "{label: language}"}), "sample-author-attention", tokenised, tokenised
         )
     with pytest.raises(HeedError, match="heed search other"):
         recipes.make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)

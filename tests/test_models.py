@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -252,7 +253,7 @@ def widened(h: Hyperparameters) -> Hyperparameters:
     """The control that is as large as `h`, for 1,000 words and five classes."""
     from heed.tasks.classification.capacity import widen
 
-    return widen(h, h, Data("kind", list("abcde")), {"types": 998})
+    return widen(h, h, Data("kind", list("abcde")), SimpleNamespace(types=998))
 
 
 @pytest.mark.parametrize("attention_hidden", [8, 55, 256])

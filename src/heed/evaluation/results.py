@@ -37,7 +37,7 @@ class Gain:
 
 
 Figures = dict[str, Spread]  # by the figure's name
-Details = dict[str, dict[str, Figures]]  # a task's finer figures: {kind of group: {group: {figure: …}}}
+Details = dict[str, dict[str, Figures]]  # a task's finer figures: group → name → figures
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Corpus:
 class ExperimentResult:
     """An experiment: models by variant, opponents by name, and comparisons by the first and the second of each.
 
-    `groups` names what the details are of, in order: {kind of group: [group, …]}. `metric` is the figure by which
+    `groups` names what the details are of, in order: group → names. `metric` is the figure by which
     models are compared.
     """
 

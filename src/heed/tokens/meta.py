@@ -15,7 +15,7 @@ class Meta:
     kind: str
     tokenizer: str
     folds: int  # 0: a fixed split
-    labels: dict[str, list[str]]  # each label's classes, sorted
+    labels: dict[str, list[str]]  # the values that each label has, sorted
     documents: int
     tokens: int
     types: int
