@@ -8,7 +8,7 @@ from heed.paths import TOKENS
 from heed.recipe import Recipe
 from heed.tasks.classification import diagnosis
 from heed.tasks.classification.metrics import make_metrics
-from heed.tasks.classification.predictions import certainty
+from heed.tasks.classification.probabilities import certainty
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.arrays import load_tokens
 

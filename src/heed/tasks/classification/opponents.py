@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
 from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, kinds
-from heed.tasks.classification.predictions import prediction_table, statistics_table
+from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
 from heed.tasks.interface import Fitted
 from heed.tokens.arrays import Tokens

@@ -24,7 +24,7 @@ from heed.tasks.classification.learning import (
     probabilities,
     texts_of,
 )
-from heed.tasks.classification.predictions import prediction_table, statistics_table
+from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tasks.classification.shown import Reading, shown_documents
 from heed.tasks.interface import Predictor
