@@ -7,7 +7,7 @@
 | `section` | what all sections share |
 | `corpora` `experiments` `defaults` `models` `searches` | the sections, each with what it can check by itself |
 | `schema` | `Params`: all of them |
-| `rules` | what no single section can see |
+| `rules` `model_rules` `search_rules` | what no single section can see |
 | `reader` `suggestions` | from YAML to `Params`, and the messages |
 | `reference` | docs/params.md and the JSON schema, made from the sections |
 | `studies` `cost` | workflow/studies: which there are, making one active, and what one takes |

@@ -24,6 +24,8 @@ SINGULAR = {
     "models": "model",
 }
 
+Key = tuple[str, ...]  # a place in params.yaml: ("models", NAME, "heads")
+
 
 class Params(Section):
     """Everything one study asks for."""
