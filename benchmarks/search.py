@@ -97,7 +97,9 @@ def overhead(folder: Path) -> Iterator[Row]:
         with study(folder, "letters-author", {"epochs": 1, "hidden_size": 4}, section) as work:
             walls[trials] = heed(work, "search", "it")
             heed(work, "recipe", "letters-author-attention")
-            recipe = read_recipe(work / "results/recipe/letters-author-attention.yaml")
+            recipe = read_recipe(
+                work / "results/recipe/letters-author-attention.yaml", "heed recipe letters-author-attention"
+            )
             one = heed(work, "train", "letters-author-attention", "--seed", "1")
     tokens = load_tokens(folder / "data/tokens/letters-pieces")
     seconds = []

@@ -61,7 +61,7 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     lexicon = [f"w{i}" for i in range(VOCABULARY - 2)]
     meta = Meta(
         digest="generated", corpus="big", kind="generated", tokenizer="whitespace", folds=0, labels={"kind": ["a", "b"]},
-        documents=documents, tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=True,
+        documents=documents, tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=True, duplicates={}, treated={},
     )  # fmt: skip
     return Tokens(Path(), meta, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
 

@@ -89,7 +89,7 @@ def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: l
         "digest": digest_folder(path), "corpus": path.name, "kind": "table", "tokenizer": "whitespace", "folds": folds,
         "labels": {"kind": sorted(set(labels))}, "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
         "parts": {part: parts.count(part) for part in ("train", "validation", "test")}, "reduced": False,
-        "generated": False,
+        "generated": False, "duplicates": {}, "treated": {},
     }  # fmt: skip
     write_json(path / "meta.json", meta)
     return meta
@@ -128,9 +128,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
     """Write the recipe of a model in this folder again, with other values of some hyperparameters."""
     from heed.paths import recipe_file
-    from heed.recipe import read_recipe, write_recipe
+    from heed.recipe import recipe_of, write_recipe
 
-    write_recipe(recipe_file(model), read_recipe(recipe_file(model)).changed(changes))
+    write_recipe(recipe_file(model), recipe_of(model).changed(changes))
 
 
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:

@@ -96,6 +96,18 @@ def test_what_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None:
         digests.digest_file(path)
 
 
+@pytest.mark.parametrize(("one", "other"), [
+    ("a = b\n-c", "a = b - c"),
+    ("def f(*, a): ...", "def f(*, a=None): ..."),
+    ("f = lambda *, a: 0", "f = lambda *, a=None: 0"),
+    ("x = {None: y}", "x = {**y}"),
+    ("x = 1", "x = True"),
+    ("x = ''", "x = b''"),
+])  # fmt: skip
+def test_programs_that_differ_have_different_digests(one: str, other: str) -> None:
+    assert digests.digest_source(one) != digests.digest_source(other)
+
+
 def test_an_edit_of_a_file_is_seen_in_the_same_process(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = 1\n")

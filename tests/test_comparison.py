@@ -18,6 +18,7 @@ from heed.evaluation.results import read_comparison, write_comparison
 from heed.files import SUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
 from heed.prediction import write_predictions
+from heed.seeds import read_seeds
 from heed.study import Experiment, parse
 from heed.tasks.classification.classify import classify, read_text
 from tests.conftest import ROOT, train_and_predict
@@ -183,7 +184,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
     halves = {}
     for model in MODELS["tiny"].values():
         folder = Path("results/predict") / model
-        recipe = recipes.read_recipe(folder / "recipe.yaml")
+        recipe = recipes.read_recipe(folder / "recipe.yaml", "heed predict")
         recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
         table = pd.read_parquet(folder / "statistics.parquet").sort_values(["seed", "id"], ignore_index=True)
         half = table.index % 12 < 6
@@ -289,7 +290,17 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stan
         classify("none", "x")
 
 
-@pytest.mark.parametrize("text", [[], ["w1 fine"]])
+@pytest.mark.parametrize("seeds", ["", "seeds: []", "seeds: [0]", "seeds: [true]", "seeds: 1", "seeds: [", "[]"])
+def test_seeds_that_cannot_be_read_are_one_message(tmp_path, monkeypatch, seeds):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HeedError, match=r"params.yaml: not there"):
+        read_seeds()
+    Path("params.yaml").write_text(seeds)
+    with pytest.raises(HeedError, match=r"params.yaml: .*`heed check` says"):
+        read_seeds()
+
+
+@pytest.mark.parametrize("text", [[], ["w1 fine"], ["word " * 100]])
 def test_the_stage_predict_takes_no_text_and_names_the_command_that_does(study, text):
     before = Path("results/predict/tiny-attention/predictions.parquet").read_bytes()
     command = [sys.executable, "-m", "heed.cli", "predict", "tiny-attention", *text, "--seeds", "1"]
@@ -311,7 +322,7 @@ def params(**changes):
 @pytest.fixture
 def tokenised(tmp_path: Path) -> Path:
     meta = {"labels": {"author": ["a", "b"]}, "corpus": "sample-letters", "types": 500, "tokenizer": "xx", "folds": 0, "digest": "d",
-            "kind": "sample-letters", "documents": 9, "tokens": 99, "parts": {}, "reduced": False, "generated": True}  # fmt: skip
+            "kind": "sample-letters", "documents": 9, "tokens": 99, "parts": {}, "reduced": False, "generated": True, "duplicates": {}, "treated": {}}  # fmt: skip
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     write_yaml(tmp_path / "best.yaml", {})
     return tmp_path
@@ -324,7 +335,7 @@ def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(
     again = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
     assert again.hyperparameters == dataclasses.replace(recipe.hyperparameters, learning_rate=0.123)
     recipes.write_recipe(tokenised / "r.yaml", recipe)
-    assert recipes.read_recipe(tokenised / "r.yaml") == recipe
+    assert recipes.read_recipe(tokenised / "r.yaml", "heed recipe") == recipe
 
 
 def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):

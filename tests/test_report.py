@@ -38,8 +38,8 @@ from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
 from heed.report.provenance import write_provenance
 from heed.report.render import render, script
-from heed.report.searches import ExpectedBest, Trial, read_search
 from heed.report.tables import experiments, number
+from heed.search.result import ExpectedBest, Trial, read_search
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT

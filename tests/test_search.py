@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from heed.files import SUMS, HeedError, write_yaml
-from heed.recipe import read_recipe
+from heed.recipe import recipe_of
 from heed.search.adopt import adopt
 from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
 from heed.search.space import draw
@@ -379,8 +379,8 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
 
     assert heed("recipe", "tiny-attention").returncode == 0
     assert heed("recipe", "tiny-wide").returncode == 0
-    assert read_recipe("results/recipe/tiny-attention.yaml").as_dict()["hyperparameters"].items() >= best.items()
-    assert read_recipe("results/recipe/tiny-wide.yaml").hyperparameters.learning_rate == best["learning_rate"]
+    assert recipe_of("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
+    assert recipe_of("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
     done = heed("train", "tiny-attention", "--seed", "1000")  # outside Ray, the search's own seed
     assert done.returncode == 0, done.stderr
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
@@ -398,7 +398,7 @@ def test_trials_0_hands_the_given_hyperparameters_on(study):
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
-    assert read_recipe("results/recipe/tiny-attention.yaml").hyperparameters.learning_rate == 0.01
+    assert recipe_of("tiny-attention").hyperparameters.learning_rate == 0.01
 
 
 def test_a_search_after_another_starts_from_its_winner(study):
@@ -450,7 +450,12 @@ def found(folder: Path = Path("results/search/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
     write_yaml(folder / "best.yaml", best)
-    about = {"metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "trials": [{}] * 4}
+    trial = {"trial": 2, "configuration": {"heads": 4}, "score": 0.75, "stop": "finished"}
+    about = {
+        "search": "hunt", "model": "tiny-attention", "sampler": "random", "scheduler": "none", "seed": 1000, "space": {},
+        "metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "epochs": 8, "trials": [trial] * 4,
+        "expected_best": {},
+    }  # fmt: skip
     (folder / "search.json").write_text(json.dumps(about))
     return best
 

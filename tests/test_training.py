@@ -124,7 +124,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
 def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplace):
     from heed.training.run import train_model
 
-    recipe, tokens = recipes.read_recipe("results/recipe/tiny-attention.yaml"), load_tokens("data/tokens/tiny")
+    recipe, tokens = recipes.recipe_of("tiny-attention"), load_tokens("data/tokens/tiny")
     seen, told = [], []
     for glances in (1, 4):
         trained = train_model(recipe, tokens, 1, told.append, Path(f"work-{glances}"), glances)
@@ -137,7 +137,7 @@ def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplac
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     train_run("tiny-attention", 1, silent)
     whole = hashes()
-    recipe = recipes.read_recipe("results/recipe/tiny-attention.yaml")
+    recipe = recipes.recipe_of("tiny-attention")
     work = checkpoint.folder(recipe, 1)
     work.mkdir(parents=True)
     (work / "checkpoint.safetensors").write_bytes(b"half a file")
@@ -171,6 +171,43 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
 def test_missing_and_broken_inputs_are_one_clear_message(workplace, spoil, message):
     spoil()
     with pytest.raises(HeedError, match=message):
+        train_run("tiny-attention", 1, silent)
+
+
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ("  dropout: 0.2\n", "", "hyperparameters.dropout is missing"),
+    ("  epochs: 3\n", "  epochs: 3\n  epoch: 3\n", "hyperparameters.epoch is unknown"),
+    ("hidden_size: 6", "hidden_size: '6'", "hyperparameters.hidden_size is no int: '6'"),
+    ("pooling: mean", "pooling: meen", "hyperparameters.pooling is none of last, mean"),
+    ("task: classification", "task: translation", "there is no task translation"),
+    ("label: kind", "lable: kind", "data.label is missing"),
+])  # fmt: skip
+def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(workplace, old, new, says):
+    change_file("results/recipe/tiny-attention.yaml", old, new)
+    with pytest.raises(HeedError, match=f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny-at"):
+        train_run("tiny-attention", 1, silent)
+
+
+def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workplace):
+    train_run("tiny-attention", 1, silent)
+    (RUN / SUMS).unlink()
+    values = json.loads((RUN / "run.json").read_text())
+    for broken, says in (
+        ({k: v for k, v in values.items() if k != "fold"}, "fold is missing"),
+        (values | {"recipe": {"model": "tiny-attention"}}, "experiment is missing"),
+        ([], "is no dict"),
+    ):
+        (RUN / "run.json").write_text(json.dumps(broken))
+        with pytest.raises(HeedError, match=f"run.json: not a .*{says}.*Run again: heed train tiny-attention --seed 1"):
+            write_predictions("tiny-attention", [1])
+
+
+def test_documents_of_a_class_that_the_recipe_lacks_are_refused(workplace):
+    path = Path("data/tokens/tiny/documents.parquet")
+    table = pd.read_parquet(path)
+    table.loc[0, "label_kind"] = "ugly"
+    table.to_parquet(path, index=False)
+    with pytest.raises(HeedError, match="documents have the class 'ugly', which the recipe lacks"):
         train_run("tiny-attention", 1, silent)
 
 
@@ -452,7 +489,8 @@ main()
 
 
 def test_train_predict_and_evaluate_run_without_the_engines_and_without_pydantic(workplace):
-    for command in ("train tiny-attention --seed 1", "predict tiny-attention --seeds 1", "evaluate tiny-attention --seeds 1"):  # fmt: skip
+    Path("params.yaml").write_text("seeds: [1]\n")
+    for command in ("train tiny-attention --seed 1", "predict tiny-attention", "evaluate tiny-attention"):  # fmt: skip
         wall = BLOCK.replace('"pydantic"', '"pydantic", "torch"') if "evaluate" in command else BLOCK
         done = subprocess.run([sys.executable, "-c", wall, *command.split()], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

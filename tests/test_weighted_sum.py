@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from heed.files import HeedError
+from heed.hyperparameters import Architecture
 from heed.inputs.batches import Bags, Batch
 from heed.models import attention as attention_module
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention
@@ -343,3 +344,10 @@ def test_the_documented_snippet_runs():
     exec(text.split("```python\n")[1].split("```")[0], names)
     assert torch.allclose(names["given"], names["logits"], atol=1e-6)
     assert names["permuted"].shape == (100, 2)
+
+
+def test_weights_of_a_self_attention_that_is_not_there_are_refused():
+    network = Classifier(30, 2, Architecture(attention="none", pooling="mean", embedding_dim=4, hidden_size=3)).network
+    states = network.encoder.encode(torch.randn(2, 5, 4), torch.tensor([5, 3]))
+    with pytest.raises(HeedError, match="given to a model that has none"):
+        network.encoder.attend(states, attention=torch.ones(2, 1, 5, 5))

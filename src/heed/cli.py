@@ -5,17 +5,31 @@ and pydantic, and `heed --help` is quick. argparse, because typer loads pydantic
 """
 
 import argparse
+import array
 import contextlib
 import fcntl
 import os
 import select
 import stat
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.paths import COMPARISON, LOCKS, METRICS, PUBLISHED, RAW, REPORTS, RESULTS, SEARCHES, TOKENS, recipe_file
+from heed.paths import (
+    COMPARISON,
+    LOCKS,
+    METRICS,
+    PARAMS,
+    PUBLISHED,
+    RAW,
+    REPORTS,
+    RESULTS,
+    SEARCHES,
+    TOKENS,
+    recipe_file,
+)
 
 if TYPE_CHECKING:
     from heed.evaluation.results import Comparison
@@ -61,7 +75,6 @@ def search(name: str) -> None:
 def adopt(name: str) -> None:
     """Write a search's winner into params.yaml, to be reviewed in git; the search is not repeated."""
     from heed.search.adopt import adopt
-    from heed.study import PARAMS
 
     print(adopt(name, PARAMS, SEARCHES))
 
@@ -97,25 +110,29 @@ def predict(model: str, text: list[str], seeds: list[int]) -> None:
         raise HeedError(
             f"heed predict is the stage that writes results/predict/{model}: it takes no text. "
             f"To classify one: heed classify {model} {'TEXT' if text else '-'}"
+            + ("" if text else ". In a loop that reads a pipe say: heed predict ... </dev/null")
         )
     count = write_predictions(model, seeds or _study_seeds())
     print(f"{model}: {count:,} predictions")
 
 
 def _is_piped() -> bool:
-    """Whether somebody sends this command a text on standard input; a driver's own input, or none, is not one."""
+    """Whether a text waits in a pipe on standard input; a driver's own input is none. Nothing is read of it."""
     if "DVC_STAGE" in os.environ or sys.stdin is None or sys.stdin.closed:
         return False
-    mode = os.fstat(sys.stdin.fileno()).st_mode
-    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)) or not select.select([sys.stdin], [], [], 0)[0]:
+    descriptor = sys.stdin.fileno()
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return False
-    return bool(sys.stdin.buffer.read(1))
+    select.select([descriptor], [], [], 0.2)  # who writes into it may be slower to start
+    waiting = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
+    return waiting[0] > 0
 
 
 def _study_seeds() -> list[int]:
-    from heed.study import load
+    from heed.seeds import read_seeds
 
-    return load().seeds
+    return read_seeds()
 
 
 def opponents(experiment: str) -> None:
@@ -135,14 +152,11 @@ def evaluate(model: str, seeds: list[int]) -> None:
 
 def compare() -> None:
     """Set all models and opponents side by side: results/compare and metrics.json."""
-    from heed.evaluation.comparison import compare
+    from heed.evaluation.comparison import compare, models_by_variant
     from heed.study import load
 
     params = load()
-    experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
-    for name, model in params.models.items():
-        experiments[model.experiment][model.variant] = name
-    compare({name: m for name, m in experiments.items() if m}, params.seeds, COMPARISON, METRICS)
+    compare(models_by_variant(params), params.seeds, COMPARISON, METRICS)
 
 
 def report(check: bool) -> None:
@@ -213,7 +227,7 @@ def classify(model: str, text: str) -> None:
 
 def check() -> None:
     """Check params.yaml: say that it is fine, or each mistake with its line. What DVC cannot read is said here too."""
-    from heed.study import PARAMS, load
+    from heed.study import load
 
     params = load()
     print(f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, {len(params.seeds)} seeds")
@@ -245,7 +259,7 @@ def corpus_add(
             text_column,
             label_column,
             split_column,
-            Path("params.yaml"),
+            PARAMS,
         )
     )
 
@@ -337,7 +351,7 @@ def _alone(command: str) -> Iterator[None]:
     Where the driver of a stage was killed the stage may still be running, beside the one that the next driver starts. The
     kernel drops the lock when the process ends, kill -9 included.
     """
-    if not Path("params.yaml").exists() and not RESULTS.exists():  # nobody's clone: leave nothing there
+    if not PARAMS.exists() and not RESULTS.exists():  # nobody's clone: leave nothing there
         yield
         return
     LOCKS.mkdir(parents=True, exist_ok=True)
@@ -361,7 +375,8 @@ def main() -> None:
         arguments = vars(_parser().parse_args())
         function = arguments.pop("function")
         if function in STAGES:
-            command = " ".join([function.__name__, *(str(value) for value in arguments.values() if value)])
+            names = [str(value) for value in arguments.values() if isinstance(value, str | int) and value]
+            command = " ".join([function.__name__, *names])
             key = next((value for value in arguments.values() if isinstance(value, str)), "")
             with _alone(command), guarded(function.__name__, key, command):
                 function(**arguments)

@@ -24,7 +24,7 @@ def write_opponents(name: str, experiment: "Experiment") -> None:
     tokens = load_tokens(TOKENS / experiment.corpus)
     schema = part(experiment.task, "recipe")
     data = schema.resolve_data(experiment.data.model_dump(), tokens.meta, f"experiments.{name}.data")
-    fitted: Fitted = part(experiment.task, "opponents").fit(tokens, data, experiment.opponent_features)
+    fitted: Fitted = part(experiment.task, "opponents").fit(tokens, data, experiment)
     statistics = []
     with writing_folder(OPPONENTS / name, sealed=True) as out:
         for (opponent, fold), table in fitted.predictions.items():

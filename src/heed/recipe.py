@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from heed.files import HeedError, read_yaml, write_yaml
 from heed.hyperparameters import Configuration
 from heed.paths import recipe_file
+from heed.records import read_record
 from heed.tasks import part
 from heed.tokens.meta import Meta, read_meta
 
@@ -121,26 +122,33 @@ def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:
     write_yaml(path, recipe.as_dict())
 
 
-def read_recipe(path: str | Path) -> Recipe[Any, Any]:
-    """Return the recipe in `path`. Raises HeedError when it is missing or broken."""
-    path = Path(path)
-    return parse_recipe(read_yaml(path, f"heed recipe {path.stem}"), path)
+def read_recipe(path: str | Path, made_by: str) -> Recipe[Any, Any]:
+    """Return the recipe in `path`. Raises HeedError when it is missing or broken; `made_by` is the command that writes it."""
+    return parse_recipe(read_yaml(path, made_by), Path(path), made_by)
 
 
 def recipe_of(model: str) -> Recipe[Any, Any]:
     """Return the recipe of a model. Raises HeedError when it is missing or broken."""
-    return read_recipe(recipe_file(model))
+    return read_recipe(recipe_file(model), f"heed recipe {model}")
 
 
-def parse_recipe(values: Any, path: Path) -> Recipe[Any, Any]:
-    """Return the recipe that a file holds; `path` is for the message. Raises HeedError when it is none."""
+def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
+    """Return the recipe that a file holds, with every key of it and no other.
+
+    Args:
+        values: as the file was read.
+        path: the file, for the message.
+        made_by: the command that writes it, for the message.
+
+    Raises:
+        HeedError: it is none, or an older heed's.
+
+    """
     try:
-        schema = part(values["task"], "recipe")
-        typed = {
-            "facts": CorpusFacts(**values["facts"]),
-            "data": schema.Data(**values["data"]),
-            "hyperparameters": schema.Hyperparameters(**values["hyperparameters"]),
-        }
-        return Recipe(**values | typed)
-    except (TypeError, KeyError) as error:
-        raise HeedError(f"{path}: not a recipe ({error}). Run again: heed recipe {path.stem}") from None
+        recipe = read_record(Recipe, values, whole=True)
+        schema = part(recipe.task, "recipe")
+        data = read_record(schema.Data, recipe.data, "data", whole=True)
+        hyperparameters = read_record(schema.Hyperparameters, recipe.hyperparameters, "hyperparameters", whole=True)
+    except (ValueError, HeedError) as error:
+        raise HeedError(f"{path}: not a recipe of this heed ({error}). Run again: {made_by}") from None
+    return dataclasses.replace(recipe, data=data, hyperparameters=hyperparameters)

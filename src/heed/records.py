@@ -30,13 +30,14 @@ def as_json(value: Any) -> Any:
     return [as_json(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def read_record(kind: type[Record], value: Any, key: str = "") -> Record:
+def read_record(kind: type[Record], value: Any, key: str = "", whole: bool = False) -> Record:
     """Return the record of type `kind` that a JSON object holds; keys that it does not know are passed over.
 
     Args:
         kind: a dataclass of numbers, texts, lists, pairs, mappings with names as keys, and other records.
         value: the object as `json` reads it.
         key: where it stands in its file, for the message.
+        whole: defaults do not count: every key must be there, and no other.
 
     Raises:
         ValueError: a key without a default is missing, or its value has another form.
@@ -49,8 +50,10 @@ def read_record(kind: type[Record], value: Any, key: str = "") -> Record:
             read[name] = _value(declared, rest, key)
         elif name in entries:
             read[name] = _value(declared, entries[name], _below(key, name))
-        elif not hasattr(kind, name):  # a default is an attribute of the class
+        elif whole or not hasattr(kind, name):  # a default is an attribute of the class
             raise ValueError(f"{_below(key, name)} is missing")
+    if whole and (others := entries.keys() - fields.keys()):
+        raise ValueError(f"{_below(key, min(others))} is unknown")
     return kind(**read)
 
 
@@ -65,11 +68,16 @@ def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
 
 def _value(kind: Any, value: Any, key: str) -> Any:
     """Return a JSON value as what a field declares."""
-    if kind is Any:
+    if kind is Any or isinstance(kind, TypeVar):
         return value
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return read_record(kind, value, key)
+    if typing.get_origin(kind) is typing.Literal:
+        if value not in typing.get_args(kind):
+            raise ValueError(f"{key} is none of {', '.join(map(str, typing.get_args(kind)))}: {_short(value)}")
+        return value
     outer, inner = typing.get_origin(kind), typing.get_args(kind)
+    if dataclasses.is_dataclass(outer or kind):  # a generic record has its class as its origin
+        record: type[Any] = outer or kind
+        return read_record(record, value, key)
     if outer in (typing.Union, types.UnionType):
         (given,) = (each for each in inner if each is not NOTHING)
         return None if value is None else _value(given, value, key)

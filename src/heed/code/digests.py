@@ -91,7 +91,10 @@ def _describe(value: Any, words: list[str]) -> None:
     elif isinstance(value, list):
         words.append("[")
         for inner in value:
-            _describe(inner, words)
+            if inner is None:  # a gap, as in {**more} or a keyword without a default: no constant is written so
+                words.append("-")
+            else:
+                _describe(inner, words)
         words.append("]")
     else:
         words.append(ascii(value))

@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,9 @@ from heed.recipe import Recipe
 from heed.tasks import part
 from heed.tasks.interface import Metrics
 
+if TYPE_CHECKING:
+    from heed.study import Params
+
 BASELINE, ATTENTION = "baseline", "attention"
 # Holm's correction is made within each family, over all experiments of the study.
 FAMILIES = {
@@ -44,6 +47,14 @@ FAMILIES = {
 }
 
 Compared = dict[tuple[str, str], Difference]  # by (first, second)
+
+
+def models_by_variant(params: "Params") -> dict[str, dict[str, str]]:
+    """Return, for each experiment of a study that has models, their names by variant, in the order of params.yaml."""
+    experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
+    for name, model in params.models.items():
+        experiments[model.experiment][model.variant] = name
+    return {name: models for name, models in experiments.items() if models}
 
 
 def compare(experiments: dict[str, dict[str, str]], seeds: list[int], into: Path, metrics_file: Path) -> Comparison:

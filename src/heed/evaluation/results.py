@@ -44,7 +44,7 @@ Details = dict[str, dict[str, Figures]]  # a task's finer figures: group → nam
 class Effect:
     """Sizes of a difference that do not grow with the number of seeds or documents (significance.effect)."""
 
-    odds_ratio: float
+    odds_ratio: float | None
     g: float | None
     seeds_won: float
 

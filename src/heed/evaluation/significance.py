@@ -312,7 +312,7 @@ def detectable(error: float, freedom: float, alpha: float = ALPHA) -> float:
 def effect(blocks: Blocks, values: Sequence[float]) -> Effect:
     """Return three effect sizes that do not grow with the number of seeds or documents.
 
-    `odds_ratio`: answers on documents that favour the first model over those that favour the other, each plus a half, so
+    `odds_ratio`: documents on which only the first model is right over those on which only the other is, each plus a half, so
     that it is never infinite. `g`: the mean over the deviation over seeds with Hedges' (1981) correction for few; None
     without a deviation. `seeds_won`: in what share of seeds the first was better, ties counting half (Bouthillier et
     al. 2021 call a difference meaningful from 0.75).
@@ -322,7 +322,7 @@ def effect(blocks: Blocks, values: Sequence[float]) -> Effect:
     deviation = float(np.std(values, ddof=1)) if freedom else 0.0
     g = float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1)) if deviation > SAME else None
     return Effect(
-        odds_ratio=(won + 0.5) / (lost + 0.5),
+        odds_ratio=(won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None,
         g=g,
         seeds_won=float(np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > SAME) for value in values])),
     )

@@ -61,7 +61,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     """Return what the runs of `seeds` of a model did. Raises HeedError: missing, broken, or of other seeds."""
     folder, command = PREDICTIONS / model, f"heed predict {model}"
     check(folder, command)
-    recipe = read_recipe(folder / MODEL_RECIPE)
+    recipe = read_recipe(folder / MODEL_RECIPE, command)
     with reading(folder / MODEL_RUNS, command):
         runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
     with reading(folder / STATISTICS, command):

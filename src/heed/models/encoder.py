@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
+from heed.files import HeedError
 from heed.hyperparameters import Architecture, encoder_size
 from heed.models.attention import MultiHeadAttention, SingleHeadAttention
 from heed.models.pooling import Pooling, make_pooling
@@ -72,10 +73,13 @@ class Encoder(nn.Module):
             vectors (batch, size); the pooling's weights; the self-attention's, None without one.
 
         Raises:
-            HeedError: weights are given to a pooling that is no weighted sum of the states.
+            HeedError: weights are given to a pooling that is no weighted sum of the states, or to a self-attention that
+                is not there.
 
         """
         vectors = states.vectors
+        if self.attention is None and attention is not None:
+            raise HeedError("weights of a self-attention are given to a model that has none (attention: none)")
         if self.attention is not None:
             vectors, attention = self.attention.attend(vectors, vectors, vectors, states.padding, attention)
         pooled, pooling = self.pooling.pool(vectors, states.lengths, states.padding, pooling)

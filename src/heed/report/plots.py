@@ -19,8 +19,8 @@ from heed.files import reading
 from heed.report.answer import PAIR
 from heed.report.drawing import GROUND, INK, LINE, REVERSED, SERIES, SOFT, WIDTH, colour, draw, marker, short
 from heed.report.language import say
-from heed.report.searches import Search, read_search
 from heed.report.tables import Experiment
+from heed.search.result import Search, read_search
 
 LARGE = 12  # classes: with more, a confusion matrix is wider and has no numbers below one percent
 Ticks = tuple[list[float], list[str]]

@@ -23,11 +23,11 @@ from heed.report.language import language, say, speaking
 from heed.report.plots import Plot, Plots, plot_all
 from heed.report.published import CLASSES, RESULTS
 from heed.report.scores import score_table
-from heed.report.searches import read_search
 from heed.report.series import write_series
 from heed.report.sources import sources
 from heed.report.tables import Experiment, Table, experiments, number
 from heed.report.text import visible
+from heed.search.result import read_search
 
 if TYPE_CHECKING:
     from heed.study import Params

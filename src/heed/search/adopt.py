@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from heed.files import HeedError, read_json
+from heed.files import HeedError
 from heed.recipe import read_best
+from heed.search.result import read_search
 from heed.study.editing import editing
 
 
@@ -24,11 +25,13 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         if not search.trials:
             raise HeedError(f"{params}: searches.{name}.trials is 0: there is no winner to adopt")
         best = read_best(searches / name)
-        found = read_json(searches / name / "search.json", f"heed search {name}")
+        result = read_search(searches / name)
+        if result is None:
+            raise HeedError(f"{searches / name}: has not run with trials. Run: heed search {name}")
         models = [model for model, section in study.models.items() if section.tuned_by == name]
         if not models:
             raise HeedError(f"{params}: no model says tuned_by: {name}. Say it where the winner belongs")
-        won = f"trial {found['best']['trial']} of {len(found['trials'])}, validation {found['metric']} {found['best']['score']:.4f}"
+        won = f"trial {result.best.trial} of {len(result.trials)}, validation {result.metric} {result.best.score:.4f}"
         for model in models:
             section = tree["models"][model]
             section["tuned_by"] = "none"

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from heed.hyperparameters import Configuration
+from heed.tasks.interface import LOWER_IS_BETTER
 
 FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
@@ -49,7 +50,7 @@ def goodness(score: float, metric: str) -> float:
     """Return the score so that more is better; what is no number is worst."""
     if not math.isfinite(score):
         return -1e30  # finite: a scheduler takes percentiles of it
-    return -score if metric == "loss" else score
+    return -score if metric in LOWER_IS_BETTER else score
 
 
 def winner(trials: Sequence[Trial], metric: str) -> Trial | None:
@@ -82,7 +83,7 @@ def expected_best(scores: Sequence[float], metric: str) -> list[float]:
     Dodge et al. 2019, "Show Your Work", equation 4: with N scores in order, the best of n draws is at most the i-th with
     probability (i / N)^n. It holds for trials that were drawn independently and trained to their end.
     """
-    order = sorted(scores, reverse=metric == "loss")
+    order = sorted(scores, reverse=metric in LOWER_IS_BETTER)
     count = len(order)
     return [
         sum(score * ((i / count) ** n - ((i - 1) / count) ** n) for i, score in enumerate(order, 1))

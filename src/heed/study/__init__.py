@@ -19,12 +19,11 @@ What trains, predicts and evaluates knows none of this: it reads the recipe (hee
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.experiments import Experiment
 from heed.study.models import Model
-from heed.study.reader import PARAMS, load, parse
+from heed.study.reader import load, parse
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
 
 __all__ = [
-    "PARAMS",
     "Corpus",
     "Dimension",
     "Experiment",

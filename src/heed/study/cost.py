@@ -40,7 +40,7 @@ def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
     """Return the multiply-adds of one token, forward: both LSTM directions, attention over `tokens` others."""
     if h.encoder != "bilstm":
         return float(h.embedding_dim)
-    states = 2 * h.hidden_size + h.skip * h.embedding_dim
+    states = h.state_size
     lstm = 2 * 4 * h.hidden_size * (h.embedding_dim + h.hidden_size)
     projections = 4 * states**2 if h.attention in ("multi-head", "uniform") else 0
     weights = 2 * tokens * states if h.attention != "none" else 0

@@ -10,6 +10,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
+from heed.paths import PARAMS
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, ClassificationDefaults, Defaults
 from heed.study.experiments import ClassificationData, Experiment, Published, Study
@@ -18,8 +19,6 @@ from heed.study.rules import contradictions
 from heed.study.schema import SINGULAR, Params
 from heed.study.searches import Dimension, Search
 from heed.study.suggestions import near, nearest
-
-PARAMS = Path("params.yaml")
 
 
 def load(path: str | Path = PARAMS) -> Params:

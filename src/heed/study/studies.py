@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from heed.files import HeedError, write_text
+from heed.paths import PARAMS
 from heed.study.cost import plan
-from heed.study.reader import PARAMS, load
+from heed.study.reader import load
 
 STUDIES = Path("workflow/studies")
 SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"  # completion in editors, seen from params.yaml

@@ -27,12 +27,14 @@ if TYPE_CHECKING:  # comparisons need no torch, and trainings no pandas
     from heed.tokens.arrays import Tokens
 
 
+LOWER_IS_BETTER = frozenset({"loss"})  # figures of validation, of any task
+
+
 class Learner(abc.ABC):
     """A model, and the part of a corpus that it learns from; made anew for each training."""
 
     model: "nn.Module"
     items: int  # of the training part
-    validation_items: int
 
     @abc.abstractmethod
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Any]]:

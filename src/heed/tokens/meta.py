@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from heed.files import HeedError, read_json
+from heed.records import read_record
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,14 +23,14 @@ class Meta:
     parts: dict[str, int]  # documents by split
     reduced: bool  # a sample of its source
     generated: bool  # its text was made by heed
-    duplicates: dict[str, int] = dataclasses.field(default_factory=dict)
-    treated: dict[str, int] = dataclasses.field(default_factory=dict)  # what cleaning did, counted
+    duplicates: dict[str, int]
+    treated: dict[str, int]  # what cleaning did, counted
 
 
 def read_meta(corpus: Path) -> Meta:
     """Return what data/tokens/CORPUS/meta.json says. Raises HeedError when it is missing or broken."""
     path, command = corpus / "meta.json", f"heed tokenize {corpus.name}"
     try:
-        return Meta(**read_json(path, command))
-    except TypeError as error:
+        return read_record(Meta, read_json(path, command))
+    except ValueError as error:
         raise HeedError(f"{path}: not as this heed writes it ({error}). Run again: {command}") from None

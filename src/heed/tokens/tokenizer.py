@@ -122,7 +122,7 @@ def tokenize_text(text: str, tokenizer: str) -> tuple[str, Tokens]:
     ends = [np.asarray([0, int(count[0])], np.int64) for count in (counts, sentence_counts)]
     meta = Meta(
         digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={}, documents=1, tokens=len(ids),
-        types=len(lexicon), parts={}, reduced=False, generated=False,
+        types=len(lexicon), parts={}, reduced=False, generated=False, duplicates={}, treated={},
     )  # fmt: skip
     return cleaned, Tokens(Path(), meta, ids, ends[0], lexicon, sentences, ends[1])
 

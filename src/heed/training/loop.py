@@ -13,11 +13,11 @@ from torch import nn
 
 from heed.hyperparameters import Training
 from heed.inputs.batches import MAX_PADDED_TOKENS, batches_an_epoch
-from heed.tasks.interface import Learner
+from heed.tasks.interface import LOWER_IS_BETTER, Learner
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 
-LOSS, LAST = "loss", "last"  # a figure of which less is better; the name that stands for the last epoch
+LAST = "last"  # in place of a figure: the epoch kept is the last
 
 
 @dataclasses.dataclass
@@ -194,6 +194,6 @@ def _is_best(history: list[dict[str, float]], select: str) -> bool:
     """Return whether the newest epoch is the one to keep so far; ties go to the earliest."""
     if select == LAST:
         return True
-    sign = -1 if select == LOSS else 1
+    sign = -1 if select in LOWER_IS_BETTER else 1
     figures = [sign * row[f"validation_{select}"] for row in history]
     return all(figures[-1] > earlier for earlier in figures[:-1])

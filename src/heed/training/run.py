@@ -14,7 +14,8 @@ import torch
 
 from heed.files import HeedError, check, read_json, write_json, writing_folder
 from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder
-from heed.recipe import Recipe, parse_recipe, read_recipe
+from heed.recipe import Recipe, parse_recipe, recipe_of
+from heed.records import as_json, read_record
 from heed.tasks import part
 from heed.tasks.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
@@ -55,7 +56,7 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> RunInfo
         HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
 
     """
-    recipe = read_recipe(recipe_file(name))
+    recipe = recipe_of(name)
     tokens = load_tokens(TOKENS / recipe.corpus)
     work = checkpoint.folder(recipe, seed)
     started = time.perf_counter() - checkpoint.begin(work)
@@ -84,10 +85,12 @@ def read_run(name: str, seed: int) -> RunInfo:
     folder, command = run_folder(name, seed), train_command(name, seed)
     check(folder, command)
     values = read_json(folder / RUN, command)
+    recipe = parse_recipe(values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command)
     try:
-        info = RunInfo(**values | {"recipe": parse_recipe(values["recipe"], folder / RUN)})
-    except (TypeError, KeyError) as error:
+        info = read_record(RunInfo, values | {"recipe": as_json(recipe)}, whole=True)
+    except ValueError as error:
         raise HeedError(f"{folder / RUN}: not a run ({error}). Run again: {command}") from None
+    info = dataclasses.replace(info, recipe=recipe)
     if (info.recipe.model, info.seed) != (name, seed):
         raise HeedError(f"{folder}: is the run of {info.recipe.model} with seed {info.seed}. Run again: {command}")
     return info

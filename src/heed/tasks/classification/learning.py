@@ -8,7 +8,7 @@ import scipy.sparse
 import torch
 from torch import nn
 
-from heed.files import write_text
+from heed.files import HeedError, write_text
 from heed.inputs.batches import Batch, Encoded
 from heed.inputs.tfidf import HashedTfIdf
 from heed.inputs.vocabulary import Vocabulary, build_vocabulary
@@ -38,7 +38,7 @@ class ClassificationLearner(Learner):
         """Take the parts as they are; `rows` has the documents of the parts train and validation."""
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.train, self.validation = rows["train"], rows["validation"]
-        self.items, self.validation_items = len(self.train), len(self.validation)
+        self.items = len(self.train)
         self._h, self._labels, self._targets = hyperparameters, labels, torch.from_numpy(labels)
         self._cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=hyperparameters.label_smoothing)
 
@@ -117,7 +117,12 @@ def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
     index = {name: i for i, name in enumerate(data.classes)}
     column = f"label_{data.label}"
     indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
-    indices[rows] = [index[name] for name in tokens.documents([column])[column].to_numpy()[rows]]
+    labels = tokens.documents([column])[column].to_numpy()[rows]
+    if unknown := set(labels) - index.keys():
+        raise HeedError(
+            f"{tokens.path}: documents have the class {min(unknown)!r}, which the recipe lacks. Run again: heed recipe"
+        )
+    indices[rows] = [index[name] for name in labels]
     return indices
 
 

@@ -4,7 +4,7 @@ A report without them would mislead: on the talk's own corpora a linear model is
 against the talk's best .8789).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,19 +20,22 @@ from heed.tasks.classification.recipe import Data
 from heed.tasks.interface import Fitted
 from heed.tokens.arrays import Tokens
 
+if TYPE_CHECKING:
+    from heed.study import Experiment
+
 STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # LinearSVC's C, chosen by validation accuracy; ties: the smallest
 
 
-def fit(tokens: Tokens, data: Data, features: str) -> Fitted:
+def fit(tokens: Tokens, data: Data, experiment: "Experiment") -> Fitted:
     """Return what both opponents predict on each fold, and how they were chosen.
 
     Args:
         tokens: the corpus.
         data: what is predicted.
-        features: words, characters or both: the features of the linear model.
+        experiment: its `opponent_features` are those of the linear model.
 
     """
-    column = f"label_{data.label}"
+    column, features = f"label_{data.label}", experiment.opponent_features
     documents = tokens.documents(["id", "text", column])
     predictions, chosen = {}, []
     for fold in range(tokens.meta.folds or 1):
