@@ -32,10 +32,11 @@ report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake
 	@$(BIN)/heed provenance >/dev/null
 	@echo "heed: the report is $(CURDIR)/reports/index.html"
 
-test: .venv/.development ## set up, lint, check the format and the types, run the tests
+test: .venv/.development ## set up, lint, check the format, the types and the imports, run the tests
 	@echo "heed: ruff check";  $(BIN)/ruff check .
 	@echo "heed: ruff format"; $(BIN)/ruff format --check .
 	@echo "heed: mypy";        $(BIN)/mypy
+	@echo "heed: imports";     $(BIN)/lint-imports --no-logo --no-cache
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
 test-slow: .venv/.development ## the tests that take long or need a browser or LaTeX
@@ -48,7 +49,7 @@ benchmark: .venv/.runtime ## the table of docs/performance.md, some minutes on a
 	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## repair what ruff can repair, then say what is left
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/mypy
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
 
 pdf:             ## reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
@@ -58,7 +59,7 @@ pdf:             ## reports/report.pdf from reports/report.tex (needs a LaTeX in
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"
 
-schema: .venv/.runtime ## docs/params.md and docs/params.schema.json from src/heed/params.py
+schema: .venv/.runtime ## docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema
 
 lock:            ## envs/*.lock from pyproject.toml, in a fresh environment (asks the package index)

@@ -11,8 +11,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.workload import BATCH, CLASSES, SETTINGS, VOCABULARY, encoded, useful_flops
+from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.models.classifier import Classifier
-from heed.text.batches import MAX_PADDED_TOKENS
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 

@@ -38,7 +38,7 @@ from heed.paths import RECIPES, RUN, STATISTICS, TIMING, TOKENS, recipe_file, ru
 from heed.prediction import load_predictor
 from heed.recipe import recipe_of
 from heed.tasks import part
-from heed.text.tokens import load_tokens
+from heed.tokens.arrays import load_tokens
 from heed.training.device import device as choose_device
 from heed.training.run import read_run, rows_of, train_run
 

@@ -88,7 +88,7 @@ def compared(folder: Path, experiment: str, minutes: float, cores: int) -> Itera
 def overhead(folder: Path) -> Iterator[Row]:
     """Yield what Ray adds to a search and to a trial, on one core, over `heed train` and the same training without it."""
     from heed.recipe import read_recipe
-    from heed.text.tokens import load_tokens
+    from heed.tokens.arrays import load_tokens
     from heed.training.run import train_model
 
     walls = {}

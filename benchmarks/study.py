@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Row, show
-from heed.params import load
+from heed.inputs.batches import Encoded
+from heed.inputs.vocabulary import build_vocabulary
 from heed.paths import TOKENS
 from heed.recipe import Recipe, recipe_of
+from heed.study import load
 from heed.tasks.classification.learning import ClassificationLearner, make_model
-from heed.text.batches import Encoded
-from heed.text.tokens import Tokens, load_tokens
-from heed.text.vocabulary import build_vocabulary
+from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.loop import train

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.workload import Row, show
-from heed.text.cleaning import clean
-from heed.text.tokenizer import CHUNK, _tokenize_chunk, _tokenizer
+from heed.tokens.cleaning import clean
+from heed.tokens.tokenizer import CHUNK, _tokenize_chunk, _tokenizer
 
 TEXTS, ROUNDS = 4000, 3
 

@@ -28,7 +28,7 @@ from benchmarks.workload import (
     show,
     useful_flops,
 )
-from heed.text.batches import Batch
+from heed.inputs.batches import Batch
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.loop import train

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from heed.inputs.batches import Encoded
+from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
 from heed.tasks.classification.learning import ClassificationLearner
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.text.batches import Encoded
-from heed.text.meta import Meta
-from heed.text.tokens import Tokens
-from heed.text.vocabulary import SPECIAL, Vocabulary
+from heed.tokens.arrays import Tokens
+from heed.tokens.meta import Meta
 
 VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
 SETTINGS = Hyperparameters(embedding_dim=128, hidden_size=256, heads=4, pooling="mean", dropout=0.3, epochs=2)

@@ -1,75 +1,22 @@
-"""Imports go one way, engines stay in their packages, a task's terms in its own, and every module says what it is."""
+"""What import-linter cannot say (pyproject.toml has the order of the imports): a task's terms stay in its package, nothing is pickled."""
 
-import ast
 import re
-from pathlib import Path
-
-import pytest
 
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
-# Each module may import from those before it, and from its own line: the longest name that fits is a module's own.
-ORDER = [
-    "files", "records", "digests", "guard", "paths", "seeds", "hyperparameters", "tasks", "corpora", "text.meta", "tasks.classification.recipe", "params", "corpora.own",
-    "text", "models", "recipe", "training", "search", "prediction", "opponents", "evaluation",
-    "tasks.classification", "report", "study", "cli",
-]  # fmt: skip
-ENGINES = {"dvc": set(), "snakemake": set(), "ray": {"search"}, "spacy": {"text"}, "pydantic": {"params"}}
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
-
-
-def layer(module: str) -> str:
-    """Return the longest name in ORDER that a module, such as corpora.own, stands under."""
-    names = [name for name in ORDER if module == name or module.startswith(f"{name}.")]
-    return max(names, key=len, default="none")
-
-
-def layer_of(path: Path) -> str:
-    return layer(".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"))
-
-
-def imports(path: Path) -> set[str]:
-    """Every module imported anywhere in a file, but for those that only type checkers read."""
-    tree = ast.parse(path.read_text())
-    typing_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
-            continue
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"heed.{alias.name}" for alias in node.names} if node.module == "heed" else {node.module}
-    return found
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_go_one_way_and_engines_stay_in_their_packages(path):
-    own = layer_of(path)
-    for name in imports(path):
-        package = name.split(".")[0]
-        if package == "heed" and name != "heed":
-            imported = layer(name.removeprefix("heed."))
-            assert ORDER.index(imported) <= ORDER.index(own), f"{own} imports {imported}"
-        if package in ENGINES:
-            assert own in ENGINES[package], f"{own} imports {package}"
-        if package in ("jinja2", "matplotlib"):
-            assert own == "report"
-
-
-def test_every_module_has_its_place_in_the_order():
-    assert {layer_of(path) for path in MODULES} <= {*ORDER}
-
+MODULES = sorted(SOURCE.rglob("*.py"))
 
 # The terms of classification belong to its task, to the model that it builds, and to the report's chapters on it.
 TERMS = re.compile(r"\baccurac|\bmacro_f1|\bclasses\b|\bconfusion", re.IGNORECASE)
-KNOW_CLASSIFICATION = ("tasks/classification/", "models/classifier.py", "models/weighted_sum.py", "report/", "corpora/")
+KNOW_CLASSIFICATION = (
+    "tasks/classification/",
+    "models/classifier.py",
+    "models/weighted_sum.py",
+    "report/",
+    "corpora/",
+    "study/own_corpus.py",
+)
 
 
 def test_a_tasks_terms_stay_in_its_package():
@@ -82,10 +29,12 @@ def test_a_tasks_terms_stay_in_its_package():
     assert not found
 
 
+PICKLES = re.compile(r"^\s*(import|from) (pickle|joblib|dill|shelve)\b|\btorch\.(save|load)\(", re.MULTILINE)
+
+
 def test_nothing_is_pickled_and_no_file_is_named_for_nothing():
     for path in MODULES:
-        assert not imports(path) & {"pickle", "joblib", "dill", "shelve"}
-        assert not {"torch.save", "torch.load("} & set(path.read_text().split())
+        assert not PICKLES.search(path.read_text()), path
         assert path.stem not in {"utils", "helpers", "common", "misc", "manager"}
 
 

@@ -58,7 +58,7 @@ def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
     from benchmarks.study import measured
 
     from heed.recipe import recipe_of
-    from heed.text.tokens import load_tokens
+    from heed.tokens.arrays import load_tokens
 
     recipe = recipe_of("tiny-attention")
     plain = recipe.changed({"attention": "none"})

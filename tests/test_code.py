@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from heed import cli, digests, guard
+from heed import cli
+from heed.code import digests, guard
 from heed.files import HeedError
 from tests.conftest import ROOT
 from tests.test_drivers import make_clone
@@ -74,7 +75,7 @@ files.HeedError, files.sha256 = Exception, None
 package = types.ModuleType("heed")
 package.__path__ = [sys.argv[1]]
 sys.modules |= {"heed": package, "heed.files": files}
-from heed.digests import digest_file
+from heed.code.digests import digest_file
 print(json.dumps({str(path): digest_file(path) for path in sorted(Path(sys.argv[1]).rglob("*.py"))}))
 """
 
@@ -204,7 +205,7 @@ BEGIN = """
 import subprocess, sys
 from pathlib import Path
 from heed.files import HeedError
-from heed.guard import guarded
+from heed.code.guard import guarded
 file = Path("src/heed/evaluation/significance.py")
 template = Path("src/heed/report/templates/index.html.jinja")
 def edit(path):
@@ -310,7 +311,7 @@ def test_heed_check_says_what_dvc_cannot_template(edited: Path) -> None:
 
 LOADS = """
 import sys
-from heed import digests
+from heed.code import digests
 from heed.training import checkpoint
 from heed.training.run import train_run
 named = {}

@@ -17,9 +17,9 @@ from heed.evaluation.comparison import compare
 from heed.evaluation.results import read_comparison, write_comparison
 from heed.files import SUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
-from heed.params import Experiment, parse
 from heed.prediction import write_predictions
 from heed.seeds import read_seeds
+from heed.study import Experiment, parse
 from heed.tasks.classification.classify import classify, read_text
 from tests.conftest import ROOT, train_and_predict
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heed.corpora import documents, huffpost, sample
+from heed.corpora import huffpost, sample
+from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
-from heed.corpora.splits import split_columns
 from heed.files import HeedError
-from heed.params import Corpus, Source, Split
+from heed.study import Corpus, Source, Split
+from heed.tokens.splits import split_columns
 
 
 def corpus(kind: str, **changes) -> Corpus:
@@ -27,7 +28,7 @@ def fetched(kind: str, corpora: Path, into: Path, monkeypatch, files=None) -> Pa
 
 def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatch):
     raw = fetched("letters", corpora, tmp_path / "raw", monkeypatch, ["classifier_data_eval.json"])
-    found = list(documents.read(corpus("letters-pieces"), raw))
+    found = list(read_documents(corpus("letters-pieces"), raw))
     assert len(found) == 4881
     languages = Counter(document.labels["language"] for document in found)
     assert languages == {"en": 2517, "de": 1443, "da": 838, "fr": 36, "it": 31, "unknown": 16}
@@ -35,7 +36,7 @@ def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatc
     assert authors["Virginia Woolf"] == 1901 and authors["Johann Wolfgang von Goethe"] == 228 and len(authors) == 7
     assert len({document.id for document in found}) == 4881
     with pytest.raises(HeedError, match=r"classifier_data_train.json: not there"):
-        list(documents.read(corpus("letters", split=Split(kind="given")), raw))
+        list(read_documents(corpus("letters", split=Split(kind="given")), raw))
 
 
 def test_the_letters_use_both_files_as_published(corpora, tmp_path):
@@ -43,13 +44,13 @@ def test_the_letters_use_both_files_as_published(corpora, tmp_path):
         (corpora / "letters/classifier_data_fixture_train.jsonl").read_bytes()
     )
     (tmp_path / "classifier_data_eval.json").write_bytes((corpora / "letters/classifier_data_eval.json").read_bytes())
-    found = list(documents.read(corpus("letters", split=Split(kind="given")), tmp_path))
+    found = list(read_documents(corpus("letters", split=Split(kind="given")), tmp_path))
     assert Counter(document.split for document in found) == {"train": 183, "test": 4881}
 
 
 def test_the_headlines_are_36000_in_34_classes(corpora, tmp_path, monkeypatch):
     raw = fetched("few-shot-01", corpora, tmp_path / "raw", monkeypatch)
-    found = list(documents.read(corpus("news-headlines"), raw))
+    found = list(read_documents(corpus("news-headlines"), raw))
     counts = Counter(document.labels["category"] for document in found)
     assert len(found) == 36000 and len(counts) == 34
     assert counts["WORLD"] == 2700 and counts["PARENTING"] == 1800 and counts["ARTS & CULTURE"] == 900
@@ -71,22 +72,22 @@ def test_the_merges_of_the_41_labels_give_34(corpora):
 
 def test_news_is_read_from_the_genuine_format_and_capped(corpora, tmp_path, monkeypatch):
     raw = fetched("huffpost", corpora, tmp_path / "raw", monkeypatch, [huffpost.PREFIX])
-    big = list(documents.read(corpus("news-big"), raw))
+    big = list(read_documents(corpus("news-big"), raw))
     assert big[0].text.startswith(
         "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband."
     )
     assert big[0].labels == {"category": "CRIME"}
     monkeypatch.setattr(huffpost, "CAP", 50)
-    capped = list(documents.read(corpus("news"), raw))
+    capped = list(read_documents(corpus("news"), raw))
     assert max(Counter(document.labels["category"] for document in capped).values()) == 50
-    assert [d.id for d in capped] == [d.id for d in documents.read(corpus("news"), raw)], "drawn by the seed"
+    assert [d.id for d in capped] == [d.id for d in read_documents(corpus("news"), raw)], "drawn by the seed"
     assert {d.id for d in capped} < {d.id for d in big}
 
 
 @pytest.mark.slow
 def test_imdb_is_50000_reviews_with_its_official_split(corpora, tmp_path, monkeypatch):
     raw = fetched("imdb", corpora, tmp_path / "raw", monkeypatch)
-    found = list(documents.read(corpus("imdb"), raw))
+    found = list(read_documents(corpus("imdb"), raw))
     assert Counter((d.split, d.labels["sentiment"]) for d in found) == {
         (split, label): 12500 for split in ("train", "test") for label in ("negative", "positive")
     }
@@ -101,14 +102,14 @@ def test_a_broken_line_is_named(tmp_path, line, message):
     good = json.dumps({"text": "a", "author": "b", "lang": "c", "file": "d"})
     (tmp_path / "classifier_data_eval.json").write_text(f"{good}\n{line}\n")
     with pytest.raises(HeedError, match=message):
-        list(documents.read(corpus("letters-pieces"), tmp_path))
+        list(read_documents(corpus("letters-pieces"), tmp_path))
 
 
 def test_gzipped_lines_are_read(tmp_path):
     row = {"category": "PARENTS", "headline": "A", "short_description": ""}
     with gzip.open(tmp_path / huffpost.PREFIX, "wt") as file:
         file.write(json.dumps(row) + "\n")
-    (document,) = documents.read(corpus("news-big"), tmp_path)
+    (document,) = read_documents(corpus("news-big"), tmp_path)
     assert document.text == "A" and document.labels == {"category": "PARENTING"}
 
 

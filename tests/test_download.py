@@ -17,7 +17,7 @@ from heed.corpora.archive import members
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
 from heed.files import SUMS, HeedError
-from heed.params import Source
+from heed.study import Source
 
 CONTENT = bytes(range(256)) * 400
 NAME = "corpus.bin"
@@ -239,7 +239,7 @@ def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
 
 @pytest.mark.drill(WRONG)
 def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_path):
-    from heed.params import load
+    from heed.study import load
     from tests.conftest import ROOT
 
     declared = load(ROOT / "workflow/studies/sample.yaml").sources["sample"]

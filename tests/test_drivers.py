@@ -22,9 +22,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from heed import digests
+from heed.code import digests
 from heed.files import HeedError
-from heed.report.publish import check_settled
+from heed.pipeline import check_up_to_date
 from tests import fingerprint
 from tests.conftest import ROOT
 
@@ -159,10 +159,10 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
 
 
 def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
-    check_settled(toy.path)
+    check_up_to_date(toy.path)
     toy.change("dropout: 0.2", "dropout: 0.3")
     with pytest.raises(HeedError, match=r"not up to date: code, recipe@author-baseline, compare\. The results are not"):
-        check_settled(toy.path)
+        check_up_to_date(toy.path)
 
 
 MODELS = ("feelings-baseline", "feelings-attention", "author-baseline")
@@ -692,7 +692,7 @@ def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> No
     if stage not in (
         "download",
         "tokenize",
-    ):  # params.py refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
+    ):  # heed.study refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
         loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
     assert loaded == set()
 

@@ -19,10 +19,10 @@ from pydantic import ValidationError
 
 import heed.corpora
 from heed.corpora import few_shot, huffpost, imdb, letters, sample
-from heed.corpora.documents import read
-from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS
+from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
 from heed.corpora.publication import Kind, SourceKind, SplitKind
-from heed.params import Corpus, Source, Split, is_name
+from heed.study import Corpus, Source, Split
+from heed.study.section import is_name
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
@@ -89,7 +89,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     split = Split(kind="given") if "given" in kind.splits else Split(kind="folds", k=5)
     columns = {key: key[0] for key in (*kind.needs, *kind.takes)}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
-    documents = list(read(corpus, write_raw(tmp_path, kind.source.name)))
+    documents = list(read_documents(corpus, write_raw(tmp_path, kind.source.name)))
     assert documents
     for document in documents:
         assert tuple(document.labels) == (kind.labels or ("label",))
@@ -153,9 +153,10 @@ KINDS = (Kind(name="proverbs", source=SOURCE, read=read, splits=("random",), lab
 COMMANDS = """
 import json
 from pathlib import Path
-from heed import cli, params, study
+from heed import cli, study
+from heed.study.cost import plan
 cli.download("mine"); cli.tokenize("mine")
-print(study.plan(params.load()))
+print(plan(study.load()))
 print(Path("data/tokens/mine/meta.json").read_text())
 """
 

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from heed import params
+from heed import study
 from heed.hyperparameters import Architecture
+from heed.inputs.batches import Bags, Batch
+from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier, count_parameters
 from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.text.batches import Bags, Batch
-from heed.text.ngrams import bigrams, character_ngrams
 from tests.conftest import HYPERPARAMETERS, ROOT
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
@@ -226,13 +226,13 @@ CLASSES = {"letters-language": 6, "letters-author": 7, "imdb": 2, "imdb-suboptim
 
 
 def test_the_twelve_models_have_the_talks_parameter_counts_and_hyperparameters():
-    study = params.load(ROOT / "workflow/studies/talk.yaml")
+    talk = study.load(ROOT / "workflow/studies/talk.yaml")
     with (ROOT / "data/published/talk_results.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(study.models) == 12
+    assert len(rows) == len(talk.models) == 12
     for row in rows:
         name = f"{row['experiment']}-{row['variant']}"
-        h = study.hyperparameters(name)
+        h = talk.hyperparameters(name)
         keys = {"epochs": h.epochs, "batch_size": h.batch_size, "learning_rate": h.learning_rate, "embedding_dim": h.embedding_dim,
                 "vocabulary_size": h.vocabulary_size, "lstm_hidden": h.hidden_size, "linear_size": h.linear_size, "dropout": h.dropout,
                 "heads": h.heads if h.attention != "none" else 0}  # fmt: skip

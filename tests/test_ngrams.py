@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from heed.text.ngrams import CHARACTERS, bigrams, character_ngrams
-from heed.text.tfidf import ANALYZERS, HashedTfIdf, kinds
+from heed.inputs.ngrams import CHARACTERS, bigrams, character_ngrams
+from heed.inputs.tfidf import ANALYZERS, HashedTfIdf, kinds
 
 
 def test_a_bigram_is_a_word_and_the_one_before_it():

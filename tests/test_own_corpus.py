@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heed.corpora.own import add, changed
 from heed.files import HeedError, sha256
-from heed.params import load
+from heed.study import load
+from heed.study.own_corpus import add, changed
 from tests.conftest import ROOT
 
 TABLE = pd.DataFrame(

@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from heed import params
+from heed import study
 from heed.files import HeedError
+from heed.study.reference import json_schema, reference
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
@@ -14,7 +15,7 @@ SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 
 def complaint(text: str) -> str:
     with pytest.raises(HeedError) as caught:
-        params.parse(text)
+        study.parse(text)
     return str(caught.value)
 
 
@@ -138,7 +139,7 @@ def test_an_experiment_without_a_task_is_answered_with_its_line():
 @pytest.mark.parametrize("name", ["data", "classification", "split"])
 def test_a_corpus_may_be_named_as_a_section(name):
     text = re.sub(r"(?<=[ {])sample-letters(?=[:,\n])", name, SAMPLE).replace("kind: " + name, "kind: sample-letters")
-    assert name in params.parse(text).corpora
+    assert name in study.parse(text).corpora
     text = text.replace(f"  {name}: {{source", f"  {name}: {{sorce")
     assert f"corpora.{name}.sorce: unknown key; did you mean source?" in complaint(text)
 
@@ -148,7 +149,7 @@ def test_the_label_of_a_table_is_known_when_the_file_is_read():
     text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, SAMPLE)
     for kind in ("sample-sentiment", "sample-letters"):
         text = text.replace(f"kind: {kind},", "kind: table, text_column: t, label_column: l,")
-    assert params.parse(text.replace("{label: author}", "{label: anything}"))
+    assert study.parse(text.replace("{label: author}", "{label: anything}"))
 
 
 @pytest.mark.drill("params.yaml: no params file at all")
@@ -171,7 +172,7 @@ def test_what_is_no_params_file_is_said_in_one_line(text, says):
 
 def test_a_missing_file_says_what_to_do(tmp_path):
     with pytest.raises(HeedError, match="heed study sample"):
-        params.load(tmp_path / "params.yaml")
+        study.load(tmp_path / "params.yaml")
 
 
 @pytest.mark.parametrize(
@@ -180,29 +181,29 @@ def test_a_missing_file_says_what_to_do(tmp_path):
 )
 def test_what_is_not_in_params_is_named_in_the_singular(kind, what):
     with pytest.raises(HeedError, match=rf"^params.yaml: {kind}: there is no {what} nosuch\. Known: "):
-        params.load(ROOT / "workflow/studies/desk.yaml").section(kind, "nosuch")
+        study.load(ROOT / "workflow/studies/desk.yaml").section(kind, "nosuch")
 
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
-    assert params.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.classification.learning_rate == 0.01
+    assert study.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.classification.learning_rate == 0.01
 
 
-@pytest.mark.parametrize("study", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_study_is_valid_and_named_as_its_file(study):
-    loaded = params.load(study)
-    assert loaded.study.name == study.stem
+@pytest.mark.parametrize("path", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_study_is_valid_and_named_as_its_file(path):
+    loaded = study.load(path)
+    assert loaded.study.name == path.stem
     for name in loaded.models:
         assert loaded.resolved(name, {}).epochs > 0
 
 
 def test_the_documented_schema_is_the_one_in_the_code():
-    assert (ROOT / "docs/params.md").read_text() == params.reference(), "run `heed schema`"
-    assert json.loads((ROOT / "docs/params.schema.json").read_text()) == params.json_schema(), "run `heed schema`"
+    assert (ROOT / "docs/params.md").read_text() == reference(), "run `heed schema`"
+    assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), "run `heed schema`"
 
 
 def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
     wide = "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, tuned_by: none, match: sample-author-attention}\n"
-    loaded = params.parse(SAMPLE + wide)
+    loaded = study.parse(SAMPLE + wide)
     assert loaded.resolved("sample-author-wide", {}) == loaded.resolved("sample-author-attention", {})
     assert loaded.resolved("sample-author-wide", {"epochs": 3}).epochs == 3
     assert "take epochs away" in complaint(SAMPLE + wide.replace("}", ", epochs: 3}"))

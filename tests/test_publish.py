@@ -8,9 +8,9 @@ import pytest
 
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
-from heed.params import load
 from heed.report import plots
 from heed.report.publish import BEGIN, END, publish, summary, with_block
+from heed.study import load
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 

@@ -29,18 +29,18 @@ from heed.evaluation.results import (
     spread,
 )
 from heed.files import HeedError, write_json, write_text
-from heed.params import Params
+from heed.pipeline import folder_md5, md5
 from heed.recipe import CorpusFacts
 from heed.report import plots
 from heed.report.answer import Answer, answer, points, probability
-from heed.report.check import check, folder_md5
+from heed.report.check import check
 from heed.report.figures import gain_chart, tick, tick_step
 from heed.report.latex import ALSO_PRINTED, cell, escape
 from heed.report.provenance import write_provenance
 from heed.report.render import render, script
-from heed.report.sources import md5
 from heed.report.tables import experiments, number
 from heed.search.result import ExpectedBest, Trial, read_search
+from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

@@ -15,15 +15,16 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed import params as schema
 from heed.files import SUMS, HeedError, write_yaml
-from heed.params import GROUPS, Dimension, parse
 from heed.recipe import recipe_of
 from heed.search.adopt import adopt
 from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
 from heed.search.space import draw
 from heed.search.stage import run_search, write_untuned
 from heed.search.trainable import told_by
+from heed.study import Dimension, load, parse
+from heed.study.rules import fits
+from heed.study.searches import GROUPS
 from tests.conftest import ROOT
 
 SPACE = "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: [1, 2, 3, 4]}}"
@@ -195,7 +196,7 @@ def test_every_kind_of_dimension_covers_its_span():
 def test_heads_always_divide_the_states_and_each_number_of_heads_comes_as_often():
     study = parse(STUDY.replace("choice: [1, 2, 3, 4]", "choice: [1, 7, 8]"))
     space = study.searches["hunt"].space | {"hidden_size": Dimension(integer=[4, 60])}
-    drawn = draw(space, 150, 3, lambda c: study.fits("tiny-attention", c))
+    drawn = draw(space, 150, 3, lambda c: fits(study, "tiny-attention", c))
     assert all(2 * c["hidden_size"] % c["heads"] == 0 for c in drawn)
     counts = [sum(c["heads"] == heads for c in drawn) for heads in (1, 7, 8)]
     assert min(counts) > 30, counts
@@ -291,7 +292,7 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
     space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
 
     def tpe(ended: dict[int, float | None]) -> Tpe:
-        return Tpe(space, 12, 1000, lambda c: params.fits("tiny-attention", c), plan.folder, ended)
+        return Tpe(space, 12, 1000, lambda c: fits(params, "tiny-attention", c), plan.folder, ended)
 
     def drawn(sampler: Tpe, count: int) -> list[dict]:
         found = []
@@ -361,10 +362,10 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     folder = Path("results/search/hunt")
     assert sorted(path.name for path in folder.iterdir()) == FILES
     found, best = json.loads((folder / "search.json").read_text()), yaml.safe_load((folder / "best.yaml").read_text())
-    params = schema.load()
+    params = load()
     trials = pd.read_csv(folder / "trials.csv")
     space = params.searches["hunt"].space
-    drawn = draw(space, 4, 1000, lambda c: params.fits("tiny-attention", c))
+    drawn = draw(space, 4, 1000, lambda c: fits(params, "tiny-attention", c))
     assert trials[[*space]].to_dict("records") == drawn
     assert (trials["epochs"] == 3).all()
     assert (trials["stop"] == FINISHED).all()
@@ -471,7 +472,7 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study)
     assert "# the one that is searched" in text
     assert "# for heads that fit" in text
     assert "# adopted from search hunt: trial 2 of 4" in text
-    params = schema.load()
+    params = load()
     assert params.models["tiny-attention"].given() == {"attention": "multi-head"} | best
     assert params.models["tiny-attention"].tuned_by == params.models["tiny-wide"].tuned_by == "none"
     assert params.searches["hunt"].trials == 0

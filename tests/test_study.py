@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from heed import params
+from heed import study
 from heed.files import HeedError
-from heed.study import activate, available, cost, plan
+from heed.study.cost import cost, plan
+from heed.study.studies import activate, available
 from tests.conftest import ROOT
 
 
@@ -43,7 +44,7 @@ def test_a_study_is_activated_validated_and_its_cost_is_said(clone: Path) -> Non
     said = activate("talk", force=False)
     assert "talk is active now" in said
     assert "60 runs" in said
-    assert params.load().study.name == "talk"
+    assert study.load().study.name == "talk"
     assert (clone / "params.yaml").read_text().startswith("# yaml-language-server: $schema=docs/params.schema.json\n")
     assert activate("talk", force=False).startswith("talk is active already")
     activate("sample", force=False)  # nothing was edited: no --force
@@ -57,13 +58,13 @@ def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
         activate("talk", force=False)
     assert (clone / "params.yaml").read_text() == edited
     activate("talk", force=True)
-    assert params.load().study.name == "talk"
+    assert study.load().study.name == "talk"
 
 
 def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
     (clone / "params.yaml").unlink()
     activate("sample", force=False)
-    assert params.load().study.name == "sample"
+    assert study.load().study.name == "sample"
 
 
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
@@ -77,18 +78,16 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
 
 
 def test_the_plan_counts_stages_and_runs_as_dvc_does(clone: Path) -> None:
-    it = cost(params.load())
+    it = cost(study.load())
     assert (it.stages, it.runs) == (1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
-    assert "file systems without reflink" in plan(params.load())
+    assert "file systems without reflink" in plan(study.load())
 
 
 def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:
     text = (clone / "workflow/studies/talk.yaml").read_text()
-    whole, half = params.parse(text), params.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]"))
+    whole, half = study.parse(text), study.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]"))
     assert 2.3 < cost(whole).core_hours / cost(half).core_hours < 2.6
-    assert (
-        cost(params.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours < cost(whole).core_hours / 2
-    )
+    assert cost(study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours < cost(whole).core_hours / 2
 
 
 def test_a_corpus_of_ones_own_is_named_as_unknown(clone: Path) -> None:
@@ -97,4 +96,4 @@ def test_a_corpus_of_ones_own_is_named_as_unknown(clone: Path) -> None:
     text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, text)
     text = text.replace("kind: sample-sentiment,", "kind: table, text_column: t, label_column: l,")
     text = text.replace("kind: sample-letters,", "kind: table, text_column: t, label_column: l,")
-    assert "without sample-sentiment, sample-letters" in plan(params.parse(text))
+    assert "without sample-sentiment, sample-letters" in plan(study.parse(text))

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from heed.corpora.source import download
 from heed.files import SUMS, HeedError
-from heed.params import Corpus, Source, Split
-from heed.text.cleaning import clean
-from heed.text.tokenizer import _tokenize_chunk, tokenize
-from heed.text.tokens import load_tokens
+from heed.study import Corpus, Source, Split
+from heed.tokens.arrays import load_tokens
+from heed.tokens.cleaning import clean
+from heed.tokens.tokenizer import _tokenize_chunk, tokenize
 
 HOSTILE = [
     ("a\x00b", "a b", {"controls": 1}),
@@ -227,6 +227,6 @@ def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch):
     corpus = Corpus(source="letters", kind="letters-pieces", split=Split(kind="folds", k=5))
     tokenize("letters-pieces", corpus, tmp_path / "raw", tmp_path / "tokens", 2)
     tokens = load_tokens(tmp_path / "tokens")
-    assert tokens.meta["documents"] == 4881 and tokens.meta["folds"] == 5
+    assert tokens.meta.documents == 4881 and tokens.meta.folds == 5
     assert len(tokens.rows("test", 0)) == pytest.approx(976, abs=3)
     assert not set(tokens.rows("test", 0)) & set(tokens.rows("test", 4))

@@ -21,11 +21,11 @@ from heed import recipe as recipes
 from heed.evaluation.tables import evaluate
 from heed.files import SUMS, HeedError, sha256
 from heed.hyperparameters import Training
+from heed.inputs.batches import WINDOW, Encoded
+from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.prediction import write_predictions
-from heed.text.batches import WINDOW, Encoded
-from heed.text.tokenizer import tokenize_text
-from heed.text.tokens import load_tokens
-from heed.text.vocabulary import SPECIAL, Vocabulary, build_vocabulary
+from heed.tokens.arrays import load_tokens
+from heed.tokens.tokenizer import tokenize_text
 from heed.training import checkpoint
 from heed.training.loop import learning_rate
 from heed.training.run import read_run, train_run

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from heed.files import HeedError
 from heed.hyperparameters import Architecture
+from heed.inputs.batches import Bags, Batch
 from heed.models import attention as attention_module
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention
 from heed.models.classifier import Classifier
@@ -16,7 +17,6 @@ from heed.models.pooling import make_pooling
 from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
 from heed.models.weighted_sum import WeightedSum, weighted_sum
-from heed.text.batches import Bags, Batch
 from tests.conftest import HYPERPARAMETERS, ROOT
 from tests.test_models import make_batch, random_texts
 

@@ -15,17 +15,17 @@ except ModuleNotFoundError:
     sys.exit(f"heed: {sys.executable} has no grimp: `make setup`, and put .venv/bin first on PATH")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone, whatever is installed
-from heed.digests import CODE, DISTRIBUTIONS, IGNORED, SECTIONS, code_file, digest_file, versions
+from heed.code.digests import CODE, DISTRIBUTIONS, IGNORED, SECTIONS, code_file, digest_file, versions
 from heed.files import HeedError, write_text
-from heed.params import Params, load
+from heed.study import Params, load
 from heed.tasks import PARTS
 
 SRC = Path("src")
 STAGES = (
     "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate", "compare", "report",
 )  # fmt: skip
-# params.py refuses a params.yaml by what these say of each kind of corpus, and takes nothing else from them. The stage `code` has
-# refused it before any other, so an edit of how a corpus is read repeats no search.
+# The study refuses a params.yaml by what these say of each kind of corpus, and takes nothing else from them. The stage `code`
+# has refused it before any other, so an edit of how a corpus is read repeats no search.
 CHECKED = ("heed.corpora.kinds", "heed.corpora.publication")
 Functions = dict[str, ast.FunctionDef]
 
@@ -57,7 +57,9 @@ def read_graph() -> grimp.ImportGraph:
         for imported in graph.find_modules_directly_imported_by(module):
             graph.remove_import(importer=module, imported=imported)
     for imported in CHECKED:
-        graph.remove_import(importer="heed.params", imported=imported)
+        for importer in graph.find_modules_that_directly_import(imported):
+            if importer.startswith("heed.study."):
+                graph.remove_import(importer=importer, imported=imported)
     for module in graph.modules - IGNORED:
         package = module.rpartition(".")[0]
         if package in graph.modules - IGNORED:

@@ -26,9 +26,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone, whatever is installed
-from heed import params as schema
-from heed.corpora.own import changed
 from heed.files import HeedError, write_text
+from heed.study import Params, load
+from heed.study.own_corpus import changed
 
 RUNS = Path(".heed/snakemake")
 KEPT_LOCK = Path(".heed/dvc.lock")  # dvc.lock as the last run of Snakemake found it
@@ -68,7 +68,7 @@ def _why(stage: Any) -> list[str]:
     return reasons
 
 
-def _needs(meta: dict[str, Any], params: schema.Params) -> tuple[int, int]:
+def _needs(meta: dict[str, Any], params: Params) -> tuple[int, int]:
     """Return (threads, gpu) of a stage: its own `threads`, or what its model or the trials of its search take."""
     if address := meta.get("resources"):  # models.imdb-attention: a matrix cannot look gpu and threads up itself
         kind, name = address.split(".", 1)
@@ -86,7 +86,7 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
 
     """
     root = Path(root)
-    params = schema.load(root / "params.yaml")
+    params = load(root / "params.yaml")
     from dvc.exceptions import DvcException, NotDvcRepoError
     from dvc.repo import Repo
     from dvc.scm import SCMError
@@ -348,7 +348,7 @@ class Run:
         """
         if self._plan is not None:
             return self._plan
-        for line in changed(schema.load()):
+        for line in changed(load()):
             say(line)
         orphans = find_orphans(".", self.stages)
         if acting:

@@ -1,4 +1,13 @@
-"""heed: does attention help? From raw corpora to a printed report."""
+"""heed: does attention help? From raw corpora to a printed report.
+
+What flows, in the order of the stages: `corpora` → `tokens` → `inputs` → `models`, which `search` and `training` fit as a `recipe` says →
+`prediction` and `opponents` → `evaluation` → `report`. `study` is what params.yaml asks for, `tasks` what is learned and how it is
+judged. `cli` has a command for each stage. Below all of them: `hyperparameters`, `files` (whole or none), `paths` (where each
+stage writes), `records` (dataclasses as JSON), `seeds` (of params.yaml, where pydantic is not installed), `code` (which program a stage
+runs) and `pipeline` (what DVC knows of the results).
+
+Nothing here imports dvc or snakemake: workflow/ does. pyproject.toml says which way imports go.
+"""
 
 import os
 from typing import TYPE_CHECKING
@@ -19,6 +28,6 @@ def load_run(model: str, seed: int) -> "Predictor":
 
 
 if "HEED_PLANNED" in os.environ:  # a process that a stage has started: a worker of Ray, or one that tokenises
-    from heed.guard import join
+    from heed.code.guard import join
 
     join()

@@ -17,7 +17,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.paths import COMPARISON, LOCKS, METRICS, PUBLISHED, RAW, REPORTS, RESULTS, SEARCHES, TOKENS, recipe_file
+from heed.paths import (
+    COMPARISON,
+    LOCKS,
+    METRICS,
+    PARAMS,
+    PUBLISHED,
+    RAW,
+    REPORTS,
+    RESULTS,
+    SEARCHES,
+    TOKENS,
+    recipe_file,
+)
 
 if TYPE_CHECKING:
     from heed.evaluation.results import Comparison
@@ -32,15 +44,15 @@ def _cores() -> int:
 def download(source: str) -> None:
     """Fetch a source and verify it: data/raw/SOURCE."""
     from heed.corpora.source import download
-    from heed.params import load
+    from heed.study import load
 
     download(source, load().section("sources", source), RAW / source)
 
 
 def tokenize(corpus: str) -> None:
     """Make documents and token arrays of a corpus: data/tokens/CORPUS."""
-    from heed.params import load
-    from heed.text.tokenizer import tokenize
+    from heed.study import load
+    from heed.tokens.tokenizer import tokenize
 
     section = load().section("corpora", corpus)
     tokenize(corpus, section, RAW / section.source, TOKENS / corpus, _cores())
@@ -53,7 +65,7 @@ def search(name: str) -> None:
     if name == "none":
         write_untuned(SEARCHES / name)
         return
-    from heed.params import load
+    from heed.study import load
 
     params = load()
     section = params.section("searches", name)
@@ -62,7 +74,6 @@ def search(name: str) -> None:
 
 def adopt(name: str) -> None:
     """Write a search's winner into params.yaml, to be reviewed in git; the search is not repeated."""
-    from heed.params import PARAMS
     from heed.search.adopt import adopt
 
     print(adopt(name, PARAMS, SEARCHES))
@@ -70,8 +81,8 @@ def adopt(name: str) -> None:
 
 def recipe(model: str) -> None:
     """Resolve everything that determines a model's training into one file: results/recipe/MODEL.yaml."""
-    from heed.params import load
     from heed.recipe import make_recipe, write_recipe
+    from heed.study import load
 
     params = load()
     section = params.section("models", model)
@@ -127,7 +138,7 @@ def _study_seeds() -> list[int]:
 def opponents(experiment: str) -> None:
     """Fit the reference models from outside, such as a linear one: results/opponents/EXPERIMENT."""
     from heed.opponents import write_opponents
-    from heed.params import load
+    from heed.study import load
 
     write_opponents(experiment, load().section("experiments", experiment))
 
@@ -142,7 +153,7 @@ def evaluate(model: str, seeds: list[int]) -> None:
 def compare() -> None:
     """Set all models and opponents side by side: results/compare and metrics.json."""
     from heed.evaluation.comparison import compare, models_by_variant
-    from heed.params import load
+    from heed.study import load
 
     params = load()
     compare(models_by_variant(params), params.seeds, COMPARISON, METRICS)
@@ -150,13 +161,14 @@ def compare() -> None:
 
 def report(check: bool) -> None:
     """Write reports/index.html, report.tex, figures, tables and the document browser; or check them against the results."""
-    from heed.params import load
+    from heed.study import load
 
     made_of = load(), _compared(), PUBLISHED, RESULTS, REPORTS
     if check:
+        from heed.pipeline import LOCK
         from heed.report.check import check as check_report
 
-        print(check_report(*made_of, Path("dvc.lock")))
+        print(check_report(*made_of, LOCK))
         return
     from heed.report.render import render
 
@@ -165,8 +177,8 @@ def report(check: bool) -> None:
 
 def provenance() -> None:
     """Write reports/provenance.html: commit, versions, machine, dates, core-hours."""
-    from heed.params import load
     from heed.report.provenance import write_provenance
+    from heed.study import load
 
     params = load()
     threads = {name: params.hyperparameters(name).threads for name in params.models}
@@ -176,10 +188,11 @@ def provenance() -> None:
 
 def publish() -> None:
     """Write docs/studies/NAME, the report without any text but what heed made itself, and its summary in README.md."""
-    from heed.params import load
-    from heed.report.publish import check_settled, publish
+    from heed.pipeline import check_up_to_date
+    from heed.report.publish import publish
+    from heed.study import load
 
-    check_settled(Path())
+    check_up_to_date(Path())
     print(publish(load(), _compared(), PUBLISHED, RESULTS, Path()))
 
 
@@ -194,7 +207,7 @@ def _compared() -> "Comparison":
 
 def study(name: str, force: bool) -> None:
     """List the studies, or make one active and say what it will cost."""
-    from heed.study import activate, available
+    from heed.study.studies import activate, available
 
     if name:
         print(activate(name, force))
@@ -214,7 +227,7 @@ def classify(model: str, text: str) -> None:
 
 def check() -> None:
     """Check params.yaml: say that it is fine, or each mistake with its line. What DVC cannot read is said here too."""
-    from heed.params import PARAMS, load
+    from heed.study import load
 
     params = load()
     print(f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, {len(params.seeds)} seeds")
@@ -223,7 +236,7 @@ def check() -> None:
 def schema() -> None:
     """Write docs/params.md and docs/params.schema.json from the schema."""
     from heed.files import write_json, write_text
-    from heed.params import json_schema, reference
+    from heed.study.reference import json_schema, reference
 
     write_text("docs/params.md", reference())
     write_json("docs/params.schema.json", json_schema())
@@ -237,7 +250,7 @@ def corpus_add(
     name: str = "",
 ) -> None:
     """Add a corpus of your own to params.yaml: its source, an experiment and models to compare."""
-    from heed.corpora.own import add
+    from heed.study.own_corpus import add
 
     print(
         add(
@@ -246,7 +259,7 @@ def corpus_add(
             text_column,
             label_column,
             split_column,
-            Path("params.yaml"),
+            PARAMS,
         )
     )
 
@@ -338,7 +351,7 @@ def _alone(command: str) -> Iterator[None]:
     Where the driver of a stage was killed the stage may still be running, beside the one that the next driver starts. The
     kernel drops the lock when the process ends, kill -9 included.
     """
-    if not Path("params.yaml").exists() and not RESULTS.exists():  # nobody's clone: leave nothing there
+    if not PARAMS.exists() and not RESULTS.exists():  # nobody's clone: leave nothing there
         yield
         return
     LOCKS.mkdir(parents=True, exist_ok=True)
@@ -354,8 +367,8 @@ def _alone(command: str) -> Iterator[None]:
 
 def main() -> None:
     """Run the command line; an error that the user can mend is one message and exit code 1."""
+    from heed.code.guard import guarded, run_own_code
     from heed.files import HeedError
-    from heed.guard import guarded, run_own_code
 
     try:
         run_own_code()

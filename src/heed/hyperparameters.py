@@ -1,6 +1,6 @@
 """What a recipe may set about a network and its training, each hyperparameter declared once.
 
-The schema of params.yaml is made from these declarations (params.py), and recipes are read into them, where pydantic is not
+The schema of params.yaml is made from these declarations (heed.study.defaults), and recipes are read into them, where pydantic is not
 installed too. A task puts together what its models have (tasks/TASK/recipe.py).
 """
 

@@ -8,10 +8,10 @@ from heed.files import write_json, writing_folder
 from heed.paths import OPPONENTS, STATISTICS, TOKENS
 from heed.tasks import part
 from heed.tasks.interface import Fitted
-from heed.text.tokens import load_tokens
+from heed.tokens.arrays import load_tokens
 
 if TYPE_CHECKING:
-    from heed.params import Experiment
+    from heed.study import Experiment
 
 
 def write_opponents(name: str, experiment: "Experiment") -> None:

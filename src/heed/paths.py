@@ -1,7 +1,8 @@
-"""Where each stage leaves its files, relative to the top folder of a clone (docs/contracts.md)."""
+"""Where params.yaml is, and where each stage leaves its files, relative to the top folder of a clone (docs/contracts.md)."""
 
 from pathlib import Path
 
+PARAMS = Path("params.yaml")
 RAW, TOKENS = Path("data/raw"), Path("data/tokens")
 PUBLISHED = Path("data/published")
 RESULTS, REPORTS = Path("results"), Path("reports")

@@ -7,7 +7,7 @@ from heed.paths import MODEL_RECIPE, MODEL_RUNS, PREDICTED, PREDICTIONS, STATIST
 from heed.recipe import write_recipe
 from heed.tasks import part
 from heed.tasks.interface import Predictor
-from heed.text.tokens import load_tokens
+from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.device import device as choose_device
 from heed.training.run import RunInfo, check_tokens, read_run, rows_of, train_command

@@ -9,10 +9,10 @@ from heed.hyperparameters import Configuration
 from heed.paths import recipe_file
 from heed.records import read_record
 from heed.tasks import part
-from heed.text.meta import Meta, read_meta
+from heed.tokens.meta import Meta, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
-    from heed.params import Params
+    from heed.study import Params
 
 Data = TypeVar("Data")
 Hyperparameters = TypeVar("Hyperparameters")

@@ -1,12 +1,9 @@
-"""The study's seeds, read where pydantic is not installed; whoever checks all of params.yaml uses params.py."""
-
-from pathlib import Path
+"""The study's seeds, read where pydantic is not installed; what checks all of params.yaml is heed.study."""
 
 import yaml
 
 from heed.files import HeedError
-
-PARAMS = Path("params.yaml")
+from heed.paths import PARAMS
 
 
 def read_seeds() -> list[int]:

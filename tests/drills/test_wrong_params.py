@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
-from heed.params import parse
+from heed.study import parse
 from tests.test_params import SAMPLE
 
 JUNK = ["", "x", "-1", "0", "1.5", "1e999", ".nan", "true", "[]", "{}", "[[1]]", "2020-01-01", "!!python/object:os.system x", "&a *a", "\x00", "999999999999999999999"]  # fmt: skip

@@ -1,6 +1,6 @@
 """Stands in for the command `heed`: the same files in the same places, small, made from a hash of what was read.
 
-As heed it runs the code of the clone that it is in, and compares it with what the stage was planned with (heed/guard.py).
+As heed it runs the code of the clone that it is in, and compares it with what the stage was planned with (heed/code/guard.py).
 Where it computes figures they depend on the lines `ADDED = ...` in the code of the stage, and on nothing else in it.
 TOY_LOG: every command that is really executed adds a line, with its times. TOY_FAIL: the command that fails.
 TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first file, until it is killed or
@@ -18,9 +18,9 @@ import yaml
 
 if Path("src/heed").is_dir():
     sys.path.insert(0, str(Path("src").resolve()))
-from heed.digests import code_file
+from heed.code.digests import code_file
+from heed.code.guard import guarded
 from heed.files import HeedError, write_text
-from heed.guard import guarded
 
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
 COMMAND, KEY, *REST = [*sys.argv[1:], "", ""]

@@ -4,9 +4,20 @@ A publication is a module of this package that declares `KINDS`, and an entry he
 the tokenizer and the cost of a study read what it declares; none of them knows a kind by its name.
 """
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from heed.corpora import few_shot, huffpost, imdb, letters, sample, table
-from heed.corpora.publication import Kind, SourceKind
+from heed.corpora.publication import Documents, Kind, SourceKind
+
+if TYPE_CHECKING:
+    from heed.study import Corpus
 
 PUBLICATIONS = (sample, imdb, letters, huffpost, few_shot, table)
 KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}
 SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in KINDS.values()}
+
+
+def read_documents(corpus: "Corpus", raw: Path) -> Documents:
+    """Yield the documents of `corpus` from the files in `raw`. Raises HeedError when a file is missing or broken."""
+    return KINDS[corpus.kind].read(raw, corpus)

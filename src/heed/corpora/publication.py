@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from heed.files import HeedError, git_blob, sha256
 
 if TYPE_CHECKING:
-    from heed.params import Corpus, Source
+    from heed.study import Corpus, Source
 
 SplitKind = Literal["given", "random", "folds"]
 

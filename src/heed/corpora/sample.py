@@ -15,7 +15,7 @@ from heed.corpora.publication import Document, Documents, Kind, SourceKind, need
 from heed.files import HeedError, sha256, write_text
 
 if TYPE_CHECKING:
-    from heed.params import Source
+    from heed.study import Source
 
 FILE = "sample.jsonl"
 SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"

@@ -15,7 +15,7 @@ from heed.corpora.publication import File
 from heed.files import HeedError, seal, writing
 
 if TYPE_CHECKING:
-    from heed.params import Source
+    from heed.study import Source
 
 WORK = Path(".heed/work")
 TRIES, WAIT = 5, 1.0  # tries a file, seconds before the second (doubled each time)

@@ -10,7 +10,7 @@ from heed.files import HeedError, writing
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heed.params import Corpus, Source
+    from heed.study import Corpus, Source
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")
 SPLITS = ("train", "validation", "test")

@@ -35,7 +35,7 @@ from heed.tasks import part
 from heed.tasks.interface import Metrics
 
 if TYPE_CHECKING:
-    from heed.params import Params
+    from heed.study import Params
 
 BASELINE, ATTENTION = "baseline", "attention"
 # Holm's correction is made within each family, over all experiments of the study.

@@ -4,10 +4,10 @@ import torch
 from torch import nn
 
 from heed.hyperparameters import Architecture
+from heed.inputs.batches import Bags, Batch
+from heed.inputs.tfidf import kinds
 from heed.models.embedding import TokenEmbedding
 from heed.models.encoder import Encoder, HierarchicalEncoder, States
-from heed.text.batches import Bags, Batch
-from heed.text.tfidf import kinds
 
 
 class LinearBranch(nn.Module):

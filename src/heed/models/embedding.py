@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from heed.hyperparameters import Architecture
-from heed.text.batches import Batch
-from heed.text.vocabulary import UNKNOWN
+from heed.inputs.batches import Batch
+from heed.inputs.vocabulary import UNKNOWN
 
 
 class TokenEmbedding(nn.Module):

@@ -15,9 +15,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from heed.files import HeedError
+from heed.inputs.batches import Batch
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier, Network
-from heed.text.batches import Batch
 
 
 @dataclasses.dataclass(frozen=True)

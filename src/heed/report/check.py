@@ -2,24 +2,20 @@
 
 import csv
 import difflib
-import hashlib
 import io
-import json
 import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from heed.evaluation.results import Comparison
 from heed.files import HeedError
+from heed.pipeline import changed_outputs
 from heed.report.render import render
-from heed.report.sources import md5
 
 if TYPE_CHECKING:
-    from heed.params import Params
+    from heed.study import Params
 
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
 SAID = 5  # lines a file at most
@@ -45,7 +41,10 @@ def check(params: "Params", comparison: Comparison, published: Path, results: Pa
         fresh = Path(folder)
         render(params, comparison, published, results, fresh)
         names = sorted(path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file())
-        wrong = [*of_cache(lock), *(line for name in names for line in _few(differences(reports / name, fresh / name)))]
+        wrong = [
+            *changed_outputs(lock, READ),
+            *(line for name in names for line in _few(differences(reports / name, fresh / name))),
+        ]
     for room in ("tables", "figures", "plots", "documents"):
         more = sorted(path for path in (reports / room).glob("*") if f"{room}/{path.name}" not in names)
         wrong += [f"{path}: is no longer of the report" for path in more]
@@ -74,25 +73,6 @@ def differences(here: Path, fresh: Path) -> Iterator[str]:
         yield f"{here}: drawn of other numbers"
     else:
         yield from _of_lines(here, fresh)
-
-
-def of_cache(lock: Path) -> Iterator[str]:
-    """Yield a line for each result that a report is made of and that is not what dvc.lock records. None without a dvc.lock."""
-    if not lock.exists():
-        return
-    stages = yaml.safe_load(lock.read_text(encoding="utf-8")).get("stages", {})
-    for stage, entry in stages.items():
-        for out in entry.get("outs", []):
-            path = lock.parent / out["path"]
-            if out["path"].startswith(READ) and path.is_dir() and folder_md5(path) != out["md5"]:
-                yield f"{out['path']}: is not what the stage {stage} wrote: dvc.lock records {out['md5']}"
-
-
-def folder_md5(folder: Path) -> str:
-    """Return DVC's hash of a folder: of the list of its files' hashes and names."""
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in files])
-    return hashlib.md5(listing.encode(), usedforsecurity=False).hexdigest() + ".dir"
 
 
 def _of_tables(here: Path, fresh: Path) -> Iterator[str]:

@@ -1,9 +1,6 @@
 """`heed publish`: a study's edition for docs/studies/, without any text but what heed made itself, and its summary in the README."""
 
-import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +11,7 @@ from heed.report.render import render
 from heed.report.tables import is_generated, number
 
 if TYPE_CHECKING:
-    from heed.params import Params
+    from heed.study import Params
 
 TAKEN = ("params.yaml", "dvc.lock", "metrics.json")
 READING, PDF = "README.md", "report.pdf"
@@ -66,22 +63,6 @@ def publish(params: "Params", comparison: Comparison, published: Path, results: 
                 shutil.copyfile(path, out / path.name)
     write_text(readme, replaced)
     return into
-
-
-def check_settled(root: Path) -> None:
-    """Raise HeedError unless DVC says that all results are those of params.yaml, the code and the data."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", "status", "--json"], cwd=root, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["no reason given"]
-        raise HeedError(f"dvc status: {said[-1]}")
-    if stale := list(json.loads(done.stdout)):
-        names = f"{', '.join(stale[:3])}{', ...' * (len(stale) > 3)}"
-        raise HeedError(
-            f"dvc status: not up to date: {names}. The results are not those of params.yaml, the code and the data. "
-            "Run the study first: snakemake --cores 4"
-        )
 
 
 def _same(one: Path, other: Path) -> bool:

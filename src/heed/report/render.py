@@ -30,7 +30,7 @@ from heed.report.text import visible
 from heed.search.result import read_search
 
 if TYPE_CHECKING:
-    from heed.params import Params
+    from heed.study import Params
 
 INLINE = 1_000_000  # bytes of SVG in all: more, and the page links the files in figures/ instead of holding them
 TEMPLATES = Path(__file__).parent / "templates"

@@ -1,9 +1,10 @@
 """Where every number comes from: the file it stands in, that file's DVC hash, the stage and the command that write it."""
 
 import dataclasses
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+
+from heed.pipeline import md5, stage_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,19 +28,13 @@ class Source:
         return f"{self.path} · md5 {self.md5} · {by}"
 
 
-def md5(path: Path) -> str:
-    """Return DVC's hash of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
-
-
 def source(path: Path) -> Source:
     """Return the source of a file in results/ or data/published/."""
     if "published" in path.parts:
         return Source(f"data/published/{path.name}", md5(path), "", "")
     kind, *names = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
     shown = Path("results", kind, *names, path.name).as_posix()
-    return Source(shown, md5(path), "@".join([kind, *names]), " ".join(["heed", kind, *names]))
+    return Source(shown, md5(path), stage_name(kind, *names), " ".join(["heed", kind, *names]))
 
 
 def sources(paths: Iterable[Path]) -> dict[str, Source]:

@@ -19,8 +19,8 @@ from heed.report.language import say, whole
 from heed.report.published import NOTHING, Talk, of_experiment, read_published
 
 if TYPE_CHECKING:
-    from heed.params import Experiment as Declared
-    from heed.params import Params
+    from heed.study import Experiment as Declared
+    from heed.study import Params
 
 Result = ModelResult | OpponentResult
 FIGURES = ("precision", "recall", "f1", "support")

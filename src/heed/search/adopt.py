@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from heed.files import HeedError
-from heed.params import editing
 from heed.recipe import read_best
 from heed.search.result import read_search
+from heed.study.editing import editing
 
 
 def adopt(name: str, params: Path, searches: Path) -> str:

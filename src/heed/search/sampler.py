@@ -11,8 +11,8 @@ from ray.tune.search.optuna import OptunaSearch
 
 from heed.files import read_json, write_json
 from heed.hyperparameters import Configuration
-from heed.params import Dimension
 from heed.search.space import DRAWS, rounded
+from heed.study import Dimension
 
 CONFIGURATION = "configuration.json"
 METRIC = "best"  # of what a trial tells: the best score of its epochs so far

@@ -11,7 +11,7 @@ from heed.files import HeedError
 from heed.hyperparameters import Configuration
 
 if TYPE_CHECKING:
-    from heed.params import Dimension
+    from heed.study import Dimension
 
 DRAWS = 1000  # for one configuration, before the space is called impossible
 DIGITS = 4  # of a number drawn from a span: what best.yaml says is what was tried, and can be read

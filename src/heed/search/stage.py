@@ -12,9 +12,9 @@ from heed.hyperparameters import Configuration
 from heed.paths import TIMING, WORK
 
 if TYPE_CHECKING:
-    from heed.params import Params
     from heed.search.outcome import Trial
     from heed.search.trainable import Plan
+    from heed.study import Params
 
 
 def write_untuned(into: Path, best: Configuration | None = None) -> None:
@@ -52,13 +52,14 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     from heed.search.cluster import ray_running
     from heed.search.progress import line
     from heed.search.space import Space, draw
+    from heed.study import rules
 
     started = time.time()
     given = params.hyperparameters(search.model)
     dimensions = search.dimensions(given)
 
     def fits(drawn: Configuration) -> bool:
-        return params.fits(search.model, before | drawn)
+        return rules.fits(params, search.model, before | drawn)
 
     try:  # for tpe too: a space that is too small is found before Ray starts
         configurations = draw(dimensions, search.trials, search.seed, fits)
@@ -101,11 +102,11 @@ def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) 
     """
     import torch
 
-    from heed.digests import loaded_modules
+    from heed.code.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
     from heed.tasks import load_parts
-    from heed.text.meta import read_meta
+    from heed.tokens.meta import read_meta
 
     search = params.searches[name]
     given = params.hyperparameters(search.model)

@@ -16,7 +16,7 @@ from typing import Any
 from heed.hyperparameters import Configuration
 from heed.recipe import Recipe
 from heed.search.outcome import goodness
-from heed.text.tokens import load_tokens
+from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
 from heed.training.loop import Progress
 from heed.training.run import train_model

@@ -18,12 +18,12 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialSch
 
 from heed.files import HeedError, write_json, write_text
 from heed.hyperparameters import Configuration
-from heed.params import Search
 from heed.search.outcome import ASHA, FAILED, FINISHED, PATIENCE, TIME, WAITING, Trial, goodness, winner
 from heed.search.progress import Line
 from heed.search.sampler import Tpe, drawn_before
 from heed.search.space import Space
 from heed.search.trainable import Plan, run_trial, told_by
+from heed.study import Search
 from heed.training import checkpoint
 from heed.training.loop import is_over
 

@@ -1,7 +1,8 @@
 """Tasks: what a model learns and how it is judged. Each task is a package here, and nothing outside it knows its terms.
 
 The stages ask for the part of a task that they need, by name and when they run. So nothing that imports this module imports
-a task, and the code that a training of one task depends on holds nothing of another.
+a task, and the code that a training of one task depends on holds nothing of another. A module of a task that is named as a
+stage is that stage's part of it: heed/recipe.py writes a recipe, tasks/classification/recipe.py says what is in a classifier's.
 """
 
 import importlib

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # comparisons need no torch, and trainings no pandas
     import torch
     from torch import nn
 
-    from heed.text.tokens import Tokens
+    from heed.tokens.arrays import Tokens
 
 
 LOWER_IS_BETTER = frozenset({"loss"})  # figures of validation, of any task

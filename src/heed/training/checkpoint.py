@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
-from heed.digests import loaded_modules
+from heed.code.digests import loaded_modules
 from heed.files import write_json, writing
 from heed.paths import WORK
 from heed.recipe import Recipe

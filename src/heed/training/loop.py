@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from heed.hyperparameters import Training
+from heed.inputs.batches import MAX_PADDED_TOKENS, batches_an_epoch
 from heed.tasks.interface import LOWER_IS_BETTER, Learner
-from heed.text.batches import MAX_PADDED_TOKENS, batches_an_epoch
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 

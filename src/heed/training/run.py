@@ -18,7 +18,7 @@ from heed.recipe import Recipe, parse_recipe, recipe_of
 from heed.records import as_json, read_record
 from heed.tasks import part
 from heed.tasks.interface import Learner
-from heed.text.tokens import Tokens, load_tokens
+from heed.tokens.arrays import Tokens, load_tokens
 from heed.training import checkpoint
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything

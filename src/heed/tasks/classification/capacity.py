@@ -2,10 +2,10 @@
 
 import dataclasses
 
+from heed.inputs.vocabulary import SPECIAL
 from heed.models.classifier import count_parameters
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.text.meta import Meta
-from heed.text.vocabulary import SPECIAL
+from heed.tokens.meta import Meta
 
 
 def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:

@@ -12,8 +12,8 @@ from heed.prediction import load_predictor
 from heed.recipe import recipe_of
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.shown import Reading
-from heed.text.tokenizer import tokenize_text
-from heed.text.tokens import Tokens
+from heed.tokens.arrays import Tokens
+from heed.tokens.tokenizer import tokenize_text
 from heed.training.run import read_run
 
 

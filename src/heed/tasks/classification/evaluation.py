@@ -8,9 +8,9 @@ from heed.paths import TOKENS
 from heed.recipe import Recipe
 from heed.tasks.classification import diagnosis
 from heed.tasks.classification.metrics import make_metrics
-from heed.tasks.classification.predictions import certainty
+from heed.tasks.classification.probabilities import certainty
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.text.tokens import load_tokens
+from heed.tokens.arrays import load_tokens
 
 EXACT = ("classes", "summary")  # tables whose figures are written with every digit
 

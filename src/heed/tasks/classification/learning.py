@@ -9,15 +9,15 @@ import torch
 from torch import nn
 
 from heed.files import HeedError, write_text
+from heed.inputs.batches import Batch, Encoded
+from heed.inputs.tfidf import HashedTfIdf
+from heed.inputs.vocabulary import Vocabulary, build_vocabulary
 from heed.models.classifier import Classifier, LinearBranch
 from heed.recipe import Recipe
 from heed.tasks.classification.metrics import by_class, statistics
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tasks.interface import Learner
-from heed.text.batches import Batch, Encoded
-from heed.text.tfidf import HashedTfIdf
-from heed.text.tokens import Tokens
-from heed.text.vocabulary import Vocabulary, build_vocabulary
+from heed.tokens.arrays import Tokens
 
 VOCABULARY = "vocabulary.txt"
 

@@ -14,14 +14,14 @@ from sklearn.pipeline import FeatureUnion
 from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
-from heed.tasks.classification.predictions import prediction_table, statistics_table
+from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, kinds
+from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
 from heed.tasks.interface import Fitted
-from heed.text.tfidf import ANALYZERS, MIN_DOCUMENTS, kinds
-from heed.text.tokens import Tokens
+from heed.tokens.arrays import Tokens
 
 if TYPE_CHECKING:
-    from heed.params import Experiment
+    from heed.study import Experiment
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # LinearSVC's C, chosen by validation accuracy; ties: the smallest
 

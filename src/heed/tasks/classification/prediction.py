@@ -11,6 +11,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from heed.files import HeedError
+from heed.inputs.batches import Encoded
+from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
@@ -22,13 +24,11 @@ from heed.tasks.classification.learning import (
     probabilities,
     texts_of,
 )
-from heed.tasks.classification.predictions import prediction_table, statistics_table
+from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tasks.classification.shown import Reading, shown_documents
 from heed.tasks.interface import Predictor
-from heed.text.batches import Encoded
-from heed.text.tokens import Tokens
-from heed.text.vocabulary import Vocabulary
+from heed.tokens.arrays import Tokens
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from heed.files import HeedError
 from heed.hyperparameters import Architecture, Training, hyperparameter
-from heed.text.meta import Meta
+from heed.tokens.meta import Meta
 
 FIGURES = ("accuracy", "macro_f1", "loss")  # what validation measures and an epoch may be chosen by
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from heed.tasks.classification.predictions import certainty
-from heed.text.tokens import Tokens
+from heed.tasks.classification.probabilities import certainty
+from heed.tokens.arrays import Tokens
 
 DOCUMENTS = 200
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from heed.digests import DISTRIBUTIONS, PACKAGE, code_file, digest_file, versions
+from heed.code.digests import DISTRIBUTIONS, PACKAGE, code_file, digest_file, versions
 from heed.files import HeedError, read_json, write_json, write_text
 
 PLANNED = "HEED_PLANNED"  # environment: the plan of the stage that started this process

@@ -9,9 +9,9 @@ import scipy.sparse
 import torch
 
 from heed.hyperparameters import Architecture
-from heed.text.ngrams import bigrams, character_ngrams
-from heed.text.tokens import Tokens
-from heed.text.vocabulary import Vocabulary
+from heed.inputs.ngrams import bigrams, character_ngrams
+from heed.inputs.vocabulary import Vocabulary
+from heed.tokens.arrays import Tokens
 
 WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none
 # Tokens of one pass, padding included, on the CPU. A larger training step is done in parts, and evaluation goes by as many:

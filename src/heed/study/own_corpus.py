@@ -8,10 +8,11 @@ from ruamel.yaml.comments import CommentedMap
 
 from heed.corpora.table import KIND, SPLITS, check_columns, read_table
 from heed.files import HeedError, sha256
-from heed.params import editing, is_name
+from heed.study.editing import editing
+from heed.study.section import is_name
 
 if TYPE_CHECKING:
-    from heed.params import Params
+    from heed.study.schema import Params
 
 VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last"},

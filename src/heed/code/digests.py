@@ -15,7 +15,7 @@ from typing import Any
 from heed.files import HeedError, sha256
 
 CODE = Path("results/code")
-PACKAGE = Path(__file__).parent  # src/heed of the clone whose code runs
+PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
 # Stages whose code goes by the task of an experiment have a file for each key of a section of params.yaml, the others one.
 SECTIONS = {
     "search": "searches", "recipe": "models", "train": "models", "predict": "models",
@@ -23,7 +23,8 @@ SECTIONS = {
 }  # fmt: skip
 # They choose the command or the modules of a task, compare code or show progress, and can change no result.
 IGNORED = {
-    "heed", "heed.cli", "heed.digests", "heed.guard", "heed.tasks", "heed.search.progress", "heed.training.progress",
+    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.tasks",
+    "heed.search.progress", "heed.training.progress",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from heed.files import HeedError, check
-from heed.text.meta import Meta, read_meta
+from heed.tokens.meta import Meta, read_meta
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from heed.text.tokens import Tokens
+from heed.tokens.arrays import Tokens
 
 PADDING, UNKNOWN = 0, 1
 SPECIAL = ("<padding>", "<unknown>")

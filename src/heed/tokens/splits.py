@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from heed.files import HeedError
 
 if TYPE_CHECKING:
-    from heed.params import Split
+    from heed.study import Split
 
 
 def split_columns(split: "Split", strata: np.ndarray, groups: np.ndarray, given: np.ndarray) -> dict[str, np.ndarray]:

@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from heed.corpora.documents import read
-from heed.corpora.kinds import KINDS
+from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import Document
-from heed.corpora.splits import split_columns
 from heed.files import HeedError, check, digest_folder, write_json, write_text, writing_folder
-from heed.text.cleaning import TREATMENTS, clean
-from heed.text.meta import Meta
-from heed.text.tokens import Tokens
+from heed.tokens.arrays import Tokens
+from heed.tokens.cleaning import TREATMENTS, clean
+from heed.tokens.meta import Meta
+from heed.tokens.splits import split_columns
 
 if TYPE_CHECKING:
-    from heed.params import Corpus
+    from heed.study import Corpus
 
 CHUNK = 500  # documents a task: large enough to hide the hand-over, small enough to share evenly
 MAX_CHUNK_CHARACTERS = 2_000_000
@@ -209,7 +208,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
 def _cleaned(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]:
     """Return the corpus's documents with clean text, reduced where params say so, and what cleaning did."""
     treated: Counter[str] = Counter()
-    documents = list(read(corpus, raw))
+    documents = list(read_documents(corpus, raw))
     if corpus.sample is not None and corpus.sample < len(documents):
         generator = np.random.default_rng(corpus.split.seed)
         documents = [documents[i] for i in np.sort(generator.permutation(len(documents))[: corpus.sample])]

@@ -1,0 +1,28 @@
+"""The section `models`: the variants that are compared, each with the hyperparameters that differ from `defaults`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from heed.hyperparameters import Configuration
+from heed.study.defaults import NAMES, Overrides
+from heed.study.section import Name
+
+
+class Model(Overrides):
+    """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
+
+    experiment: str = Field(description="a key of `experiments`")
+    corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
+    variant: Name = Field(
+        description="what is compared: baseline, attention, or another name; wide is the capacity control"
+    )
+    tuned_by: str = Field(description="a key of `searches` whose winner replaces the hyperparameters, or none")
+    match: str = Field(
+        description="the model itself; for variant wide the model whose parameter count it is widened to"
+    )
+    gpu: Annotated[int, Field(ge=0)] = Field(0, description="GPUs that Snakemake counts for one training")
+
+    def given(self) -> Configuration:
+        """Return the hyperparameters that this model sets itself."""
+        return {key: value for key in NAMES if (value := getattr(self, key)) is not None}

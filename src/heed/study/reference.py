@@ -1,0 +1,65 @@
+"""docs/params.md and docs/params.schema.json, made from the sections by `heed schema`."""
+
+from io import StringIO
+from typing import Any
+
+from heed.study.corpora import Corpus, Source, Split
+from heed.study.defaults import NAMES, ClassificationDefaults
+from heed.study.experiments import ClassificationData, Experiment, Published, Study
+from heed.study.models import Model
+from heed.study.schema import Params
+from heed.study.searches import Dimension, Search
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of params.yaml, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "heed params.yaml",
+        **Params.model_json_schema(),
+    }
+
+
+def reference() -> str:
+    """Return docs/params.md: every key with its type, default and meaning."""
+    out = StringIO()
+    out.write("# params.yaml\n\nGenerated from `src/heed/study/` by `heed schema`; a test fails when it drifts.\n")
+    out.write("Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.\n")
+    titles: dict[Any, str] = {
+        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME", ClassificationData: "experiments.NAME.data (task classification)",
+        Published: "experiments.NAME.published", Search: "searches.NAME", Dimension: "searches.NAME.space.HYPERPARAMETER", ClassificationDefaults: "defaults.classification", Model: "models.NAME",
+    }  # fmt: skip
+    out.write("\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n")
+    for section, title in titles.items():
+        out.write(
+            f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
+        )
+        for key, field in section.model_fields.items():
+            if section is Model and key in NAMES:
+                continue
+            schema = section.model_json_schema()["properties"][key]
+            default = (
+                "required"
+                if field.is_required()
+                else ""
+                if field.default is None
+                else f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
+            )
+            out.write(f"| `{key}` | {_type(schema)} | {default} | {field.description or ''} |\n")
+        if section is Model:
+            out.write("\nand any key of `defaults` of its task, for this model alone.\n")
+    return out.getvalue()
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "anyOf" in schema:
+        return " or ".join(_type(part) for part in schema["anyOf"] if part.get("type") != "null")
+    if "$ref" in schema:
+        return "section"
+    bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    limits = " ".join(f"{sign} {schema[key]}" for key, sign in bounds.items() if key in schema)
+    return f"{schema.get('type', 'section')} {limits}".strip()

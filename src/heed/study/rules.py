@@ -1,0 +1,74 @@
+"""What no single section of params.yaml can see: names that lead nowhere, and values that contradict each other.
+
+Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and what is wrong there.
+"""
+
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+
+from heed.corpora.kinds import KINDS
+from heed.hyperparameters import Configuration
+from heed.study.experiments import Experiment
+from heed.study.model_rules import hyperparameter_contradictions, model_contradictions, variant_contradictions
+from heed.study.schema import Key, Params
+from heed.study.search_rules import search_contradictions, unequal_searches
+from heed.study.suggestions import near, unknown
+
+
+def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
+    """Yield (key, complaint) for what no single section can see."""
+    if len(set(params.seeds)) < len(params.seeds):
+        yield ("seeds",), f"each seed once, found {params.seeds}"
+    if any(seed < 1 for seed in params.seeds):
+        yield ("seeds",), f"seeds are whole numbers from 1, found {params.seeds}"
+    for name, corpus in params.corpora.items():
+        if corpus.source not in params.sources:
+            yield ("corpora", name, "source"), unknown(corpus.source, "source", params.sources)
+        elif (kind := params.sources[corpus.source].kind) != (made_from := KINDS[corpus.kind].source.name):
+            yield (
+                ("corpora", name, "source"),
+                f"corpus kind {corpus.kind} is made from a source of kind {made_from}, found {kind}",
+            )
+        if corpus.split.k and len(params.seeds) % corpus.split.k:
+            yield (
+                ("seeds",),
+                f"corpus {name} has {corpus.split.k} folds: the number of seeds must be a multiple of {corpus.split.k}, found {len(params.seeds)}",
+            )
+    for name, experiment in params.experiments.items():
+        if experiment.corpus not in params.corpora:
+            yield ("experiments", name, "corpus"), unknown(experiment.corpus, "corpus", params.corpora)
+        if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
+            yield (
+                ("experiments", name, "suboptimal_of"),
+                unknown(experiment.suboptimal_of, "experiment", params.experiments),
+            )
+        yield from _data_contradictions(params, name, experiment)
+    for name in params.searches:
+        yield from search_contradictions(params, name)
+    yield from unequal_searches(params)
+    for name, model in params.models.items():
+        yield from model_contradictions(params, name, model)
+
+
+def _data_contradictions(params: Params, name: str, experiment: Experiment) -> Iterator[tuple[Key, str]]:
+    """Yield what an experiment asks of a corpus whose kind does not have it; a table's columns are known when it is read."""
+    corpus = params.corpora.get(experiment.corpus)
+    if corpus is None or corpus.source not in params.sources:
+        return  # said of the experiment, or of the corpus
+    kind, label = KINDS[corpus.kind], experiment.data.label
+    if params.sources[corpus.source].kind == kind.source.name and kind.labels and label not in kind.labels:
+        yield (
+            ("experiments", name, "data", "label"),
+            f"corpus {experiment.corpus} has no label {label}{near(label, kind.labels)} Known: {', '.join(kind.labels)}",
+        )
+
+
+def fits(params: Params, model: str, best: Configuration) -> bool:
+    """Return whether `model` may have the hyperparameters `best`: each in its limits, none against another."""
+    try:
+        resolved = params.resolved(model, best)
+    except ValidationError:
+        return False
+    changed = params.models[model].model_copy(update=best)
+    return not [*hyperparameter_contradictions(resolved), *variant_contradictions(params, model, changed)]

@@ -1,1 +1,0 @@
-"""Text: tokenizer, token arrays, vocabulary, batches."""
