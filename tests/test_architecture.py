@@ -11,11 +11,18 @@ from tests.conftest import ROOT
 SOURCE = ROOT / "src/heed"
 # Each module may import from those before it, and from its own line: the longest name that fits is a module's own.
 ORDER = [
-    "files", "records", "digests", "guard", "paths", "hyperparameters", "tasks", "corpora", "text.meta", "tasks.classification.recipe", "params", "corpora.own",
+    "files", "records", "digests", "guard", "progress", "paths", "hyperparameters", "tasks", "corpora", "text.meta", "tasks.classification.recipe", "params", "corpora.own",
     "text", "models", "recipe", "training", "search", "prediction", "opponents", "evaluation",
     "tasks.classification", "report", "study", "cli",
 ]  # fmt: skip
-ENGINES = {"dvc": set(), "snakemake": set(), "ray": {"search"}, "spacy": {"text"}, "pydantic": {"params"}}
+ENGINES = {
+    "dvc": set(),
+    "snakemake": set(),
+    "ray": {"search"},
+    "spacy": {"text"},
+    "pydantic": {"params"},
+    "rich": {"progress"},
+}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 

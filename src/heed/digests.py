@@ -23,7 +23,8 @@ SECTIONS = {
 }  # fmt: skip
 # They choose the command or the modules of a task, compare code or show progress, and can change no result.
 IGNORED = {
-    "heed", "heed.cli", "heed.digests", "heed.guard", "heed.tasks", "heed.search.progress", "heed.training.progress",
+    "heed", "heed.cli", "heed.digests", "heed.guard", "heed.progress", "heed.tasks", "heed.search.progress",
+    "heed.training.progress",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {
