@@ -2,6 +2,9 @@
 
 import ast
 import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,20 @@ def test_imports_go_one_way_and_engines_stay_in_their_packages(path):
             assert own in ENGINES[package], f"{own} imports {package}"
         if package in ("babel", "jinja2", "matplotlib"):
             assert own == "report"
+
+
+def test_every_package_that_is_imported_is_declared_and_pinned():
+    tools = [ROOT / "workflow/stages.py", ROOT / "workflow/engine_names.py", ROOT / "workflow/digests.py"]
+    names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
+    own = {"heed", *(path.stem for path in tools)}
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
+    pinned = {line.split("==")[0].lower() for line in (ROOT / "envs/requirements.lock").read_text().splitlines()}
+    distributions = packages_distributions()
+    for name in sorted(names - own - sys.stdlib_module_names):
+        known = {each.lower() for each in distributions.get(name, [])}
+        assert known & declared, f"{name} is imported, but pyproject.toml declares none of {known or 'its packages'}"
+    assert declared <= pinned, f"not in envs/requirements.lock: {declared - pinned}"
 
 
 def test_every_module_has_its_place_in_the_order():

@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow"))
 import engine_names as engine
+import stages
 
 DVC_YAML = """
 stages:
@@ -119,6 +120,11 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
         ("dvc", "Index.stages", lambda: has(dvc("repo.index", "Index"), "stages") or assigns(dvc("repo.index", "Index"), "stages")),
     ],
     "is_in_cache": [("dvc", "Output.changed_cache()", lambda: has(dvc("output", "Output"), "changed_cache"))],
+    "read_yaml": [
+        ("dvc", "utils.serialize.load_yaml(path)", lambda: "path" in parameters(dvc("utils.serialize", "load_yaml"))),
+        ("dvc", "utils.serialize.YAMLFileCorruptedError", lambda: issubclass(
+            dvc("utils.serialize", "YAMLFileCorruptedError"), Exception)),
+    ],
     "check_lock": [("dvc", "schema.COMPILED_LOCKFILE_SCHEMA", lambda: callable(dvc("schema", "COMPILED_LOCKFILE_SCHEMA")))],
     "rwlock_processes": [
         ("dvc", f"lock file {engine.RWLOCK}", lambda: dvc("rwlock", "RWLOCK_FILE") == engine.RWLOCK.name),
@@ -223,3 +229,26 @@ def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path):
 
 def test_a_command_knows_its_stage():
     assert engine.running_stage({"DVC_STAGE": "train@a-1"}) == "train@a-1" and engine.running_stage({}) == ""
+
+
+def test_dvc_reads_the_same_yaml_as_heed(tmp_path):
+    """YAML 1.2, whether ruamel.yaml has its C parser (ruamel.yaml.clib) or not: DVC takes it, heed's params.py does not."""
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        "{a: yes, b: no, c: on, d: 010, e: 0o10, f: '1:30', g: 1e-3, h: 1_000, i: ~, j: y, k: .5, l: 2001-01-01}"
+    )
+    ours = YAML(typ="safe", pure=True).load(path)
+    assert engine.read_yaml(path) == ours and ours["a"] == "yes" and ours["d"] == 10
+    stages.check_params(path)
+
+
+def test_a_text_that_dvc_alone_cannot_read_is_named_with_its_line(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("study:\n  {title: letters:authors}\n")
+    if YAML(typ="safe").Parser is YAML(typ="safe", pure=True).Parser:
+        pytest.skip("ruamel.yaml has no C parser here: DVC reads what heed reads")
+    with pytest.raises(stages.HeedError, match=r"params\.yaml:2: .*: put the text in quotes"):
+        stages.check_params(path)
+    path.write_text("study: {title: letters, &name: b}\n")
+    with pytest.raises(stages.HeedError, match="DVC reads other values than heed"):
+        stages.check_params(path)

@@ -138,6 +138,23 @@ def is_in_cache(output: Any) -> bool:
 # --- DVC: its files ----------------------------------------------------------------------------------------------------
 
 
+def read_yaml(path: Path) -> Any:
+    """Return a YAML file as DVC reads it: by ruamel.yaml's C parser where that is installed, which is stricter than YAML 1.2.
+
+    Raises:
+        ValueError: DVC cannot read the file; with its line.
+
+    """
+    from dvc.utils.serialize import YAMLFileCorruptedError, load_yaml
+
+    try:
+        return load_yaml(path)
+    except YAMLFileCorruptedError as error:
+        mark = getattr(error.__cause__, "problem_mark", None)
+        problem = getattr(error.__cause__, "problem", None) or error.__cause__ or error
+        raise ValueError(f"{path}:{mark.line + 1 if mark else 1}: {problem}") from None
+
+
 def check_lock(content: Any) -> None:
     """Check the content of dvc.lock. Raises ValueError where DVC would refuse it."""
     from dvc.schema import COMPILED_LOCKFILE_SCHEMA

@@ -81,11 +81,12 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
     """Return the stages of the study in params.yaml, each after those it reads from.
 
     Raises:
-        HeedError: params.yaml is wrong; no DVC repository; a dvc.yaml that DVC does not take.
+        HeedError: params.yaml is wrong, or DVC reads it otherwise; no DVC repository; a dvc.yaml that DVC does not take.
 
     """
     root = Path(root)
     params = schema.load(root / "params.yaml")
+    check_params(root / "params.yaml")
     if not lock_is_whole(root):
         raise HeedError(
             "dvc.lock: cut off by a kill: `snakemake --cores 1` mends it, and so does `git checkout dvc.lock`"
@@ -108,6 +109,22 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
         raise HeedError(f"{_line(error)}. heed runs in the top folder of a git clone: it needs .git and .dvc") from None
     except engine.dvc_errors() as error:
         raise HeedError(f"DVC: {_line(error)}. `dvc status` says more") from None
+
+
+def check_params(path: Path) -> None:
+    """Check that DVC reads the same values as heed. Raises HeedError.
+
+    DVC's C parser refuses a `:` or `?` in a text without quotes within braces, which YAML 1.2 allows, and takes some invisible
+    characters for an end of line.
+    """
+    try:
+        as_dvc_reads = engine.read_yaml(path)
+    except ValueError as error:
+        raise HeedError(f"{error}. heed can read it, DVC cannot: put the text in quotes") from None
+    if as_dvc_reads != YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")):
+        raise HeedError(
+            f"{path}: DVC reads other values than heed: look for invisible characters, and for & and ! without quotes"
+        )
 
 
 def _line(error: Exception) -> str:
