@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 REDRAW = 0.2  # seconds between two drawings of the bar
+BAR = 8  # characters
+BESIDE_TEXT = BAR + len("  100% 00:00:00 ")
 WINDOW = 3600  # seconds whose speed gives the time left: a trial of a search may take many minutes
 
 
@@ -28,6 +30,8 @@ class Bar:
             return
         self._drawn = now
         description = f"{self.title}: {text}" if text else self.title
+        if len(description) > (width := max(20, self._progress.console.width - BESIDE_TEXT)):
+            description = description[: width - 1] + "…"
         self._progress.update(
             self._task, completed=completed, total=total or None, description=description, refresh=True
         )
@@ -43,7 +47,7 @@ def progress_bar(title: str, in_bytes: bool = False) -> Iterator[Bar]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     share = [DownloadColumn(), TransferSpeedColumn()] if in_bytes else [TextColumn("{task.percentage:3.0f}%")]
-    columns = [TextColumn("{task.description}", markup=False), BarColumn(16), *share, TimeRemainingColumn()]
+    columns = [TextColumn("{task.description}", markup=False), BarColumn(BAR), *share, TimeRemainingColumn()]
     with Progress(
         *columns,
         console=Console(stderr=True),

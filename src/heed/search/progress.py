@@ -37,9 +37,8 @@ class SearchProgress:
         if self.at_start is None:
             self.at_start = ended - (1 if now else 0)
         score = f"best {metric} {best.score(metric):.4f} (trial {best.number})" if best else "no score yet"
-        failures = f", {failed} failed" if failed else ""
-        text = f"{ended} of {trials} trials ended ({early} stopped early{failures}), {running} running, {score}"
-        self.bar.update(ended, trials, text)
+        stops = f"{early} stopped early" + (f", {failed} failed" if failed else "")
+        self.bar.update(ended, trials, f"{ended} of {trials} trials, {running} running, {score}, {stops}")
         clock = time.monotonic()
         last = now and ended == trials
         if self.bar.live or not (last or clock - self.logged >= LOGGED):
@@ -47,6 +46,7 @@ class SearchProgress:
         self.logged = clock
         done = ended - self.at_start
         left = f"{(clock - self.started) / done * (trials - ended):.0f} s left" if done else "no time known yet"
+        text = f"{ended} of {trials} trials ended ({stops}), {running} running, {score}"
         print(f"{self.bar.title}: {text}, {clock - self.started:.0f} s, {left}", flush=True)
 
 
