@@ -6,7 +6,7 @@ GPUS ?= 1
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup report test test-slow drills benchmark lint format pdf lock schema clean
+.PHONY: help setup report test test-slow drills benchmark lint format pdf lock schema locale clean
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -61,6 +61,11 @@ pdf:             ## reports/report.pdf from reports/report.tex (needs a LaTeX in
 
 schema: .venv/.runtime ## docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema
+
+locale: .venv/.development ## the report's texts, as they stand in the code, into src/heed/report/locale/*/LC_MESSAGES/heed.po
+	@mkdir -p .heed && PYTHONPATH=. $(BIN)/pybabel --quiet extract -F babel.cfg --no-wrap --sort-by-file --add-location=file -o .heed/heed.pot src/heed
+	@$(BIN)/pybabel --quiet update --no-fuzzy-matching --no-wrap --ignore-obsolete --ignore-pot-creation-date -D heed -i .heed/heed.pot -d src/heed/report/locale
+	@! grep -A1 '^msgid "..*"' src/heed/report/locale/*/LC_MESSAGES/heed.po | grep '^.*msgstr ""' >/dev/null || echo "heed: some texts have no translation yet: the lines msgstr \"\""
 
 lock:            ## envs/*.lock from pyproject.toml, in a fresh environment (asks the package index)
 	@rm -rf .heed/lock && $(PYTHON) -m venv .heed/lock

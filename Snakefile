@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir, "workflow")))
+import engine_names as engine
 import stages
 
 
@@ -14,20 +15,19 @@ report: "workflow/captions/study.rst"
 
 
 try:
-    run = stages.Run(workflow.is_main_process, workflow.output_settings.dryrun)
+    run = stages.Run(engine.is_main_process(workflow), engine.is_dry_run(workflow))
 except stages.HeedError as error:
     sys.exit(f"heed: {error}")
 
 
-stages.hush()
+engine.silence_snakemake()
 
 
 def receipts(names):
-    acting = workflow.executor_plugin and not workflow.dryrun and not workflow.touch
-    return run.receipts(names, bool(acting), workflow.resource_settings.cores or 1)
+    return run.receipts(names, engine.is_running_jobs(workflow), engine.cores(workflow))
 
 
-if workflow.is_main_process and not workflow.output_settings.dryrun:
+if engine.is_main_process(workflow) and not engine.is_dry_run(workflow):
     stages.show()
 
 

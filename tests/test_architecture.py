@@ -1,11 +1,51 @@
 """What import-linter cannot say (pyproject.toml has the order of the imports): a task's terms stay in its package, nothing is pickled."""
 
+import ast
 import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
 
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
 MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Every module imported anywhere in a file, but for those that only type checkers read."""
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"heed.{alias.name}" for alias in node.names} if node.module == "heed" else {node.module}
+    return found
+
+
+def test_every_package_that_is_imported_is_declared_and_pinned():
+    tools = [ROOT / "workflow/stages.py", ROOT / "workflow/engine_names.py", ROOT / "workflow/digests.py"]
+    names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
+    own = {"heed", *(path.stem for path in tools)}
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
+    pinned = {line.split("==")[0].lower() for line in (ROOT / "envs/requirements.lock").read_text().splitlines()}
+    distributions = packages_distributions()
+    for name in sorted(names - own - sys.stdlib_module_names):
+        known = {each.lower() for each in distributions.get(name, [])}
+        assert known & declared, f"{name} is imported, but pyproject.toml declares none of {known or 'its packages'}"
+    assert declared <= pinned, f"not in envs/requirements.lock: {declared - pinned}"
+
 
 # The terms of classification belong to its task, to the model that it builds, and to the report's chapters on it.
 TERMS = re.compile(r"\baccurac|\bmacro_f1|\bclasses\b|\bconfusion", re.IGNORECASE)

@@ -1,66 +1,43 @@
 """The report in German: every text has its German, with the same values in it, and none is left over."""
 
-import ast
+import os
 import re
+import subprocess
+import sys
 
 import pytest
-from jinja2 import nodes
+from babel.messages.pofile import read_po
 
-from heed.report import documents, tables
-from heed.report.german import GERMAN
-from heed.report.language import NAMED, say, speaking, whole
-from heed.report.render import TEMPLATES, environment, latex_environment
-from heed.search.outcome import CHOSEN, CUT
+from heed.report.language import LOCALE, NAMED, say, speaking, whole
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.test_report import Page, quick_figures, written  # noqa: F401
+from tests.texts import all_texts
 
-SPOKEN = {"say": (0,), "_made": (2, 3), "_searched": (5, 6)}  # function: which of its arguments are texts
-RULES = ("right", "wrong", "short", "long", "most certain", "least certain")  # evaluation/explanation.py
-OFTEN = ("always", "sometimes", "never")  # documents.py
-STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")  # search/outcome.py
-
-
-def of_code() -> set[str]:
-    found = set()
-    for path in (ROOT / "src/heed/report").glob("*.py"):
-        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
-            for place in SPOKEN.get(getattr(call.func, "id", ""), ()):
-                found |= {
-                    n.value
-                    for n in ast.walk(call.args[place])
-                    if isinstance(n, ast.Constant) and isinstance(n.value, str)
-                }
-    return found - {"gain", "runs"}
-
-
-def of_templates() -> set[str]:
-    found = set()
-    for path in TEMPLATES.glob("*.jinja"):
-        made = latex_environment() if ".tex." in path.name else environment()
-        for call in made.parse(path.read_text()).find_all(nodes.Call):
-            if getattr(call.node, "name", "") == "say":
-                found |= {
-                    const.value
-                    for const in [call.args[0], *call.args[0].find_all(nodes.Const)]
-                    if isinstance(const, nodes.Const)
-                }
-    return found
-
-
-def of_tables() -> set[str]:
-    groups = {text for group, keys in tables.GROUPS.items() for text in (group, *(name for _, name, _ in keys))}
-    return groups | set(tables.TITLES.values()) | set(documents.POOLINGS.values())
-
-
-def spoken() -> set[str]:
-    return of_code() | of_templates() | of_tables() | {*RULES, *STOPS, *OFTEN, CHOSEN, CUT}
+CATALOGUE = LOCALE / "de/LC_MESSAGES/heed.po"
+with CATALOGUE.open("rb") as file:
+    MESSAGES = [message for message in read_po(file, locale="de") if message.id]
+GERMAN = {message.id: message.string for message in MESSAGES}
 
 
 def test_every_text_has_its_german_and_none_is_left_over():
-    texts = spoken()
-    assert texts - set(GERMAN) == set()
+    texts = all_texts()
+    assert texts - {text for text, german in GERMAN.items() if german} == set()
     assert set(GERMAN) - texts == set()
+
+
+def test_no_german_is_a_guess():
+    """A fuzzy entry would be printed in English."""
+    assert [message.id for message in MESSAGES if message.fuzzy] == []
+
+
+def test_pybabel_finds_the_texts_of_the_catalogue(tmp_path):
+    """What `make locale` does: extraction finds every text, so that the update adds what is new and drops what is not used."""
+    command = [sys.executable, "-m", "babel.messages.frontend", "--quiet", "extract", "-F", "babel.cfg"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    subprocess.run([*command, "-o", tmp_path / "heed.pot", "src/heed"], cwd=ROOT, env=environment, check=True)
+    with (tmp_path / "heed.pot").open("rb") as file:
+        assert {message.id for message in read_po(file) if message.id} == set(GERMAN)
 
 
 @pytest.mark.parametrize("english", sorted(GERMAN))
@@ -82,7 +59,7 @@ def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
         for ours, theirs in zip(rows[1:], page.tables[name][1:], strict=True):
             numbers = [re.findall(r"\d+\.\d+", cell) for cell in ours]
             assert [re.findall(r"\d+\.\d+", cell) for cell in theirs] == numbers
-    for text in sorted(spoken(), key=len)[-60:]:  # no English sentence is left
+    for text in sorted(all_texts(), key=len)[-60:]:  # no English sentence is left
         plain = [part for part in NAMED.split(text)[::2] if len(part) > 40]
         assert not any(part in page.text or part in (folders[1] / "report.tex").read_text() for part in plain), text
     tex = (folders[1] / "report.tex").read_text()
@@ -93,4 +70,4 @@ def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
 def test_whole_numbers_are_grouped_as_the_language_does():
     assert whole(1234567) == "1,234,567" and say("helps") == "helps"
     with speaking("de"):
-        assert whole(1234567) == "1\u202f234\u202f567" and say("helps") == "hilft"
+        assert whole(1234567) == "1\u202f234\u202f567" and say("helps") == "hilft" and say("") == ""

@@ -21,7 +21,7 @@ from heed.search.adopt import adopt
 from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
 from heed.search.space import draw
 from heed.search.stage import run_search, write_untuned
-from heed.search.trainable import told_by
+from heed.search.trainable import read_reports
 from heed.study import Dimension, load, parse
 from heed.study.rules import fits
 from heed.study.searches import GROUPS
@@ -252,8 +252,9 @@ def test_the_expected_best_is_given_only_where_its_assumption_holds():
         assert summary(trials, "accuracy", sampler)["expected_best"] == {"reason": text, "values": values}
 
 
-def test_asha_is_told_what_it_saw_before_a_kill(study):
-    from heed.search.progress import Line
+def test_asha_is_given_what_it_saw_before_a_kill(study):
+    from heed.progress import Bar
+    from heed.search.progress import SearchProgress
     from heed.search.stage import make_plan
     from heed.search.tuner import Watch, _scheduler
 
@@ -263,8 +264,8 @@ def test_asha_is_told_what_it_saw_before_a_kill(study):
         plan.folder(number).mkdir(parents=True)
         it = trial(number, score, score, score)
         (plan.folder(number) / "ended.json").write_text(json.dumps({"history": it.history, "stop": FINISHED}))
-        (plan.folder(number) / "told.jsonl").write_text(f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0")
-    watch = Watch(plan, [{"heads": n} for n in range(4)], 4, Line("hunt"))
+        (plan.folder(number) / "reported.jsonl").write_text(f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0")
+    watch = Watch(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
     assert {*watch.ended} == {0, 1}
     asha = _scheduler(params.searches["hunt"], watch)
 
@@ -277,10 +278,10 @@ def test_asha_is_told_what_it_saw_before_a_kill(study):
     assert decision(0.1) == "STOP", "a scheduler that knew nothing would let the first trials go on"
 
 
-def test_what_a_trial_told_is_read_up_to_a_torn_line(tmp_path):
-    assert told_by(tmp_path) == {}
-    (tmp_path / "told.jsonl").write_text("[1, 0.5]\n[4, 0.75]\n[4, 0.75]\n[5, 0")
-    assert told_by(tmp_path) == {1: 0.5, 4: 0.75}
+def test_what_a_trial_reported_is_read_up_to_a_torn_line(tmp_path):
+    assert read_reports(tmp_path) == {}
+    (tmp_path / "reported.jsonl").write_text("[1, 0.5]\n[4, 0.75]\n[4, 0.75]\n[5, 0")
+    assert read_reports(tmp_path) == {1: 0.5, 4: 0.75}
 
 
 def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(study):

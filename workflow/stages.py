@@ -2,14 +2,13 @@
 
 DVC decides what must run, runs it, caches it and locks it. Snakemake orders and places. A Snakemake rule hands on a
 *receipt*, an empty file of this run, and never a file that DVC tracks: Snakemake then has nothing of DVC's to compare,
-touch or delete.
+touch or delete. What is used of the two beyond their documented interfaces stands in engine_names.py.
 """
 
 import contextlib
 import dataclasses
 import fcntl
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -21,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
+import engine_names as engine
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -34,7 +33,6 @@ RUNS = Path(".heed/snakemake")
 KEPT_LOCK = Path(".heed/dvc.lock")  # dvc.lock as the last run of Snakemake found it
 SHOWN = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 SWEPT = tuple(f"results/{room}/" for room in ("recipe", "search", "train", "predict", "opponents", "evaluate"))
-REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")  # a job; --wait-for-lock counts only before `repro`
 MOST_SETTLERS = 4
 
 
@@ -57,13 +55,14 @@ def _why(stage: Any) -> list[str]:
 
     Stage.status() and Stage.changed() take DVC's rwlock, and would say "busy" beside a job that runs.
     """
-    if not any(entry.hash_info for entry in [*stage.deps, *stage.outs]):
+    deps, outs = engine.dependencies(stage), engine.outputs(stage)
+    if not any(map(engine.is_recorded, [*deps, *outs])):
         return ["never run"]
-    reasons = ["its command changed"] if stage.changed_stage() else []
-    reasons += ["always runs"] if stage.always_changed or stage.is_callback else []
-    entries = [("", entry) for entry in ([] if stage.frozen else stage.deps)] + [("output ", out) for out in stage.outs]
+    reasons = ["its command changed"] if engine.command_changed(stage) else []
+    reasons += ["always runs"] if engine.always_runs(stage) else []
+    entries = [("", dep) for dep in deps if not engine.is_frozen(stage)] + [("output ", out) for out in outs]
     for kind, entry in entries:
-        for name, found in (entry.status() or {}).items():
+        for name, found in engine.entry_changes(entry).items():
             reasons.append(f"{kind}{name} {found if isinstance(found, str) else ' and '.join(found)}")
     return reasons
 
@@ -82,40 +81,50 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
     """Return the stages of the study in params.yaml, each after those it reads from.
 
     Raises:
-        HeedError: params.yaml is wrong; no DVC repository; a dvc.yaml that DVC does not take.
+        HeedError: params.yaml is wrong, or DVC reads it otherwise; no DVC repository; a dvc.yaml that DVC does not take.
 
     """
     root = Path(root)
     params = load(root / "params.yaml")
-    from dvc.exceptions import DvcException, NotDvcRepoError
-    from dvc.repo import Repo
-    from dvc.scm import SCMError
-    from dvc.stage import PipelineStage
-
+    check_params(root / "params.yaml")
     if not lock_is_whole(root):
         raise HeedError(
             "dvc.lock: cut off by a kill: `snakemake --cores 1` mends it, and so does `git checkout dvc.lock`"
         )
     try:
-        repo = Repo(str(root))
-        graph = repo.index.graph  # an edge goes from a stage to one that it reads from
-        order = [stage for stage in nx.dfs_postorder_nodes(graph) if isinstance(stage, PipelineStage)]
+        repository = engine.open_repository(root)
         return [
             Stage(
-                stage.addressing,
-                [up.addressing for up in graph.successors(stage) if isinstance(up, PipelineStage)],
-                [os.path.relpath(dep.fs_path, repo.root_dir) for dep in stage.deps],
-                [os.path.relpath(out.fs_path, repo.root_dir) for out in stage.outs],
-                *_needs(stage.meta or {}, params),
-                bool((stage.meta or {}).get("quick")),
+                engine.stage_name(stage),
+                engine.upstream_names(repository, stage),
+                [engine.entry_path(repository, dep) for dep in engine.dependencies(stage)],
+                [engine.entry_path(repository, out) for out in engine.outputs(stage)],
+                *_needs(engine.stage_meta(stage), params),
+                bool(engine.stage_meta(stage).get("quick")),
                 _why(stage),
             )
-            for stage in order
+            for stage in engine.pipeline_stages(repository)
         ]
-    except (NotDvcRepoError, SCMError) as error:
+    except engine.missing_repository_errors() as error:
         raise HeedError(f"{_line(error)}. heed runs in the top folder of a git clone: it needs .git and .dvc") from None
-    except DvcException as error:
+    except engine.dvc_errors() as error:
         raise HeedError(f"DVC: {_line(error)}. `dvc status` says more") from None
+
+
+def check_params(path: Path) -> None:
+    """Check that DVC reads the same values as heed. Raises HeedError.
+
+    DVC's C parser refuses a `:` or `?` in a text without quotes within braces, which YAML 1.2 allows, and takes some invisible
+    characters for an end of line.
+    """
+    try:
+        as_dvc_reads = engine.read_yaml(path)
+    except ValueError as error:
+        raise HeedError(f"{error}. heed can read it, DVC cannot: put the text in quotes") from None
+    if as_dvc_reads != YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")):
+        raise HeedError(
+            f"{path}: DVC reads other values than heed: look for invisible characters, and for & and ! without quotes"
+        )
 
 
 def _line(error: Exception) -> str:
@@ -127,15 +136,12 @@ def lock_is_whole(root: Path, patience: float = 2.0) -> bool:
 
     DVC writes the file in place, so a kill -9 in that moment leaves it cut off.
     """
-    from dvc.schema import COMPILED_LOCKFILE_SCHEMA
-    from voluptuous import Invalid
-
     end = time.monotonic() + patience
     while (root / "dvc.lock").exists():
         try:
             text = (root / "dvc.lock").read_text(encoding="utf-8")
-            COMPILED_LOCKFILE_SCHEMA(YAML(typ="safe").load(text) if text.endswith("\n") else None)
-        except (YAMLError, Invalid, ValueError):
+            engine.check_lock(YAML(typ="safe").load(text) if text.endswith("\n") else None)
+        except (YAMLError, ValueError):
             if time.monotonic() > end:
                 return False
             time.sleep(0.2)
@@ -150,8 +156,7 @@ def free_locks(root: Path) -> None:
     A snakemake that was killed leaves its jobs at work. DVC takes a process of any kind for the holder when it has its id, and
     writes the file in place, so that a kill can cut it off; it would then refuse every stage.
     """
-    path = root / ".dvc/tmp/rwlock"
-    while holder := _holder(path):
+    while holder := _holder(root):
         stage = _running_stage(holder)
         say(
             f"waiting for process {holder}, a dvc{f' that runs {stage}' * bool(stage)}: a killed run has left it at work, "
@@ -159,18 +164,12 @@ def free_locks(root: Path) -> None:
         )
         while _is_dvc(holder):  # not only until it frees this stage: `dvc repro` goes on with the next
             time.sleep(0.5)
-    path.unlink(missing_ok=True)
+    (root / engine.RWLOCK).unlink(missing_ok=True)
 
 
-def _holder(path: Path) -> int | None:
+def _holder(root: Path) -> int | None:
     """Return a DVC process that holds a stage."""
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-        entries = [*held.get("write", {}).values(), *(one for many in held.get("read", {}).values() for one in many)]
-        pids = {int(entry["pid"]) for entry in entries}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
-    return next(filter(_is_dvc, pids), None)
+    return next(filter(_is_dvc, engine.rwlock_processes(root)), None)
 
 
 def _is_dvc(process: int) -> bool:
@@ -188,7 +187,7 @@ def _running_stage(dvc: int) -> str:
 
     with contextlib.suppress(psutil.Error, OSError):
         for child in psutil.Process(dvc).children():
-            if stage := child.environ().get("DVC_STAGE"):
+            if stage := engine.running_stage(child.environ()):
                 return stage
     return ""
 
@@ -226,11 +225,8 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
 
 def _is_cached(root: Path, entry: dict[str, Any]) -> bool:
     """Whether an output is what dvc.lock says of it, and whole in DVC's cache."""
-    from dvc.output import loadd_from
-    from dvc.repo import Repo
-
-    out = loadd_from(next(iter(Repo(str(root)).index.stages)), [dict(entry)])[0]  # it takes entries apart
-    cached = not out.status() and not out.changed_cache()
+    out = engine.recorded_output(engine.open_repository(root), entry)
+    cached = not engine.entry_changes(out) and engine.is_in_cache(out)
     if not cached:
         say(f"{entry['path']}: no longer of the study, and left: it was edited, or DVC's cache has lost it")
     return cached
@@ -267,21 +263,6 @@ def foresee_code(stages: list[Stage]) -> set[str] | None:
 
 def _short(items: list[str]) -> str:
     return items[0] + (f" and {len(items) - 1} more" if items[1:] else "")
-
-
-def hush() -> None:
-    """Keep from the terminal what Snakemake says at every job and what a person cannot use."""
-    useless = (
-        "Select jobs",
-        "Execute ",
-        "Assuming unrestricted",
-        "Building DAG",
-        "Rules with missing metadata",
-        "RuleException:\nCalledProcessError",
-    )
-    logging.getLogger("snakemake.logging").addFilter(
-        lambda record: not (record.getMessage().startswith(useless) or "missing provenance" in record.getMessage())
-    )
 
 
 def show(root: Path = Path()) -> bool:
@@ -325,7 +306,7 @@ class Run:
             return
         if main and not dry:
             self._lock()
-            shutil.rmtree(".snakemake/locks", ignore_errors=True)  # of a run that was killed: this one is alone
+            engine.drop_snakemake_locks()  # of a run that was killed: this one is alone
             free_locks(Path())
             mend_lock(Path())
         self.stages = read_stages()
@@ -419,7 +400,7 @@ class Run:
 
 def _run_quietly(stage: str) -> None:
     with Path(f"logs/{stage}.log").open("w", encoding="utf-8") as log:
-        subprocess.run([*REPRO, stage], stdout=log, stderr=subprocess.STDOUT, check=False)
+        subprocess.run([*engine.REPRO, stage], stdout=log, stderr=subprocess.STDOUT, check=False)
 
 
 def say(message: str) -> None:

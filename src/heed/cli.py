@@ -92,11 +92,11 @@ def recipe(model: str) -> None:
 
 def train(model: str, seed: int) -> None:
     """Train a model once: results/train/MODEL/SEED. A training that was killed goes on where it stopped."""
-    from heed.training.progress import telling
+    from heed.training.progress import training_progress
     from heed.training.run import train_run
 
-    with telling(f"{model} seed {seed}") as tell:
-        info = train_run(model, seed, tell)
+    with training_progress(f"{model} seed {seed}") as report_progress:
+        info = train_run(model, seed, report_progress)
     print(f"{model} seed {seed}: epoch {info.best_epoch} kept, {info.parameters:,} parameters")
 
 

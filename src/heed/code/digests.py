@@ -23,7 +23,7 @@ SECTIONS = {
 }  # fmt: skip
 # They choose the command or the modules of a task, compare code or show progress, and can change no result.
 IGNORED = {
-    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.tasks",
+    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.progress", "heed.tasks",
     "heed.search.progress", "heed.training.progress",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.

@@ -1,6 +1,5 @@
 """Fetch and verify the files of a source: what is there, then HEED_MIRROR, then the published address."""
 
-import contextlib
 import errno
 import hashlib
 import os
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
 from heed.files import HeedError, seal, writing
+from heed.progress import progress_bar
 
 if TYPE_CHECKING:
     from heed.study import Source
@@ -130,11 +130,11 @@ def _attempt(address: str, partial: Path) -> tuple[str, bool]:
             start = have if resumed else 0
             total = int(response.headers.get("Content-Length", 0)) + start
             done = start
-            with partial.open("ab" if resumed else "wb") as out, _progress(partial.name, total) as advance:
+            with partial.open("ab" if resumed else "wb") as out, progress_bar(partial.name, in_bytes=True) as bar:
                 for block in response.iter_content(BLOCK):
                     out.write(block)
                     done += len(block)
-                    advance(done)
+                    bar.update(done, total)
             if total > start and done < total:
                 return f"cut off after {done:,} of {total:,} bytes", False
     except requests.exceptions.ChunkedEncodingError:
@@ -150,18 +150,3 @@ def _attempt(address: str, partial: Path) -> tuple[str, bool]:
             return "no space left on the disk; free some", True
         raise HeedError(f"{partial}: cannot be written: {error.strerror}") from error
     return "", False
-
-
-@contextlib.contextmanager
-def _progress(name: str, total: int):  # type: ignore[no-untyped-def]
-    """Yield a function told the bytes done: a bar in a terminal, nothing in a log."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=total or None)
-        yield lambda done: bar.update(task, completed=done)

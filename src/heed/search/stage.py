@@ -50,7 +50,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
 
     from heed.search import outcome
     from heed.search.cluster import ray_running
-    from heed.search.progress import line
+    from heed.search.progress import search_progress
     from heed.search.space import Space, draw
     from heed.study import rules
 
@@ -68,11 +68,11 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     plan = make_plan(params, name, before, tokens)
     space = Space(dimensions, fits, configurations if search.sampler == "random" else None)
     plan.store.mkdir(parents=True, exist_ok=True)
-    with line(name) as shown, ray_running(search.address, cores, search.cpu, search.gpu) as where:
+    with search_progress(name) as progress, ray_running(search.address, cores, search.cpu, search.gpu) as where:
         from heed.search.tuner import run_trials
 
         print(f"{name}: {search.trials} trials on {where}", flush=True)
-        trials = run_trials(plan, search, space, shown)
+        trials = run_trials(plan, search, space, progress)
     best = outcome.winner(trials, search.metric)
     if best is None:
         raise HeedError(f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more `minutes`")

@@ -1,8 +1,8 @@
-"""One trial: the training that `heed train` does, with a configuration put in, told to Ray Tune as it goes on.
+"""One trial: the training that `heed train` does, with a configuration put in, reported to Ray Tune as it goes on.
 
 Time is counted in reports: `reports` an epoch, the last of them at its end. A trial keeps its checkpoint in the search's own
-folder, which every node sees under the same path. One that was killed, with its machine or with the whole search, tells Ray
-again what it had told up to its last whole epoch, and goes on after that.
+folder, which every node sees under the same path. One that was killed, with its machine or with the whole search, reports to Ray
+again what it had reported up to its last whole epoch, and goes on after that.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from heed.training import checkpoint
 from heed.training.loop import Progress
 from heed.training.run import train_model
 
-STARTS, TOLD = "starts.jsonl", "told.jsonl"
+STARTS, REPORTED = "starts.jsonl", "reported.jsonl"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Plan:
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
-    """Train one configuration inside a Ray worker; each epoch's figures are told to Tune, which may stop it there."""
+    """Train one configuration inside a Ray worker; each epoch's figures are reported to Tune, which may stop it there."""
     from ray import tune
 
     _choose_device(plan.gpu)
@@ -56,14 +56,14 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     history: list[dict[str, float]] = saved[1]["history"] if saved else []
     _note_start(folder, node, len(history))
 
-    told = told_by(folder)
+    reported = read_reports(folder)
     ends = {plan.reports * n: row[f"validation_{plan.metric}"] for n, row in enumerate(history, 1)}
-    past = {part: figure for part, figure in told.items() if part < len(history) * plan.reports} | ends
+    past = {part: figure for part, figure in reported.items() if part < len(history) * plan.reports} | ends
     whole, history = history, []
 
     def report(part: int, figure: float) -> None:
-        if part not in told:
-            with (folder / TOLD).open("a", encoding="utf-8") as file:
+        if part not in reported:
+            with (folder / REPORTED).open("a", encoding="utf-8") as file:
                 file.write(json.dumps([part, figure]) + "\n")
         score = goodness(figure, plan.metric)
         best = max([goodness(row[f"validation_{plan.metric}"], plan.metric) for row in history], default=score)
@@ -73,7 +73,7 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
         history = whole[: part // plan.reports]
         report(part, figure)
 
-    def tell(progress: Progress) -> None:
+    def report_progress(progress: Progress) -> None:
         if progress.validation is not None:
             figures = {f"validation_{key}": value for key, value in progress.validation.items()}
             history.append({"epoch": progress.epoch, "train_loss": progress.loss, **figures})
@@ -82,14 +82,16 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
             number, seen = progress.glance
             report(plan.reports * (progress.epoch - 1) + number, seen[plan.metric])
 
-    train_model(plan.recipe.changed(configuration), load_tokens(plan.tokens), plan.seed, tell, folder, plan.reports)
+    train_model(
+        plan.recipe.changed(configuration), load_tokens(plan.tokens), plan.seed, report_progress, folder, plan.reports
+    )
 
 
-def told_by(folder: Path) -> dict[int, float]:
-    """Return what a trial has told: reports since its start → the figure; a torn last line does not count."""
+def read_reports(folder: Path) -> dict[int, float]:
+    """Return what a trial has reported: reports since its start → the figure; a torn last line does not count."""
     found = {}
-    if (folder / TOLD).exists():
-        for line in (folder / TOLD).read_text(encoding="utf-8").splitlines():
+    if (folder / REPORTED).exists():
+        for line in (folder / REPORTED).read_text(encoding="utf-8").splitlines():
             with contextlib.suppress(ValueError):
                 part, figure = json.loads(line)
                 found[part] = figure

@@ -1,7 +1,7 @@
 """Ray Tune: starts the trials of a search, stops what does badly, starts again what was lost.
 
 What a search knows is its own, in its folder: each trial's checkpoint, and `ended.json` of those that have ended. A search
-that was killed takes both up, so it needs nothing of Ray's own state, and the scheduler is told again what it had seen.
+that was killed takes both up, so it needs nothing of Ray's own state, and the scheduler is given again what it had seen.
 """
 
 import dataclasses
@@ -19,10 +19,10 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialSch
 from heed.files import HeedError, write_json, write_text
 from heed.hyperparameters import Configuration
 from heed.search.outcome import ASHA, FAILED, FINISHED, PATIENCE, TIME, WAITING, Trial, goodness, winner
-from heed.search.progress import Line
+from heed.search.progress import SearchProgress
 from heed.search.sampler import Tpe, drawn_before
 from heed.search.space import Space
-from heed.search.trainable import Plan, run_trial, told_by
+from heed.search.trainable import Plan, read_reports, run_trial
 from heed.study import Search
 from heed.training import checkpoint
 from heed.training.loop import is_over
@@ -30,7 +30,7 @@ from heed.training.loop import is_over
 ENDED, SPENT, RAY = "ended.json", "seconds", "ray"
 
 
-def run_trials(plan: Plan, search: Search, space: Space, line: Line) -> list[Trial]:
+def run_trials(plan: Plan, search: Search, space: Space, progress: SearchProgress) -> list[Trial]:
     """Try configurations of the space on the Ray that is connected; return what came of each, in their order.
 
     Raises:
@@ -38,7 +38,7 @@ def run_trials(plan: Plan, search: Search, space: Space, line: Line) -> list[Tri
 
     """
     drawn = drawn_before(plan.folder) if space.configurations is None else space.configurations
-    watch = Watch(plan, drawn, search.trials, line)
+    watch = Watch(plan, drawn, search.trials, progress)
     spent = _spent(plan.store)
     left = None if search.minutes is None else 60 * search.minutes - spent
     if len(watch.ended) < search.trials and (left is None or left > 0):
@@ -89,7 +89,7 @@ def _fit(plan: Plan, search: Search, space: Space, watch: "Watch", left: float |
 
 
 def _scheduler(search: Search, watch: "Watch") -> TrialScheduler:
-    """Return the scheduler; asha is told the trials that ended before a kill, so that it judges as if never stopped."""
+    """Return the scheduler; asha hears of the trials that ended before a kill, so that it judges as if never stopped."""
     if search.scheduler == "none":
         return FIFOScheduler()
     asha = AsyncHyperBandScheduler(
@@ -100,17 +100,17 @@ def _scheduler(search: Search, watch: "Watch") -> TrialScheduler:
         nobody: Any = None  # asha asks its controller nothing here
         stand_in: Any = SimpleNamespace(trial_id=f"ended-{number}")
         asha.on_trial_add(nobody, stand_in)
-        for part, figure in sorted(told_by(watch.plan.folder(number)).items()):
+        for part, figure in sorted(read_reports(watch.plan.folder(number)).items()):
             asha.on_trial_result(nobody, stand_in, {"part": part, "score": goodness(figure, watch.plan.metric)})
     return asha
 
 
 class Watch(tune.Callback):
-    """Hears of every epoch of every trial: keeps the histories, notes what has ended, tells the person who waits."""
+    """Hears of every epoch of every trial: keeps the histories, notes what has ended, reports the progress."""
 
-    def __init__(self, plan: Plan, configurations: list[Configuration], trials: int, line: Line) -> None:
+    def __init__(self, plan: Plan, configurations: list[Configuration], trials: int, progress: SearchProgress) -> None:
         """Take up what an earlier, killed run of the same search has left; `configurations` may grow to `trials`."""
-        self.plan, self.trials, self.line = plan, trials, line
+        self.plan, self.trials, self.progress = plan, trials, progress
         self.configurations = dict(enumerate(configurations))
         self.epochs: int = plan.recipe.hyperparameters.epochs
         self.patience: int = plan.recipe.hyperparameters.patience
@@ -136,7 +136,7 @@ class Watch(tune.Callback):
     def on_trial_result(
         self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any
     ) -> None:
-        """Keep the history that a trial told."""
+        """Keep the history that a trial has reported."""
         if "history" in result:
             self.histories[_number(trial)] = result["history"]
 
@@ -151,21 +151,21 @@ class Watch(tune.Callback):
                 self.plan.folder(number) / ENDED, {"history": ended.history, "stop": ended.stop, "length": ended.length}
             )
             (self.plan.folder(number) / checkpoint.CHECKPOINT).unlink(missing_ok=True)
-        self._tell()
+        self._report_progress()
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """Note a trial that failed for good."""
         number = _number(trial)
         self.running.discard(number)
         self.errors[number] = _reason(trial)
-        self._tell()
+        self._report_progress()
 
     def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
         """Count the time, now and then."""
         if time.monotonic() - self.noted > 1:
             self.noted = time.monotonic()
             write_text(self.plan.store / SPENT, f"{self.before + self.noted - self.started:.1f}")
-            self._tell(now=False)
+            self._report_progress(now=False)
 
     def outcome(self, out_of_time: bool) -> list[Trial]:
         """Return all trials. Raises HeedError when all failed."""
@@ -187,7 +187,7 @@ class Watch(tune.Callback):
         """Return the trial as it stands, with the reason why it is not longer."""
         folder = self.plan.folder(number)
         history = self.histories.get(number) or _history(folder)
-        length = max([len(history), *(part / self.plan.reports for part in told_by(folder))])
+        length = max([len(history), *(part / self.plan.reports for part in read_reports(folder))])
         trial = Trial(number, self.configurations[number], history, "", length)
         best = trial.best_epoch(self.plan.metric)
         if number in self.errors:
@@ -200,12 +200,12 @@ class Watch(tune.Callback):
             stop = ASHA if length else WAITING
         return dataclasses.replace(trial, stop=stop)
 
-    def _tell(self, now: bool = True) -> None:
-        """Say how far the search is."""
+    def _report_progress(self, now: bool = True) -> None:
+        """Report how far the search is."""
         stops = [trial.stop for trial in self.ended.values()]
         running = [Trial(n, self.configurations[n], self.histories.get(n, []), "") for n in self.running]
         best = winner([*self.ended.values(), *running], self.plan.metric)
-        self.line.tell(
+        self.progress.report_progress(
             ended=len(stops) + len(self.errors), early=stops.count(ASHA), failed=len(self.errors), running=len(self.running),
             trials=self.trials, best=best, metric=self.plan.metric, now=now,
         )  # fmt: skip

@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import multiprocessing.connection
 import os
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ import pandas as pd
 from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import Document
 from heed.files import HeedError, check, digest_folder, write_json, write_text, writing_folder
+from heed.progress import progress_bar
 from heed.tokens.arrays import Tokens
 from heed.tokens.cleaning import TREATMENTS, clean
 from heed.tokens.meta import Meta
@@ -248,13 +248,12 @@ def _write_arrays(out: Path, texts: list[str], tokenizer: str, processes: int, n
     tasks = [(chunk, tokenizer) for chunk in _chunks(texts)]
     lexicon: dict[str, int] = {}
     parts: list[list[np.ndarray]] = [[] for _ in range(6)]
-    for done, (words_of_chunk, ids, *others) in enumerate(_results(tasks, processes), 1):
-        index = np.asarray([lexicon.setdefault(word, len(lexicon)) for word in words_of_chunk], np.int32)
-        for part, array in zip(parts, [index[ids] if len(ids) else ids, *others], strict=True):
-            part.append(array)
-        if sys.stderr.isatty():
-            end = "\n" if done == len(tasks) else ""
-            print(f"\r{name}: tokenised {100 * done // len(tasks)}%", end=end, file=sys.stderr, flush=True)
+    with progress_bar(f"{name}: tokenizing") as bar:
+        for done, (words_of_chunk, ids, *others) in enumerate(_results(tasks, processes), 1):
+            index = np.asarray([lexicon.setdefault(word, len(lexicon)) for word in words_of_chunk], np.int32)
+            for part, array in zip(parts, [index[ids] if len(ids) else ids, *others], strict=True):
+                part.append(array)
+            bar.update(done, len(tasks))
     ids, starts, ends, counts, sentences, sentence_counts = (np.concatenate(part) for part in parts)
     np.save(out / "ids.npy", ids)
     np.save(out / "starts.npy", starts)

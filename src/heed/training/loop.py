@@ -22,7 +22,7 @@ LAST = "last"  # in place of a figure: the epoch kept is the last
 
 @dataclasses.dataclass
 class Progress:
-    """Told to the person who waits, after every batch and every epoch."""
+    """How far a training is, reported after every batch and every epoch."""
 
     epoch: int
     epochs: int
@@ -50,7 +50,7 @@ def train(
     seed: int,
     device: str,
     work: Path,
-    tell: Callable[[Progress], None],
+    report_progress: Callable[[Progress], None],
     glances: int = 1,
 ) -> tuple[list[dict[str, float]], int]:
     """Train the learner's model in place; it ends with the weights of the epoch that `select` names.
@@ -84,7 +84,7 @@ def train(
             break
         seed_everything(seed, epoch)
         schedule = Schedule((epoch - 1) * per_epoch, h.epochs * per_epoch, per_epoch, glances)
-        loss = _epoch(learner, average, optimizer, h, epoch, schedule, device, tell)
+        loss = _epoch(learner, average, optimizer, h, epoch, schedule, device, report_progress)
         figures = learner.validate(average)
         history.append({"epoch": epoch, "train_loss": loss, **{f"validation_{k}": v for k, v in figures.items()}})
         if _is_best(history, h.select):
@@ -94,7 +94,7 @@ def train(
         if average is not model:
             groups["average"] = average.state_dict()
         checkpoint.save(path, groups, {"history": history, "best_epoch": best_epoch})
-        tell(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, figures))
+        report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, figures))
     model.load_state_dict(best)
     return history, best_epoch
 
@@ -142,7 +142,7 @@ def _epoch(
     epoch: int,
     schedule: Schedule,
     device: str,
-    tell: Callable[[Progress], None],
+    report_progress: Callable[[Progress], None],
 ) -> float:
     """Train one epoch; return the mean loss over its items."""
     model, glances = learner.model, schedule.glances
@@ -165,7 +165,7 @@ def _epoch(
         if (done - 1) * glances // schedule.per_epoch < number < glances:
             progress.glance = (number, learner.validate(average, every=glances))
             model.train()
-        tell(progress)
+        report_progress(progress)
     return total.item() / max(1, items)
 
 

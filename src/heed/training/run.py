@@ -49,7 +49,7 @@ class Trained:
     best_epoch: int
 
 
-def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> RunInfo:
+def train_run(name: str, seed: int, report_progress: Callable[[Progress], None]) -> RunInfo:
     """Train model `name` with `seed`: results/train/NAME/SEED/, and its times in results/timing/. Returns run.json.
 
     Raises:
@@ -60,7 +60,7 @@ def train_run(name: str, seed: int, tell: Callable[[Progress], None]) -> RunInfo
     tokens = load_tokens(TOKENS / recipe.corpus)
     work = checkpoint.folder(recipe, seed)
     started = time.perf_counter() - checkpoint.begin(work)
-    trained = train_model(recipe, tokens, seed, tell, work)
+    trained = train_model(recipe, tokens, seed, report_progress, work)
     model = trained.learner.model
     info = RunInfo(
         seed=seed,
@@ -105,7 +105,7 @@ def train_model(
     recipe: Recipe[Any, Any],
     tokens: Tokens,
     seed: int,
-    tell: Callable[[Progress], None],
+    report_progress: Callable[[Progress], None],
     work: Path,
     glances: int = 1,
 ) -> Trained:
@@ -130,7 +130,7 @@ def train_model(
     read = {name: rows[name] for name in ("train", "validation")}
     seed_everything(seed)
     learner = part(recipe.task, "learning").make_learner(recipe, tokens, read, seed, device)
-    history, best_epoch = train(learner, h, seed, device, work, tell, glances)
+    history, best_epoch = train(learner, h, seed, device, work, report_progress, glances)
     return Trained(learner, rows, device, history, best_epoch)
 
 

@@ -1,0 +1,100 @@
+"""A terminal has one live bar, which vanishes; a log has whole lines without control characters, and costs no import of rich."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+TRAINING = """
+import sys, time
+from heed.training.loop import Progress
+from heed.training.progress import training_progress
+with training_progress("author-attention seed 1") as report_progress:
+    for epoch in (1, 2, 3):
+        for documents in (50, 100):
+            time.sleep(0.25)
+            report_progress(Progress(epoch, 3, documents, 100, 0.5, 0.25))
+        report_progress(Progress(epoch, 3, 100, 100, 0.5, 0.0, {"accuracy": 0.75}))
+assert ("rich.progress" in sys.modules) == sys.stderr.isatty()
+"""
+SEARCH = """
+import time
+from heed.search.progress import search_progress
+with search_progress("hunt") as progress:
+    for ended in range(4):
+        time.sleep(0.25)
+        progress.report_progress(ended, 1, 0, 3 - ended, 3, None, "accuracy", now=ended > 0)
+"""
+BYTES = """
+import time
+from heed.progress import progress_bar
+with progress_bar("train.tar.gz", in_bytes=True) as bar:
+    for done in (0, 1_000_000, 2_000_000):
+        time.sleep(0.25)
+        bar.update(done, 4_000_000)
+"""
+EPOCH = r"author-attention seed 1: epoch {0}/3, train loss 0\.5000, validation accuracy 0\.7500, \d+ docs/s, \d+ s, \d+ s left"
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+
+
+def in_a_terminal(code: str, stdout: int | None = None) -> str:
+    """Run code whose stderr, and stdout where no other is given, is a terminal; return what the terminal received."""
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    subprocess.run(
+        [sys.executable, "-c", code], stdout=stdout or terminal, stderr=terminal, env=environment, check=True
+    )
+    os.close(terminal)
+    received = b""
+    try:
+        while piece := os.read(controller, 1 << 16):
+            received += piece
+    except OSError:  # the end of a terminal that nobody has open
+        pass
+    os.close(controller)
+    return received.decode()
+
+
+def in_a_log(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
+
+
+def test_a_log_of_a_training_has_a_line_an_epoch_and_no_control_characters():
+    lines = in_a_log(TRAINING).splitlines()
+    assert len(lines) == 3 and not CONTROL.search("".join(lines))
+    assert all(re.fullmatch(EPOCH.format(n), line) for n, line in enumerate(lines, 1)), lines
+
+
+def test_a_terminal_has_a_live_bar_above_which_the_lines_of_the_epochs_stay():
+    received = in_a_terminal(TRAINING)
+    assert re.search(r"author-attention seed 1: epoch 2/3, loss 0\.5000, [\d,]+ docs/s \S*━.* 50%", received), received
+    assert received.rstrip().endswith("\x1b[2K\x1b[?25h") or received.rstrip().endswith("\x1b[2K"), "the bar is wiped"
+    plain = re.sub(r"\x1b\[[\d?;]*[a-zA-Z]", "", received)
+    assert [n for n in (1, 2, 3) if re.search(EPOCH.format(n), plain)] == [1, 2, 3], plain
+
+
+def test_lines_go_to_a_file_even_where_the_bar_is_in_a_terminal(tmp_path):
+    with (tmp_path / "log").open("w") as log:
+        received = in_a_terminal(TRAINING, log.fileno())
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert len(lines) == 3 and not CONTROL.search("".join(lines)) and "train loss" not in received
+
+
+def test_a_search_logs_its_last_line_and_draws_its_trials():
+    logged = in_a_log(SEARCH)
+    assert re.fullmatch(
+        r"hunt: 3 of 3 trials ended \(1 stopped early\), 0 running, no score yet, \d+ s, 0 s left\n", logged
+    )
+    received = in_a_terminal(SEARCH)
+    assert "hunt: 1 of 3 trials, 2 running, no score yet, 1 stopped early" in received
+    assert "s left" not in received
+
+
+@pytest.mark.parametrize("shown", ["train.tar.gz", "1.0/4.0 MB", "MB/s"])
+def test_a_download_shows_its_bytes_in_a_terminal_alone(shown):
+    assert shown in in_a_terminal(BYTES)
+    assert in_a_log(BYTES) == ""
