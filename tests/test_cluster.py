@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heed.search.stage import make_plan, write_untuned
-from heed.study import load
+from heed.search.stage import write_untuned
 from tests.conftest import ROOT, write_tokens
 from tests.test_search import STUDY, gone, marked
 
@@ -102,16 +101,19 @@ def finish(process: subprocess.Popen) -> str:
     return output
 
 
+def store() -> Path:
+    """Return the work folder of the search that runs. Its name goes by the modules that the command has loaded."""
+    return next(Path(".heed/work").glob("search-*"), Path("none yet"))
+
+
 def starts(folder: Path | None = None) -> dict[int, list[dict]]:
     """Return the starts of each trial, while the search runs."""
-    store = make_plan(load(), "hunt", {}, Path("data/tokens/tiny")).store
-    files = sorted((store / "trials").glob("*/starts.jsonl"))
+    files = sorted((store() / "trials").glob("*/starts.jsonl"))
     return {int(file.parent.name): [json.loads(line) for line in file.read_text().splitlines()] for file in files}
 
 
 def ended() -> set[int]:
-    store = make_plan(load(), "hunt", {}, Path("data/tokens/tiny")).store
-    return {int(file.parent.name) for file in (store / "trials").glob("*/ended.json")}
+    return {int(file.parent.name) for file in (store() / "trials").glob("*/ended.json")}
 
 
 def until(condition, process: subprocess.Popen, patience: float = 600) -> None:
@@ -123,8 +125,7 @@ def until(condition, process: subprocess.Popen, patience: float = 600) -> None:
 
 
 def checkpoints() -> int:
-    store = make_plan(load(), "hunt", {}, Path("data/tokens/tiny")).store
-    return len([*(store / "trials").glob("*/checkpoint.safetensors")])
+    return len([*(store() / "trials").glob("*/checkpoint.safetensors")])
 
 
 def results() -> dict[str, bytes]:
@@ -263,7 +264,6 @@ def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) ->
     until(lambda: len(ended()) >= 3, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    store = make_plan(load(), "hunt", {}, Path("data/tokens/tiny")).store
     drawn = [json.loads(path.read_text()) for path in sorted((store / "trials").glob("*/configuration.json"))]
     finish(search(HEED_THREADS="1"))
     found = json.loads((RESULTS / "search.json").read_text())
