@@ -6,16 +6,17 @@ import re
 import pytest
 from jinja2 import nodes
 
-from heed.report import documents, tables
+from heed.report import documents, experiments
 from heed.report.german import GERMAN
 from heed.report.language import NAMED, say, speaking, whole
-from heed.report.render import TEMPLATES, environment, latex_environment
+from heed.report.renderers.html import environment
+from heed.report.renderers.latex import environment as latex_environment
+from heed.report.renderers.templates import TEMPLATES
 from heed.search.outcome import CHOSEN, CUT
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.test_report import Page, quick_figures, written  # noqa: F401
 
-SPOKEN = {"say": (0,), "_made": (2, 3), "_searched": (5, 6)}  # function: which of its arguments are texts
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")  # evaluation/explanation.py
 OFTEN = ("always", "sometimes", "never")  # documents.py
 STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")  # search/outcome.py
@@ -23,15 +24,12 @@ STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "faile
 
 def of_code() -> set[str]:
     found = set()
-    for path in (ROOT / "src/heed/report").glob("*.py"):
+    for path in (ROOT / "src/heed/report").rglob("*.py"):
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
-            for place in SPOKEN.get(getattr(call.func, "id", ""), ()):
-                found |= {
-                    n.value
-                    for n in ast.walk(call.args[place])
-                    if isinstance(n, ast.Constant) and isinstance(n.value, str)
-                }
-    return found - {"gain", "runs"}
+            if getattr(call.func, "id", "") == "say":
+                constants = (node for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant))
+                found |= {constant.value for constant in constants if isinstance(constant.value, str)}
+    return found
 
 
 def of_templates() -> set[str]:
@@ -49,8 +47,8 @@ def of_templates() -> set[str]:
 
 
 def of_tables() -> set[str]:
-    groups = {text for group, keys in tables.GROUPS.items() for text in (group, *(name for _, name, _ in keys))}
-    return groups | set(tables.TITLES.values()) | set(documents.POOLINGS.values())
+    groups = {text for group, keys in experiments.GROUPS.items() for text in (group, *(name for _, name, _ in keys))}
+    return groups | set(experiments.TITLES.values()) | set(documents.POOLINGS.values())
 
 
 def spoken() -> set[str]:
