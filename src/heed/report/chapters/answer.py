@@ -156,7 +156,7 @@ def _talk(each: Experiment) -> str:
     if not each.line.talk:
         return "–"
     baseline, attention = each.line.talk
-    return f"{baseline} → {attention} ({points(each.line.talk_gain)})"
+    return f"{baseline}\u00a0→\u00a0{attention} ({points(each.line.talk_gain)})"
 
 
 def _degradation(each: Experiment, variant: str) -> float | None:

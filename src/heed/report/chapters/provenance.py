@@ -19,7 +19,6 @@ def chapter(results: Results) -> list[Block]:
         say("Files"),
         columns,
         rows_of(columns, every, key=lambda each: each.key),
-        sources=results.compared,
         style="from",
         files=(),
     )

@@ -119,7 +119,7 @@ def draw_gains(figure: matplotlib.figure.Figure, bars: list[Bar], title: str) ->
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(say("percentage points"))
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold", wrap=True)
-    legend(figure, axes, 2, "outside lower left")
+    legend(figure, axes, 1, "outside lower left")
 
 
 def scale(bars: list[Bar]) -> list[float]:

@@ -15,7 +15,7 @@ from heed.report.renderers.templates import TEMPLATES, kind
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 LONG, BROKEN = 28, 34  # characters of a text that is broken, and the millimetres that it gets
 SMALL, DENSE = 6, 9  # with more columns than these a table is smaller, and its columns closer
-TEXT_WIDTH = 160  # millimetres
+TEXT_WIDTH = 125  # millimetres of a line below a row
 MARKED = r"{} \textbf{{({})}}"
 
 
@@ -127,13 +127,10 @@ def _head(block: Table, place: int) -> Latex:
 
 
 def _lines(block: Table, places: list[int], below: list[int]) -> list[Line]:
-    lines, last = [], None
+    lines: list[Line] = []
+    last: Row | None = None
     for row in block.rows:
-        merged = {
-            place
-            for place in places
-            if last and block.columns[place].merge and last.cells[place].value == row.cells[place].value
-        }
+        merged = _merged(block, row, last, places) if last else set()
         notes = [_note(row.cells[place]) for place in places]
         lines.append(
             Line(
@@ -147,6 +144,13 @@ def _lines(block: Table, places: list[int], below: list[int]) -> list[Line]:
     return lines
 
 
+def _merged(block: Table, row: Row, last: Row, places: list[int]) -> set[int]:
+    """Return the columns whose values are left out: as in the row above, like all merged ones before."""
+    merging = (place for place in places if block.columns[place].merge)
+    same = itertools.takewhile(lambda at: row.cells[at].value == last.cells[at].value, merging)
+    return set(same)
+
+
 def _cell(block: Table, row: Row, place: int) -> Latex:
     column, value = block.columns[place], row.cells[place]
     if isinstance(value.value, Formula):
@@ -154,7 +158,9 @@ def _cell(block: Table, row: Row, place: int) -> Latex:
     text = block.printed(row, place)
     if column.format.align == "number":
         return Latex(cell(text)) if text else Latex("")
-    printed = rf"\texttt{{{escape(text)}}}" if column.code else escape(text)
+    unbroken = column.code and not column.width
+    printed = escape(text).replace(r"\allowbreak{}", "") if unbroken else escape(text)
+    printed = rf"\texttt{{{printed}}}" if column.code else printed
     return Latex(MARKED.format(printed, escape(value.mark)) if value.mark else printed)
 
 
