@@ -74,11 +74,11 @@ def difference(model: ModelResult, other: ModelResult) -> Gain:
 
 def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
     """Return every comparison of an experiment, attention's first."""
-    found = []
+    comparisons = []
     for first, others in sorted(result.comparisons.items(), key=lambda item: item[0] != "attention"):
         for second, entry in sorted(others.items(), key=lambda item: item[0] != "baseline"):
             low, high = entry.interval_pp or (None, None)
-            found.append(
+            comparisons.append(
                 Tested(
                     first=first,
                     second=second,
@@ -95,7 +95,7 @@ def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
                     others=entry.others,
                 )
             )
-    return found
+    return comparisons
 
 
 def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:

@@ -69,7 +69,7 @@ class Items(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Heading(Block):
-    """A heading within a section; `mark` stands beside it, such as generated text."""
+    """A heading within a section; `mark` stands after it, such as generated text."""
 
     title: str
     mark: str = ""

@@ -190,16 +190,16 @@ def experiments(params: "Params", comparison: Comparison, folder: Path) -> list[
         HeedError: params.yaml names an experiment that the talk does not have.
 
     """
-    published, found, seeds = read_published(folder), comparison.experiments, comparison.seeds
+    published, compared, seeds = read_published(folder), comparison.experiments, comparison.seeds
     alpha = comparison.significance.alpha
     made = []
-    for name in (name for name in params.experiments if name in found):
-        declared, data = params.experiments[name], found[name]
+    for name in (name for name in params.experiments if name in compared):
+        declared, data = params.experiments[name], compared[name]
         talk = _talk(name, declared, published)
-        degraded = declared.suboptimal_of if declared.suboptimal_of in found else None
+        degraded = declared.suboptimal_of if declared.suboptimal_of in compared else None
         good = params.experiments[degraded] if degraded else None
         degradations = (
-            _degradations(data, found[degraded], talk, _talk(degraded, good, published) if good else {})
+            _degradations(data, compared[degraded], talk, _talk(degraded, good, published) if good else {})
             if degraded
             else []
         )
@@ -285,7 +285,7 @@ def _line(declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], g
 
 
 def _reproduction(declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: Tested | None) -> str:
-    """Return whether the talk's gain was found again; what a reduced or generated corpus gave is never comparable."""
+    """Return whether the talk's gain was reproduced; what a reduced or generated corpus gave is never comparable."""
     if not declared.published:
         return ""
     if not declared.published.comparable or mark(corpus):
@@ -311,12 +311,12 @@ def _talk_gain(talk: dict[str, Talk]) -> float | None:
 def _degradations(
     data: ExperimentResult, good: ExperimentResult, talk: dict[str, Talk], talk_good: dict[str, Talk]
 ) -> list[Degradation]:
-    found = []
+    degradations = []
     for variant in (variant for variant in PAIR if variant in data.models and variant in good.models):
         bad, best = (t.get(variant, NOTHING).summary.get("accuracy") for t in (talk, talk_good))
         theirs = 100 * (float(bad) - float(best)) if bad and best else None
-        found.append(Degradation(variant, difference(data.models[variant], good.models[variant]), theirs))
-    return found
+        degradations.append(Degradation(variant, difference(data.models[variant], good.models[variant]), theirs))
+    return degradations
 
 
 def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> list[ClassTable]:

@@ -106,12 +106,12 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _browsers(results: Results) -> dict[str, Browser]:
     """Return the browser of each model that chooses weights, with both models' answers."""
-    predicted, found = results.folder / "predict", {}
+    predicted, browsers = results.folder / "predict", {}
     for experiment in results.experiments:
         models = results.models(experiment)
         for variant, each in results.comparison.experiments[experiment.key].models.items():
             if each.hyperparameters.chooses_weights:
                 compared = {name: predicted / model for name, model in models.items() if name in (*PAIR, variant)}
-                found[each.model] = browser(predicted / each.model, compared)
+                browsers[each.model] = browser(predicted / each.model, compared)
                 results.document_sources(each.model)  # named here: a browser is a page, no block
-    return found
+    return browsers

@@ -3,7 +3,7 @@
 from typing import Any
 
 from heed.report.blocks import Block, Cell, Column, Items, Section, Span, Table, Texts, rows_of
-from heed.report.chapters.shared import found, joining, pp, tested
+from heed.report.chapters.shared import joining, of_comparison, pp, tested
 from heed.report.experiments import Experiment
 from heed.report.figures.gains import gain_chart
 from heed.report.formats import INTERVAL, POINTS, PROBABILITY, TEXT, decimals, number, points
@@ -68,20 +68,20 @@ def _columns(results: Results) -> tuple[Column, ...]:
     names = dict.fromkeys(name for each in results.experiments for name in _others(each))
     return (
         *joining(lambda each: each),
-        Column("title", say("Experiment"), value=_title, width=30),
+        Column("title", say("Experiment"), value=_title, width=28),
         Column("baseline", say("Baseline"), ACCURACY, lambda each: each.line.baseline),
         Column("attention", say("Attention"), ACCURACY, lambda each: each.line.attention),
         Column("", say("Gain"), POINTS, _gain, unit=pp()),
         Column("gain_pp", "", POINTS, _of_gain("mean_pp")),
         Column("gain_std_pp", "", decimals(2), _of_gain("std_pp")),
-        Column("", say("{covers} interval", covers=results.covers), INTERVAL, found(_tested, lambda each: each.ends)),
+        Column("", say("{covers} interval", covers=results.covers), INTERVAL, of_comparison(_tested, lambda each: each.ends)),
         *tested(_tested, "gain_low_pp", "gain_high_pp")[:2],
-        Column("p", "", PROBABILITY, found(_tested, lambda each: each.p)),
+        Column("p", "", PROBABILITY, of_comparison(_tested, lambda each: each.p)),
         Column(
             "p_holm",
             say("Corrected p"),
             PROBABILITY,
-            found(_tested, lambda each: each.p_holm),
+            of_comparison(_tested, lambda each: each.p_holm),
             short=say("corr. p"),
         ),
         Column("", say("Controls; other variants"), TEXT, _variants, below=True),

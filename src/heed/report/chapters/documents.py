@@ -21,8 +21,8 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
-    found = {variant: results.browsers[model].evidence for variant, model in models.items()}
-    evidence = {variant: each for variant, each in found.items() if each}
+    measured = {variant: results.browsers[model].evidence for variant, model in models.items()}
+    evidence = {variant: each for variant, each in measured.items() if each}
     if not evidence:
         return []
     first = next(iter(evidence.values()))

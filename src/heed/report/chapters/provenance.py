@@ -8,9 +8,9 @@ from heed.report.results import Results
 def chapter(results: Results) -> list[Block]:
     """Return the list of sources; it comes last, when every chapter has named its own."""
     columns = (
-        Column("", say("File"), value=lambda each: each.path, width=66),
+        Column("", say("File"), value=lambda each: each.path, width=62),
         Column("", say("Stage"), value=lambda each: each.stage or say("in git"), paper=False),
-        Column("", say("Command"), value=lambda each: each.command or "–", width=50, code=True),
+        Column("", say("Command"), value=lambda each: each.command or "–", width=44, code=True),
         Column("", "MD5", value=lambda each: each.md5, code=True),
     )
     every = results.sources.all()

@@ -6,7 +6,7 @@ from typing import Any
 
 from heed.report.answer import Tested
 from heed.report.blocks import Block, Cell, Column, Formula, Paragraph, Section, Table, rows_of
-from heed.report.chapters.shared import found, joining, pp, tested
+from heed.report.chapters.shared import joining, of_comparison, pp, tested
 from heed.report.experiments import ClassCell, Experiment
 from heed.report.formats import INTERVAL, POINTS, PRINTED, PROBABILITY, decimals
 from heed.report.language import say
@@ -83,7 +83,7 @@ def _columns(results: Results) -> tuple[Column, ...]:
             width=30,
             merge=True,
         ),
-        Column("", say("Model"), value=_model, width=46),
+        Column("", say("Model"), value=_model, width=43),
         Column("variant", "", value=lambda line: line.use.variant if line.use else ""),
         Column("where", "", value=lambda line: line.use.where if line.use else ""),
         Column(
@@ -94,14 +94,14 @@ def _columns(results: Results) -> tuple[Column, ...]:
         ),
         Column("", say("± p.p."), decimals(2), _deviation, paper=False),
         Column("accuracy_std_pp", "", decimals(3), _deviation),
-        Column("gain_pp", say("Gain"), POINTS, found(_gain, lambda each: each.mean), unit=pp()),
-        Column("", interval, INTERVAL, found(_gain, lambda each: each.ends), paper=False),
+        Column("gain_pp", say("Gain"), POINTS, of_comparison(_gain, lambda each: each.mean), unit=pp()),
+        Column("", interval, INTERVAL, of_comparison(_gain, lambda each: each.ends), paper=False),
         *tested(_gain, "gain_low_pp", "gain_high_pp")[:3],
         Column(
             "p_holm",
             say("Corrected p"),
             PROBABILITY,
-            found(_gain, lambda each: each.p_holm),
+            of_comparison(_gain, lambda each: each.p_holm),
             short=say("corr. p"),
         ),
     )

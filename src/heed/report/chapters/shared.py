@@ -21,7 +21,7 @@ def joining(of: Callable[[Any], Experiment]) -> tuple[Column, ...]:
     )
 
 
-def found(of: Callable[[Any], Tested | None], get: Callable[[Tested], Any]) -> Find:
+def of_comparison(of: Callable[[Any], Tested | None], get: Callable[[Tested], Any]) -> Find:
     """Return what gets a value of a record's comparison; None where the record has none."""
 
     def value(record: Any) -> Any:
@@ -34,10 +34,10 @@ def found(of: Callable[[Any], Tested | None], get: Callable[[Tested], Any]) -> F
 def tested(of: Callable[[Any], Tested | None], low: str, high: str) -> tuple[Column, Column, Column, Column]:
     """Return the CSV columns of a comparison's interval and p values."""
     return (
-        Column(low, "", POINTS, found(of, lambda each: each.low)),
-        Column(high, "", POINTS, found(of, lambda each: each.high)),
-        Column("p", "", PROBABILITY, found(of, lambda each: each.p)),
-        Column("p_holm", "", PROBABILITY, found(of, lambda each: each.p_holm)),
+        Column(low, "", POINTS, of_comparison(of, lambda each: each.low)),
+        Column(high, "", POINTS, of_comparison(of, lambda each: each.high)),
+        Column("p", "", PROBABILITY, of_comparison(of, lambda each: each.p)),
+        Column("p_holm", "", PROBABILITY, of_comparison(of, lambda each: each.p_holm)),
     )
 
 

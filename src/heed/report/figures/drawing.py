@@ -23,7 +23,7 @@ from heed.files import writing
 from heed.report.experiments import Experiment
 from heed.report.renderers.visible import visible
 
-WIDTH = 4.4  # inches: read at its own size on a phone, and two beside each other on a wide screen
+WIDTH = 4.4  # inches: read at its own size on a phone, and two next to each other on a wide screen
 INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
 SERIES = ("#005a8d", "#9a3a00", "#00735c", "#7a3b8f", "#7a5c00", "#5f5f66")
 DARK = {

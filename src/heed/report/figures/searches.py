@@ -29,53 +29,34 @@ STOPS = {
 
 def figures(results: Results, experiment: Experiment, about: Search, folder: Path) -> list[Figure]:
     """Return the figures of a search that had trials."""
-    metric = about.metric.replace("_", " ")
-
-    def made(key: str, title: str, caption: str, height: float, draw: Draw) -> Figure:
+    sources, drawn = results.sources.of(folder / "search.json"), []
+    for key, title, caption, height, draw in _declared(about, about.metric.replace("_", " ")):
         words = say("Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption)
-        sources, words = results.sources.of(folder / "search.json"), drawing.says(experiment, words)
-        name, size = f"{folder.name}_search-{key}", (WIDTH, height)
-        return Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark)
+        name, size, words = f"{folder.name}_search-{key}", (WIDTH, height), drawing.says(experiment, words)
+        drawn.append(Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark))
+    return drawn
 
-    ordered = say(
-        "Best validation {metric} of each trial, in the order drawn, and the best so far.",
-        metric=metric,
-    )
+
+def _declared(about: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
+    """Return the key, title, caption, height and drawing of each figure; the last where it can be known."""
+    ordered = say("Best validation {metric} of each trial, in the order drawn, and the best so far.", metric=metric)
     dots = say("One dot a trial: the best validation {metric}; the winner is filled.", metric=metric)
     lines = say("One line a trial, the darker the better; the winner is the widest.")
-    expected = say(
-        "The best validation {metric} to be expected of a search of so many trials (Dodge et al. 2019), "
-        "from the trials of this one.",
-        metric=metric,
-    )
     height = 2.2 * math.ceil(len(about.space) / 2)
-    drawn = [
-        made(
-            "trials",
-            say("Score by trial"),
-            ordered,
-            2.6,
-            lambda figure: _by_trial(figure, about, metric),
-        ),
-        made(
-            "parameters",
-            say("Score by hyperparameter"),
-            dots,
-            height,
-            lambda figure: _by_parameter(figure, about, metric),
-        ),
-        made(
-            "parallel",
-            say("All hyperparameters of each trial"),
-            lines,
-            3.0,
-            lambda figure: _parallel(figure, about, metric),
-        ),
+    declared: list[tuple[str, str, str, float, Draw]] = [
+        ("trials", say("Score by trial"), ordered, 2.6, lambda on: _by_trial(on, about, metric)),
+        ("parameters", say("Score by hyperparameter"), dots, height, lambda on: _by_parameter(on, about, metric)),
+        ("parallel", say("All hyperparameters of each trial"), lines, 3.0, lambda on: _parallel(on, about, metric)),
     ]
     if scores := about.expected_best.scores:
         title = say("Expected best by number of trials")
-        drawn.append(made("expected", title, expected, 2.4, lambda figure: _expected(figure, scores, metric)))
-    return drawn
+        caption = say(
+            "The best validation {metric} to be expected of a search of so many trials (Dodge et al. 2019), "
+            "from the trials of this one.",
+            metric=metric,
+        )
+        declared.append(("expected", title, caption, 2.4, lambda on: _expected(on, scores, metric)))
+    return declared
 
 
 def _by_trial(figure: matplotlib.figure.Figure, about: Search, metric: str) -> None:

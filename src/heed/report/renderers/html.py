@@ -1,4 +1,4 @@
-"""Blocks as HTML: every value is escaped, and what cannot be seen is shown."""
+"""Blocks as HTML: every value is escaped, and what cannot be seen is named."""
 
 import base64
 import hashlib

@@ -6,14 +6,14 @@ import re
 
 import jinja2
 
-from heed.report.blocks import PAPER, Block, Cell, Formula, Row, Table
+from heed.report.blocks import PAPER, Block, Cell, Column, Formula, Row, Table
 from heed.report.language import language, say
 from heed.report.renderers.escape import Latex, cell, escape
 from heed.report.renderers.html import spans
 from heed.report.renderers.templates import TEMPLATES, kind
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
-LONG, BROKEN = 28, 34  # characters of a text that is broken, and the millimetres that it gets
+LONG, LONG_IN_SMALL, BROKEN = 28, 20, 34  # characters of a text that is broken, its millimetres
 SMALL, DENSE = 6, 9  # with more columns than these a table is smaller, and its columns closer
 TEXT_WIDTH = 125  # millimetres of a line below a row
 MARKED = r"{} \textbf{{({})}}"
@@ -91,21 +91,31 @@ def tabular(block: Table) -> Tabular:
     below = [place for place in every if block.columns[place].below]
     columns = [block.columns[place] for place in places]
     groups = [(name, len(list(part))) for name, part in itertools.groupby(each.group for each in columns)]
-    size = r"\footnotesize\setlength{\tabcolsep}{3pt}" if len(places) > SMALL else ""
+    limit = LONG_IN_SMALL if len(places) > SMALL else LONG
     return Tabular(
-        Latex("".join(_specification(block, place) for place in places)),
+        Latex("".join(_specification(block, place, limit) for place in places)),
         groups if any(name for name, _ in groups) else [],
         [_head(block, place) for place in places],
         _lines(block, places, below),
-        Latex(size.replace("3pt", "2.5pt") if len(places) > DENSE else size),
+        Latex(_size(columns)),
         bool(below),
     )
 
 
-def _specification(block: Table, place: int) -> str:
+def _size(columns: list[Column]) -> str:
+    """Return the size of a table: smaller with many columns, smallest with code."""
+    if any(column.code for column in columns):
+        return r"\scriptsize\setlength{\tabcolsep}{3pt}"
+    if len(columns) <= SMALL:
+        return ""
+    return rf"\footnotesize\setlength{{\tabcolsep}}{{{'2.5' if len(columns) > DENSE else '3'}pt}}"
+
+
+def _specification(block: Table, place: int, limit: int) -> str:
     """Return a column: for numbers as many digits as they have, for long text a width."""
     column, texts = block.columns[place], [block.printed(row, place) for row in block.rows]
-    if column.width or (column.format.align == "left" and max(map(len, texts), default=0) >= LONG):
+    long = not column.code and max(map(len, texts), default=0) >= limit
+    if column.width or (column.format.align == "left" and long):
         return rf">{{\raggedright\arraybackslash}}p{{{column.width or BROKEN}mm}}"
     numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
     if column.format.align != "number" or not numbers:
