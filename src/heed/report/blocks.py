@@ -47,7 +47,7 @@ Texts = tuple[str | Span, ...]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Block:
-    """Anything of a report; `on` says where it is: page, paper, or neither, as tables that are files only."""
+    """Anything of a report; `on` says where: page, paper, or neither (files only)."""
 
     on: tuple[str, ...] = EVERYWHERE
 

@@ -1,4 +1,4 @@
-"""How values are printed: for people, with a real minus and a dash for none, and plainly for CSV."""
+"""How values are printed: with a real minus and a dash for none, and plainly for CSV."""
 
 import dataclasses
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def coverage(alpha: float) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """How a column's values are printed for people and for a CSV file, and on which side they stand."""
+    """How a column's values are printed for people and for CSV, and on which side."""
 
     printed: Callable[[Any], str]
     plain: Callable[[Any], str]

@@ -1,4 +1,4 @@
-"""Write the report: a page, a document for paper, and every table and figure as a file of its own."""
+"""Write the report: a page, a document for paper, a file for every table and figure."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

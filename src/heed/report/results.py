@@ -23,7 +23,7 @@ DOCUMENT_FILES = ("documents", "weights", "predictions")
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """The results of a study, as chapters read them; `browsers` has the document browsers by model."""
+    """The results of a study, as chapters read them; `browsers` are by model."""
 
     params: "Params"
     comparison: Comparison

@@ -115,8 +115,10 @@ def _difference(each: Tested) -> Cell:
 def _checks(results: Results, comparisons: list[Tested]) -> str:
     """Return how to read the table."""
     text = say(
-        "The interval and the corrected p decide; bold: significant. Bootstrap and the last columns are checks "
-        "that leave a source of chance out or, with few seeds, come out too narrow; they decide nothing."
+        "The interval and the corrected p decide; bold: significant. Bootstrap and the "
+        "last columns are checks "
+        "that leave a source of chance out or, with few seeds, come out too narrow; they "
+        "decide nothing."
     )
     seeds = len(results.comparison.seeds)
     if seeds == 1:

@@ -27,7 +27,8 @@ def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
         return []
     first = next(iter(evidence.values()))
     text = say(
-        "Planted evidence, the words that decide the label of this generated text, is {share}% of the "
+        "Planted evidence, the words that decide the label of this generated text, is "
+        "{share}% of the "
         "words of {documents} such documents. Of the weight there stands on it, by variant:",
         share=f"{100 * first.words:.1f}",
         documents=first.documents,

@@ -22,7 +22,7 @@ class Line:
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a column a model for people, and a row a model and hyperparameter in the CSV file."""
+    """Return a column a model for people; the CSV file has a row a value."""
     tables = [table for table in experiment.tables if table.settings]
     key = f"{experiment.key}_hyperparameters"
     columns = (
@@ -63,7 +63,6 @@ def _wide(results: Results, experiment: Experiment, tables: list[ClassTable], ke
             where=f"experiments.{experiment.key}.models",
             mark=experiment.mark,
             style="scores",
-            files=("csv", "tex"),
             wide=True,
         )
     ]

@@ -34,9 +34,12 @@ def chapter(results: Results) -> list[Block]:
 
 def _on_page() -> str:
     return say(
-        "Each table and figure names its file; a pointer that rests on it shows the same. MD5 is DVC’s "
-        "hash: under it the file’s content lies in DVC’s cache. The command makes the file again from "
-        "the stages before it; dvc repro runs what is not up to date. heed report --check says whether "
+        "Each table and figure names its file; a pointer that rests on it shows the "
+        "same. MD5 is DVC’s "
+        "hash: under it the file’s content lies in DVC’s cache. The command makes the "
+        "file again from "
+        "the stages before it; dvc repro runs what is not up to date. heed report "
+        "--check says whether "
         "this report and the present results agree, number by number. When, where, and by which "
         "versions it was computed: heed provenance writes it to reports/provenance.html."
     )
@@ -44,17 +47,22 @@ def _on_page() -> str:
 
 def _on_paper() -> str:
     return say(
-        "MD5 is DVC’s hash of the file, under which its content lies in DVC’s cache. The command makes it "
+        "MD5 is DVC’s hash of the file, under which its content lies in DVC’s cache. The "
+        "command makes it "
         "again from the stages before it."
     )
 
 
 def _values() -> str:
     return say(
-        "Values are means over seeds. Standard deviation: sample standard deviation of the accuracy over "
-        "seeds, in percentage points; the talk does not say what its own is the deviation of. With folds "
-        "each seed tests on another fold, so its deviation holds the folds’ differences too. The linear "
-        "opponent is TF-IDF with a linear support vector machine, tuned on the validation part; without "
+        "Values are means over seeds. Standard deviation: sample standard deviation of "
+        "the accuracy over "
+        "seeds, in percentage points; the talk does not say what its own is the "
+        "deviation of. With folds "
+        "each seed tests on another fold, so its deviation holds the folds’ differences "
+        "too. The linear "
+        "opponent is TF-IDF with a linear support vector machine, tuned on the "
+        "validation part; without "
         "folds it is fitted once and has no deviation."
     )
 

@@ -64,7 +64,8 @@ def chapter(results: Results) -> list[Block]:
         style="scores",
     )
     text = say(
-        "How well a query q fits a key k, as the lectures list it, and what the models of this study "
+        "How well a query q fits a key k, as the lectures list it, and what the models "
+        "of this study "
         "that use it reached on test."
     )
     return [Section("scores", say("The score functions of the lectures"), (Paragraph((text,)), table))]

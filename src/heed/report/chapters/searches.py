@@ -24,8 +24,10 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 def _says(about: Search) -> str:
     text = say(
-        "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed {seed}; {epochs} "
-        "epochs in all. Best: trial {best}, validation {metric} {score} after epoch {epoch}. Chosen on "
+        "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed "
+        "{seed}; {epochs} "
+        "epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
+        "{epoch}. Chosen on "
         "the validation part: the test part was not looked at.",
         trials=len(about.trials),
         model=about.model,

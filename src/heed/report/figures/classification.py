@@ -109,7 +109,8 @@ def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
         "classes",
         say("Gain by class"),
         say(
-            "F1 with attention minus F1 without, paired by seed: dot the mean, strokes the seeds. "
+            "F1 with attention minus F1 without, paired by seed: dot the mean, strokes the "
+            "seeds. "
             "A class of few test documents moves much by chance."
         ),
         (WIDTH, 1.0 + 0.17 * len(gains)),
@@ -179,7 +180,8 @@ def by_length(results: Results, experiment: Experiment) -> Figure:
         "lengths",
         say("Accuracy against the length of the text"),
         say(
-            "The corpus in eight groups of about as many documents, from its shortest to its longest "
+            "The corpus in eight groups of about as many documents, from its shortest to its "
+            "longest "
             "texts. Mean over seeds; the upright stroke goes from the worst seed to the best."
         ),
         (WIDTH, 2.9),
@@ -213,8 +215,10 @@ def calibration(results: Results, experiment: Experiment) -> Figure:
         "calibration",
         say("Calibration"),
         say(
-            "On the dotted line a model is right as often as it says; below it, it is too sure. After "
-            "its name: the expected calibration error. Ten steps of certainty, all seeds together; "
+            "On the dotted line a model is right as often as it says; below it, it is too "
+            "sure. After "
+            "its name: the expected calibration error. Ten steps of certainty, all seeds "
+            "together; "
             "the larger a mark, the more documents."
         ),
         (WIDTH, 3.1),

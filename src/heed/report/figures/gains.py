@@ -77,7 +77,7 @@ def gain_bars(experiments: list[Experiment]) -> list[Bar]:
 
 
 def gain_chart(results: Results, generated: str) -> list[Figure]:
-    """Return the chart, with what is said of generated text; none where no experiment has a gain."""
+    """Return the chart, which says what text is generated; none without any gain."""
     bars = gain_bars(results.experiments)
     if not bars:
         return []

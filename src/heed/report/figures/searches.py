@@ -38,7 +38,7 @@ def figures(results: Results, experiment: Experiment, about: Search, folder: Pat
 
 
 def _declared(about: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
-    """Return the key, title, caption, height and drawing of each figure; the last where it can be known."""
+    """Return the key, title, caption, height and drawing of each figure."""
     ordered = say("Best validation {metric} of each trial, in the order drawn, and the best so far.", metric=metric)
     dots = say("One dot a trial: the best validation {metric}; the winner is filled.", metric=metric)
     lines = say("One line a trial, the darker the better; the winner is the widest.")
@@ -51,7 +51,8 @@ def _declared(about: Search, metric: str) -> list[tuple[str, str, str, float, Dr
     if scores := about.expected_best.scores:
         title = say("Expected best by number of trials")
         caption = say(
-            "The best validation {metric} to be expected of a search of so many trials (Dodge et al. 2019), "
+            "The best validation {metric} to be expected of a search of so many trials "
+            "(Dodge et al. 2019), "
             "from the trials of this one.",
             metric=metric,
         )

@@ -155,7 +155,7 @@ def _lines(block: Table, places: list[int], below: list[int]) -> list[Line]:
 
 
 def _merged(block: Table, row: Row, last: Row, places: list[int]) -> set[int]:
-    """Return the columns whose values are left out: as in the row above, like all merged ones before."""
+    """Return the columns left out: as in the row above, like all merged ones before."""
     merging = (place for place in places if block.columns[place].merge)
     same = itertools.takewhile(lambda at: row.cells[at].value == last.cells[at].value, merging)
     return set(same)
