@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from heed.report import render as rendering
 from heed.report.provenance import write_provenance
+from heed.report.renderers import html as rendering
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.test_report import HOSTILE, hostile, written

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.tables import evaluate
-from heed.report import drawing
-from heed.report.plots import expected_error
+from heed.report.figures import drawing
+from heed.report.figures.classification import expected_error
 from heed.tasks.classification.diagnosis import by_length, calibration, confusion, length_edges
 from tests.conftest import train_and_predict
 

@@ -8,7 +8,6 @@ import pytest
 
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
-from heed.report import plots
 from heed.report.publish import BEGIN, END, publish, summary, with_block
 from heed.study import load
 from tests.conftest import ROOT
@@ -20,7 +19,9 @@ STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/m
 @pytest.fixture(autouse=True)
 def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty drawings."""
-    monkeypatch.setattr(plots, "draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"))
+    monkeypatch.setattr(
+        "heed.report.render.draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>")
+    )
 
 
 def clone(tmp_path: Path) -> Path:

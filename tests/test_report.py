@@ -3,16 +3,17 @@
 import copy
 import csv
 import dataclasses
-import html.parser
 import re
 import shutil
 import statistics
 import subprocess
 import xml.etree.ElementTree
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
+from matplotlib.figure import Figure
 from scipy import stats
 
 from heed.evaluation.results import (
@@ -31,14 +32,21 @@ from heed.evaluation.results import (
 from heed.files import HeedError, write_json, write_text
 from heed.pipeline import folder_md5, md5
 from heed.recipe import CorpusFacts
-from heed.report import plots
-from heed.report.answer import Answer, answer, points, probability
+from heed.report import blocks, chapters
+from heed.report.answer import Answer, answer
+from heed.report.blocks import Cell, Column, Table, rows_of
 from heed.report.check import check
-from heed.report.figures import gain_chart, tick, tick_step
-from heed.report.latex import ALSO_PRINTED, cell, escape
+from heed.report.experiments import experiments
+from heed.report.figures.drawing import GROUND
+from heed.report.figures.gains import draw_gains, gain_bars, scale
+from heed.report.formats import POINTS, PROBABILITY, decimals, number, points, probability
 from heed.report.provenance import write_provenance
-from heed.report.render import render, script
-from heed.report.tables import experiments, number
+from heed.report.render import render
+from heed.report.renderers import html, latex
+from heed.report.renderers.csv import table as csv_of
+from heed.report.renderers.escape import ALSO_PRINTED, cell, escape
+from heed.report.renderers.html import script
+from heed.report.sources import Source
 from heed.search.result import ExpectedBest, Trial, read_search
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
@@ -106,7 +114,9 @@ def numbers(
 def quick_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty drawings for tests that look at words and numbers: drawing all of a study takes half a minute."""
     if not request.node.get_closest_marker("slow"):
-        monkeypatch.setattr(plots, "draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"))
+        monkeypatch.setattr(
+            "heed.report.render.draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>")
+        )
 
 
 def written(params: Params, data: Comparison, into: Path) -> Path:
@@ -137,7 +147,7 @@ def with_classes(data: Comparison, experiment: str, names: list[str]) -> Compari
     return data
 
 
-class Page(html.parser.HTMLParser):
+class Page(HTMLParser):
     """The rows of every table by the id of its figure (`first` for the first), every address, every tag and id."""
 
     def __init__(self, path: Path) -> None:
@@ -159,9 +169,7 @@ class Page(html.parser.HTMLParser):
         if tag == "figure":
             self._name = attributes["id"].removeprefix("table-")
         elif tag == "table":
-            name = {"seeds": self._name + " seeds", "first": "first", "from": "sources"}.get(
-                attributes["class"], self._name
-            )
+            name = "first" if attributes.get("class") == "first" else self._name
             self._rows = self.tables.setdefault(name, [])
         elif tag == "tr":
             self._rows.append([])
@@ -234,7 +242,7 @@ def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     values = data.experiments["sample-author"].models["attention"].summary["accuracy"].values
-    table = page.tables["sample-author--attention seeds"]
+    table = page.tables["sample-author--attention_seeds"]
     assert table[0][4:] == ["seed 1", "seed 2", "seed 3"]
     assert next(row[4:] for row in table if row[0] == "accuracy") == [f"{value:.4f}" for value in values]
     lines = [
@@ -243,7 +251,7 @@ def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
         if row["row"] == "accuracy" and row["figure"] == "f1"
     ]
     assert [row["value"] for row in lines if row["variant"] == "attention"] == [f"{value:.4f}" for value in values]
-    assert "sample-author--linear seeds" not in page.tables
+    assert "sample-author--linear_seeds" not in page.tables
 
 
 def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
@@ -260,7 +268,7 @@ def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path)
     data = with_classes(data, "letters-author", HOSTILE)
     one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
     drawings = sorted((one / "figures").glob("*.svg"))
-    assert {path.stem for path in drawings} - {"gain"} == {path.stem for path in (one / "figures").glob("*.pdf")}
+    assert {path.stem for path in drawings} == {path.stem for path in (one / "figures").glob("*.pdf")}
     assert len(drawings) == 1 + 2 * (4 + 2)
     for path in (one / "figures").iterdir():
         assert path.read_bytes() == (two / "figures" / path.name).read_bytes(), path.name
@@ -383,46 +391,57 @@ def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(tmp_pa
     data = made_up.comparison("talk")
     changed(data.experiments["letters-author"], "attention", "baseline", interval_pp=interval, p=p, p_holm=p)
     made = experiments(made_up.study("talk"), data, ROOT / "data/published")
-    assert next(each for each in made if each.key == "letters-author").line.beside.startswith(says)
+    assert next(each for each in made if each.key == "letters-author").line.reproduction.startswith(says)
 
 
-def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale(tmp_path):
+def drawn(data: Comparison, study: str) -> tuple[list, Figure]:
+    """The bars of the chart of gains, and the chart."""
+    bars = gain_bars(experiments(made_up.study(study), data, ROOT / "data/published"))
+    figure = Figure()
+    draw_gains(figure, bars, "title")
+    return bars, figure
+
+
+def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
     data = made_up.comparison("talk")
-    made = experiments(made_up.study("talk"), data, ROOT / "data/published")
-    chart = gain_chart(made)
-    ticks = {float(text.replace("−", "-")): at for at, text in chart.ticks}
-    low, high = min(ticks), max(ticks)
-
-    def value(position: float) -> float:
-        return low + (position - ticks[low]) * (high - low) / (ticks[high] - ticks[low])
-
-    assert [bar.key for bar in chart.bars] == list(data.experiments)
-    for bar, each in zip(chart.bars, made, strict=True):
-        entry = data.experiments[bar.key].comparisons["attention"]["baseline"]
-        assert [value(at) for at in (bar.mean, bar.low, bar.high)] == pytest.approx(
-            [entry.mean_pp, *entry.interval_pp], abs=0.01 * (high - low)
-        )
-        assert value(bar.talk) == pytest.approx(each.line.talk_gain, abs=0.01 * (high - low))
-        assert bar.shown == (entry.p_holm < 0.05) and not bar.cut_low and not bar.cut_high
-    assert value(chart.zero) == pytest.approx(0, abs=0.01)
-    folder = written(made_up.study("talk"), data, tmp_path)
-    drawing = xml.etree.ElementTree.parse(folder / "figures/gain.svg").getroot()
-    means = [mark.get("cx") for mark in drawing.iter("{http://www.w3.org/2000/svg}circle")]
-    assert means == [f"{bar.mean}%" for bar in chart.bars]
+    bars, figure = drawn(data, "talk")
+    (axes,) = figure.axes
+    marks = {(line.get_gid(), line.get_ydata()[0]): line for line in axes.lines if len(line.get_xdata()) == 1}
+    ends = {kind: sorted((line.get_ydata()[0], line.get_xdata()[0]) for line in axes.lines if line.get_gid() == kind)
+            for kind in ("end", "cut")}  # fmt: skip
+    published = experiments(made_up.study("talk"), data, ROOT / "data/published")
+    assert len(bars) == len(data.experiments) and not ends["cut"]
+    for place, (key, each) in enumerate(zip(data.experiments, published, strict=True)):
+        entry = data.experiments[key].comparisons["attention"]["baseline"]
+        mean, talk = marks["mean", place], marks["talk", place]
+        assert mean.get_xdata()[0] == entry.mean_pp and talk.get_xdata()[0] == each.line.talk_gain
+        assert [x for y, x in ends["end"] if y == place] == list(entry.interval_pp)
+        assert (mean.get_markerfacecolor() != GROUND) == (entry.p_holm < 0.05)
+        texts = {text.get_text() for text in axes.texts}
+        assert any(text.startswith(points(entry.mean_pp)) for text in texts)
+    low, high = axes.get_xlim()
+    assert low < min(end for _, end in ends["end"]) and max(end for _, end in ends["end"]) < high
 
 
 def test_an_interval_much_wider_than_every_gain_ends_in_an_arrow():
     data = made_up.comparison("sample")
     for found in data.experiments.values():
         changed(found, "attention", "baseline", mean_pp=1.0, interval_pp=(-50.0, 52.0))
-    chart = gain_chart(experiments(made_up.study("sample"), data, ROOT / "data/published"))
-    assert all(bar.cut_low and bar.cut_high and 0 <= bar.low < bar.mean < bar.high <= 100 for bar in chart.bars)
-    assert [text for _, text in chart.ticks] == ["−4", "−2", "0", "+2", "+4"]
+    _, figure = drawn(data, "sample")
+    (axes,) = figure.axes
+    cut = {(line.get_ydata()[0], line.get_xdata()[0]) for line in axes.lines if line.get_gid() == "cut"}
+    assert cut == {(0, -4), (0, 4), (1, -4), (1, 4)}
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["−4", "−2", "0", "+2", "+4"]
 
 
 def test_ticks_are_round_and_few():
-    assert [tick_step(width) for width in (6, 6.1, 0.5, 100, 13)] == pytest.approx([1, 2, 0.1, 20, 5])
-    assert [tick(value, 0.5) for value in (-1.5, 0.0, 2.0)] == ["−1.5", "0", "+2.0"] and tick(10, 5) == "+10"
+    data = made_up.comparison("sample")
+    for size, step in ((1.5, 0.5), (6, 1), (6.1, 2), (0.5, 0.1), (100, 20), (13, 5)):
+        for found in data.experiments.values():
+            changed(found, "attention", "baseline", mean_pp=float(size), interval_pp=None)
+        bars, _ = drawn(data, "sample")
+        ticks = scale(bars)
+        assert ticks[1] - ticks[0] == pytest.approx(step) and 0 in ticks and ticks[-1] >= size
 
 
 def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
@@ -431,7 +450,7 @@ def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
     page = Page(folder / "index.html")
     for name, found in data.experiments.items():
         entries = {f"{a} − {b}": e for a, others in found.comparisons.items() for b, e in others.items()}
-        printed = {row[0]: row for row in page.tables[f"worth-{name}"][1:]}
+        printed = {row[0]: row for row in page.tables[f"{name}_comparisons"][1:]}
         lines = {f"{row['first']} − {row['second']}": row for row in rows(folder / f"tables/{name}_comparisons.csv")}
         assert next(iter(printed)) == "attention − baseline" and set(printed) == set(lines) == set(entries)
         for compared, entry in entries.items():
@@ -647,7 +666,7 @@ def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_pa
         assert old in text
         (folder / name).write_text(text.replace(old, "0.9999"))
     (folder / "tables/left-over.csv").write_text("")
-    (folder / "figures/gain.svg").write_text("<svg/>")
+    (folder / "figures/gain.svg").write_text("<svg></svg>")
     with pytest.raises(HeedError) as error:
         checked(params, data, folder, lock)
     said = str(error.value)
@@ -684,7 +703,7 @@ def test_every_table_and_figure_leads_to_its_file_hash_stage_and_command(tmp_pat
     figures = re.findall(r"<figure .*?</figure>", page.source, flags=re.DOTALL)
     assert len(figures) > 20
     for figure in figures:
-        assert 'href="#from-' in figure
+        assert 'href="#from-' in figure or 'id="table-sources"' in figure
     for table in re.findall(r"<table [^>]*>", page.source):
         assert "comparison.json · md5" in table or 'class="from"' in table
 
@@ -741,4 +760,60 @@ def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(t
     assert next(row for row in table if row[0] == "dot")[3] == "no model of this study"
     lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
     assert lines["general"]["variant"] == "mean" and "dot" not in lines
-    assert "multi-head" in (folder / "tables/scores.tex").read_text()
+    text = (folder / "tables/scores.tex").read_text()
+    assert "multi-head" in text and text.count("Luong et al. 2015") == 4, "only within a score a source is left out"
+
+
+def block(title: str = "Some [table] & more", mark: str = "") -> Table:
+    """A table of every kind of column: text, numbers, percentage points, p values, notes, and columns of one form only."""
+    columns = (
+        Column("corpus", "", value=lambda _: "news"),
+        Column("name", "Name", value=lambda record: record[0]),
+        Column("size", "Size", decimals(2, 3), lambda record: Cell(record[1], "0.40", "+1.2"), meaning="how large"),
+        Column("gain_pp", "Gain", POINTS, lambda record: record[2], unit="p.p."),
+        Column("", "p", PROBABILITY, lambda record: record[3]),
+    )
+    records = [("a_b & <c>", 0.5, -1.25, 0.0001), ("plain", None, 2.0, None)]
+    source = Source("results/compare/comparison.json", "0" * 32, "compare", "heed compare")
+    return Table("made-up", title, columns, rows_of(columns, records), sources=(source,), mark=mark)
+
+
+def test_a_table_declared_once_has_the_same_cells_in_html_latex_and_csv(tmp_path):
+    made = block()
+    write_text(tmp_path / "page.html", html.page([made], lambda figure: "", "title", "", ""))
+    page = Page(tmp_path / "page.html")
+    assert page.tables["made-up"] == [
+        ["Name", "Size", "Gain (p.p.)", "p"],
+        ["a_b & <c>", "0.50 0.40 (+1.2)", "−1.25", "< 0.001"],
+        ["plain", "– 0.40 (+1.2)", "+2.00", "–"],
+    ]
+    assert "Size: how large." in page.text
+    text = latex.table(made)
+    assert r"a\_b \& \textless{}c\textgreater{} & 0.50 & -1.25 & \textless{} 0.001 \\" in text
+    assert r"plain & {--} & +2.00 & -- \\" in text and r"\scriptsize 0.40\,(+1.2)" in text
+    assert "S[table-format=+1.2,retain-explicit-plus" in text and r"{\shortstack[r]{Gain\\(p.p.)}}" in text
+    assert "\n\n" not in text, "an empty line within a table is a paragraph, where none may be"
+    assert csv_of(made) == "corpus,name,size,gain_pp\nnews,a_b & <c>,0.500,-1.25\nnews,plain,,+2.00\n"
+
+
+def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path, monkeypatch):
+    def draw(figure):
+        figure.subplots().plot([0, 1], [0, 1])
+
+    def chapter(results, experiment):
+        figure = blocks.Figure("made-up-figure", "A figure", "Drawn.", results.compared, draw, (3, 2))
+        table = dataclasses.replace(block(mark=experiment.mark), key=f"{experiment.key}_made-up")
+        words = blocks.Paragraph(("Only on the page.",), on=(blocks.PAGE,))
+        return [table, words, *([figure] if experiment.key == "sample-author" else [])]
+
+    of_task = chapters.OF_TASK["classification"]
+    monkeypatch.setitem(chapters.OF_TASK, "classification", [*of_task, chapter])
+    folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    page, paper = Page(folder / "index.html"), (folder / "report.tex").read_text()
+    for name in ("sample-author", "sample-sentiment"):
+        assert page.tables[f"{name}_made-up"][1][0] == "a_b & <c>"
+        assert rf"\input{{tables/{name}_made-up.tex}}" in paper and (folder / f"tables/{name}_made-up.tex").exists()
+        assert rows(folder / f"tables/{name}_made-up.csv")[1]["gain_pp"] == "+2.00"
+    assert "figure-made-up-figure" in page.ids and (folder / "figures/made-up-figure.svg").exists()
+    assert "figures/made-up-figure.pdf" in paper
+    assert page.text.count("Only on the page.") == 2 and "Only on the page." not in paper

@@ -7,12 +7,14 @@ from typing import Any, BinaryIO
 
 from jinja2 import nodes
 
-from heed.report import documents, tables
-from heed.report.render import TEMPLATES, environment, latex_environment
+from heed.report import documents, experiments
+from heed.report.renderers.html import environment
+from heed.report.renderers.latex import environment as latex_environment
+from heed.report.renderers.templates import TEMPLATES
 from heed.search.outcome import CHOSEN, CUT
 
 REPORT = TEMPLATES.parent
-TEXT_ARGUMENTS = {"say": (0,), "_made": (2, 3), "_searched": (5, 6)}  # function: which are texts
+TEXT_ARGUMENTS = {"say": (0,)}  # function: which are texts
 KEYS = ("gain", "runs")  # constants within a text argument that choose a text and are none
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")  # evaluation/explanation.py
 OFTEN = ("always", "sometimes", "never")  # documents.py
@@ -42,9 +44,9 @@ def of_template(source: str, latex: bool) -> Iterator[Text]:
 
 def of_tables() -> Iterator[Text]:
     """Yield the texts that stand in tables, or that other modules name."""
-    for group, keys in tables.GROUPS.items():
+    for group, keys in experiments.GROUPS.items():
         yield from ((1, text) for text in (group, *(name for _, name, _ in keys)))
-    others = (tables.TITLES.values(), documents.POOLINGS.values(), RULES, STOPS, OFTEN, (CHOSEN, CUT))
+    others = (experiments.TITLES.values(), documents.POOLINGS.values(), RULES, STOPS, OFTEN, (CHOSEN, CUT))
     yield from ((1, text) for texts in others for text in texts)
 
 

@@ -4,6 +4,7 @@ import dataclasses
 
 from heed.evaluation.results import Effect, ExperimentResult, Gain, ModelResult, OpponentResult, OtherTests
 from heed.evaluation.results import gain as paired_gain
+from heed.report.formats import coverage, interval, points, probability
 from heed.report.language import say
 
 CONTROLS = ("mean", "wide", "uniform")
@@ -40,16 +41,16 @@ class Tested:
     others: OtherTests
 
     @property
-    def shown(self) -> str:
-        """Return better or worse where the corrected p shows it, and nothing where it does not."""
+    def significant(self) -> str:
+        """Return better or worse where the corrected p says so, and nothing where it does not."""
         if self.p_holm is None or self.p_holm >= self.alpha:
             return ""
         return "better" if self.mean > 0 else "worse"
 
     @property
-    def interval(self) -> str:
-        """The interval as printed."""
-        return "–" if self.low is None else say("{low} to {high}", low=points(self.low), high=points(self.high))
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends of the interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def size(self) -> str:
@@ -61,26 +62,9 @@ class Tested:
             "{gain} p.p. ({covers} interval {interval}, corrected p {p})",
             gain=points(self.mean),
             covers=coverage(self.alpha),
-            interval=self.interval,
+            interval=interval(self.ends),
             p=sign + probability(self.p_holm),
         )
-
-
-def points(value: float | None) -> str:
-    """Return percentage points with their sign; a dash for none."""
-    return "–" if value is None else f"{value:+.2f}".replace("-", "−")
-
-
-def probability(p: float | None) -> str:
-    """Return a p value as printed; a dash for none."""
-    if p is None:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def coverage(alpha: float) -> str:
-    """Return how often the interval of a test at alpha covers the truth."""
-    return f"{100 * (1 - alpha):g}%"
 
 
 def difference(model: ModelResult, other: ModelResult) -> Gain:
@@ -90,11 +74,11 @@ def difference(model: ModelResult, other: ModelResult) -> Gain:
 
 def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
     """Return every comparison of an experiment, attention's first."""
-    found = []
+    comparisons = []
     for first, others in sorted(result.comparisons.items(), key=lambda item: item[0] != "attention"):
         for second, entry in sorted(others.items(), key=lambda item: item[0] != "baseline"):
             low, high = entry.interval_pp or (None, None)
-            found.append(
+            comparisons.append(
                 Tested(
                     first=first,
                     second=second,
@@ -111,7 +95,7 @@ def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
                     others=entry.others,
                 )
             )
-    return found
+    return comparisons
 
 
 def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
@@ -120,7 +104,7 @@ def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
     Args:
         result: the experiment in the comparison.
         seeds: how many seeds the study has.
-        alpha: below which corrected p a difference is shown.
+        alpha: below which corrected p a difference is significant.
 
     """
     models = result.models
@@ -133,22 +117,22 @@ def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
     rivals = sorted(
         own.values(), key=lambda each: each.second in models
     )  # opponents first: their win is the first news
-    better = [each for each in rivals if each.shown == "worse"]
-    level = [each for each in rivals if each.mean <= 0 and not each.shown]
+    better = [each for each in rivals if each.significant == "worse"]
+    level = [each for each in rivals if each.mean <= 0 and not each.significant]
     verdict, finding = _finding(gain, seeds)
     accuracy = f"{_accuracy(models['attention']):.4f}"
     names = _and([_named(each, result) for each in better]) if better else ""
     parts = [say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)] if better else []
     parts += [_level(level, result, named=not better)] if level else []
     parts.append(finding)
-    if gain.shown == "better":
+    if gain.significant == "better":
         controls = [each for name, each in own.items() if is_control(name, models)]
-        if any(each.shown == "worse" for each in controls):
+        if any(each.significant == "worse" for each in controls):
             verdict = say("gains, but not by attention")
-        elif any(each.shown == "" for each in controls):
+        elif any(each.significant == "" for each in controls):
             verdict = say("gains, perhaps not by attention")
-        parts += [_over_control(each) for each in controls if each not in level and each.shown]
-        if unclear := [_beyond(each) for each in controls if each not in level and not each.shown]:
+        parts += [_over_control(each) for each in controls if each not in level and each.significant]
+        if unclear := [_beyond(each) for each in controls if each not in level and not each.significant]:
             parts.append(say("{gains} may be chance: the gain need not be attention's", gains=_and(unclear)))
         parts += [] if controls else [say("no control was trained, so the gain need not be attention's")]
     parts += [_pair(each) for each in every if each.family == "pairs"]
@@ -170,9 +154,9 @@ def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
         return say("cannot tell"), say(
             "one seed cannot tell: the difference to the baseline was {size}", size=gain.size
         )
-    if gain.shown == "better":
+    if gain.significant == "better":
         return say("helps"), say("attention did better than the baseline: {size}", size=gain.size)
-    if gain.shown == "worse":
+    if gain.significant == "worse":
         return say("hurts"), say("attention did worse than the baseline: {size}", size=gain.size)
     if gain.p is not None and gain.p < gain.alpha:
         return say("cannot tell"), say(
@@ -207,7 +191,7 @@ def _level(level: list[Tested], result: ExperimentResult, named: bool) -> str:
 
 def _over_control(control: Tested) -> str:
     called = _called(control.second, model=True)
-    if control.shown == "better":
+    if control.significant == "better":
         return say("over {called} it gained {size}: that part is attention's own", called=called, size=control.size)
     return say("{called} gained more, without attention", called=called)
 
@@ -217,9 +201,9 @@ def _beyond(control: Tested) -> str:
 
 
 def _pair(each: Tested) -> str:
-    if each.shown == "better":
+    if each.significant == "better":
         return say("{first} did better than {second}: {size}", first=each.first, second=each.second, size=each.size)
-    if each.shown == "worse":
+    if each.significant == "worse":
         return say("{first} did worse than {second}: {size}", first=each.first, second=each.second, size=each.size)
     return say("{first} cannot be told from {second}: {size}", first=each.first, second=each.second, size=each.size)
 

@@ -23,7 +23,7 @@ READ = ("results/compare", "results/evaluate/", "results/predict/", "results/sea
 
 
 def check(params: "Params", comparison: Comparison, published: Path, results: Path, reports: Path, lock: Path) -> str:
-    """Write the report anew beside the one in `reports` and compare both; return a line for people.
+    """Write the report anew in a temporary folder and compare both; return a line for people.
 
     Args:
         params: the study.
@@ -45,8 +45,8 @@ def check(params: "Params", comparison: Comparison, published: Path, results: Pa
             *changed_outputs(lock, READ),
             *(line for name in names for line in _few(differences(reports / name, fresh / name))),
         ]
-    for room in ("tables", "figures", "plots", "documents"):
-        more = sorted(path for path in (reports / room).glob("*") if f"{room}/{path.name}" not in names)
+    for part in ("tables", "figures", "plots", "documents"):
+        more = sorted(path for path in (reports / part).glob("*") if f"{part}/{path.name}" not in names)
         wrong += [f"{path}: is no longer of the report" for path in more]
     if wrong:
         raise HeedError(
@@ -56,8 +56,8 @@ def check(params: "Params", comparison: Comparison, published: Path, results: Pa
 
 
 def _few(lines: Iterator[str]) -> list[str]:
-    found = list(lines)
-    return found if len(found) <= SAID else [*found[:SAID], f"and {len(found) - SAID} more in this file"]
+    every = list(lines)
+    return every if len(every) <= SAID else [*every[:SAID], f"and {len(every) - SAID} more in this file"]
 
 
 def differences(here: Path, fresh: Path) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from heed.files import read_json, reading, sha256, write_text
 from heed.pipeline import md5
 from heed.records import read_record
-from heed.report.render import environment
+from heed.report.renderers.html import environment
 
 PACKAGES = ("heed", "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake", "matplotlib", "jinja2",
             "pydantic", "pyarrow", "safetensors")  # fmt: skip

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, write_text, writing_folder
-from heed.report.answer import points
+from heed.report.experiments import is_generated
+from heed.report.formats import number, points
 from heed.report.render import render
-from heed.report.tables import is_generated, number
 
 if TYPE_CHECKING:
     from heed.study import Params

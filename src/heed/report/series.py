@@ -4,19 +4,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from heed.report.plots import read
-from heed.report.tables import Experiment
+from heed.report.experiments import Experiment
+from heed.report.results import read_table
 
 
 def write_series(experiments: list[Experiment], folders: list[Path], into: Path) -> None:
     """Write curves.csv, confusion.csv and comparisons.csv into the folder `into`; `folders` are the evaluated models'."""
     curves, confused = [], []
     for folder in folders:
-        command = f"heed evaluate {folder.name}"
-        curves.append(read(folder / "history.csv", command).assign(model=folder.name))
-        counts = (
-            read(folder / "confusion.csv", command).groupby(["label", "predicted"], as_index=False)["documents"].sum()
-        )
+        curves.append(read_table(folder / "history.csv").assign(model=folder.name))
+        counts = read_table(folder / "confusion.csv").groupby(["label", "predicted"], as_index=False)["documents"].sum()
         share = counts["documents"] / counts.groupby("label")["documents"].transform("sum")
         confused.append(counts.assign(model=folder.name, share=share))
     compared = [

@@ -1,7 +1,6 @@
-"""Where every number comes from: the file it stands in, that file's DVC hash, the stage and the command that write it."""
+"""Where numbers come from: a file, its DVC hash, the stage and the command that write it."""
 
 import dataclasses
-from collections.abc import Iterable
 from pathlib import Path
 
 from heed.pipeline import md5, stage_name
@@ -9,7 +8,7 @@ from heed.pipeline import md5, stage_name
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A file that the report reads. `md5` is DVC's hash of a file: its content lies under that name in DVC's cache."""
+    """A file that the report reads. `md5` is DVC's hash: the name of its content in DVC's cache."""
 
     path: str
     md5: str
@@ -28,15 +27,28 @@ class Source:
         return f"{self.path} · md5 {self.md5} · {by}"
 
 
+class Sources:
+    """The sources of a report: a file is hashed once, when a block first names it."""
+
+    def __init__(self) -> None:
+        self._named: dict[Path, Source] = {}
+
+    def of(self, *paths: Path) -> tuple[Source, ...]:
+        """Return the sources of these files."""
+        for path in paths:
+            if path not in self._named:
+                self._named[path] = source(path)
+        return tuple(self._named[path] for path in paths)
+
+    def all(self) -> list[Source]:
+        """Return every source that was named, by path."""
+        return sorted(self._named.values(), key=lambda each: each.path)
+
+
 def source(path: Path) -> Source:
     """Return the source of a file in results/ or data/published/."""
     if "published" in path.parts:
         return Source(f"data/published/{path.name}", md5(path), "", "")
     kind, *names = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
-    shown = Path("results", kind, *names, path.name).as_posix()
-    return Source(shown, md5(path), stage_name(kind, *names), " ".join(["heed", kind, *names]))
-
-
-def sources(paths: Iterable[Path]) -> dict[str, Source]:
-    """Return the sources of these files, each once, by path as given."""
-    return {str(path): source(path) for path in dict.fromkeys(paths)}
+    named = Path("results", kind, *names, path.name).as_posix()
+    return Source(named, md5(path), stage_name(kind, *names), " ".join(["heed", kind, *names]))

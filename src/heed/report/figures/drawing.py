@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -19,14 +20,19 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Text
 
 from heed.files import writing
-from heed.report.text import visible
+from heed.report.experiments import Experiment
+from heed.report.renderers.visible import visible
 
-WIDTH = 4.4  # inches: read at its own size on a phone, and two beside each other on a wide screen
+WIDTH = 4.4  # inches: read at its own size on a phone, and two next to each other on a wide screen
 INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
 SERIES = ("#005a8d", "#9a3a00", "#00735c", "#7a3b8f", "#7a5c00", "#5f5f66")
-DARK = {INK: "#e8e8e5", SOFT: "#b0b0ac", LINE: "#454542", GROUND: "#161616", REVERSED: "#101010"} | dict(
-    zip(SERIES, ("#7cc4f5", "#ffab7a", "#4fd1ae", "#d7a3ea", "#e3c04f", "#a9a9b0"), strict=True)
-)
+DARK = {
+    INK: "#e8e8e5",
+    SOFT: "#b0b0ac",
+    LINE: "#454542",
+    GROUND: "#161616",
+    REVERSED: "#101010",
+} | dict(zip(SERIES, ("#7cc4f5", "#ffab7a", "#4fd1ae", "#d7a3ea", "#e3c04f", "#a9a9b0"), strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LONG = 26  # longer names are cut
 STYLE: dict[str, Any] = {
@@ -53,7 +59,9 @@ def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
         with writing(path.with_suffix(".svg")) as temporary:
             FigureCanvasSVG(figure)
             figure.savefig(
-                temporary, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+                temporary,
+                format="svg",
+                metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
             )
             temporary.write_text(_svg(temporary.read_text(encoding="utf-8"), path.name, says), encoding="utf-8")
         known = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
@@ -61,7 +69,23 @@ def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
             text.set_text(_printed(text.get_text(), known))
         with writing(path.with_suffix(".pdf")) as temporary:
             FigureCanvasPdf(figure)
-            figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+            figure.savefig(
+                temporary,
+                format="pdf",
+                metadata={"CreationDate": None, "Creator": None, "Producer": None},
+            )
+
+
+def legend(figure: Figure, axes: Axes, columns: int, place: str = "outside upper left") -> None:
+    """Put the legend of axes outside of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    style: dict[str, Any] = {"loc": place}
+    figure.legend(handles, labels, **style, ncols=min(columns, 4), columnspacing=1.2)
+
+
+def says(experiment: Experiment, text: str) -> str:
+    """Return what a figure of an experiment shows, for who cannot see it."""
+    return f"{experiment.title}{f' ({experiment.mark})' if experiment.mark else ''}. {text}"
 
 
 def short(name: str) -> str:
@@ -80,9 +104,9 @@ def marker(place: int) -> str:
     return MARKERS[(place + place // len(SERIES)) % len(MARKERS)]
 
 
-def _rounded(found: re.Match[str]) -> str:
+def _rounded(match: re.Match[str]) -> str:
     """Return a coordinate in points with two digits."""
-    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _printed(text: str, known: Mapping[int, Any]) -> str:

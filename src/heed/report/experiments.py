@@ -1,4 +1,4 @@
-"""The tables of the report as plain data: what stands in which row, before anything is HTML, LaTeX or CSV."""
+"""The experiments of a study as the chapters need them: its figures, and the talk's with them."""
 
 import dataclasses
 from pathlib import Path
@@ -15,6 +15,7 @@ from heed.evaluation.results import (
     Spread,
 )
 from heed.report.answer import PAIR, Answer, Tested, answer, difference, is_control, tested
+from heed.report.formats import number
 from heed.report.language import say, whole
 from heed.report.published import NOTHING, Talk, of_experiment, read_published
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 Result = ModelResult | OpponentResult
 FIGURES = ("precision", "recall", "f1", "support")
-DASH = "–"
 TITLES = {
     "baseline": "Without attention",
     "attention": "With attention",
@@ -61,13 +61,8 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Return the number as printed; a dash for none."""
-    return DASH if value is None else f"{value:.{digits}f}"
-
-
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class ClassCell:
     """A figure: its mean over seeds, its deviation in percentage points, each seed's value, and the talk's figure."""
 
     mean: float
@@ -95,12 +90,12 @@ class Cell:
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class ClassRow:
     """A row of a talk table: a class or an average."""
 
     name: str
     kind: str  # class or average
-    cells: dict[str, Cell]
+    cells: dict[str, ClassCell]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,12 +109,12 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class ClassTable:
     """The talk's table of one model or opponent, with what stands below it."""
 
     key: str
     title: str
-    rows: list[Row]
+    rows: list[ClassRow]
     runs: list[str]  # what each of a cell's values is of: seed 1, seed 2, or fold 0, fold 1
     deviation: float | None
     why_none: str  # why there is no deviation
@@ -131,7 +126,7 @@ class Table:
 
     @property
     def has_published(self) -> bool:
-        """Whether any cell has a figure of the talk beside it."""
+        """Whether any cell has a figure of the talk."""
         return any(cell.published for row in self.rows for cell in row.cells.values())
 
 
@@ -149,11 +144,13 @@ class Line:
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
     comparable: bool  # whether the talk's figures may be held against ours
-    beside: str  # reproduced, not reproduced, cannot tell or not comparable, and why; empty where nothing is beside
+    reproduction: (
+        str  # reproduced, not reproduced, cannot tell or not comparable, and why; empty where the talk has none
+    )
 
 
 @dataclasses.dataclass(frozen=True)
-class Loss:
+class Degradation:
     """What suboptimal hyperparameters cost a model in accuracy, in percentage points: ours and the talk's."""
 
     variant: str
@@ -175,13 +172,13 @@ class Experiment:
     line: Line
     gain: Tested | None  # attention over the baseline
     comparisons: list[Tested]
-    pair: list[Table]  # baseline and attention, side by side
-    others: list[Table]
-    spoils: str  # title of the experiment whose hyperparameters this one spoils, or nothing
-    losses: list[Loss]
+    pair: list[ClassTable]  # baseline and attention, side by side
+    others: list[ClassTable]
+    degraded_from: str  # title of the experiment whose hyperparameters this one degrades, or nothing
+    degradations: list[Degradation]
 
     @property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ClassTable]:
         """All tables of the experiment."""
         return [*self.pair, *self.others]
 
@@ -190,18 +187,22 @@ def experiments(params: "Params", comparison: Comparison, folder: Path) -> list[
     """Return the experiments in the order of params.yaml; `folder` has the talk's figures.
 
     Raises:
-        HeedError: an experiment stands beside one that the talk does not have.
+        HeedError: params.yaml names an experiment that the talk does not have.
 
     """
-    published, found, seeds = read_published(folder), comparison.experiments, comparison.seeds
+    published, compared, seeds = read_published(folder), comparison.experiments, comparison.seeds
     alpha = comparison.significance.alpha
     made = []
-    for name in (name for name in params.experiments if name in found):
-        declared, data = params.experiments[name], found[name]
+    for name in (name for name in params.experiments if name in compared):
+        declared, data = params.experiments[name], compared[name]
         talk = _talk(name, declared, published)
-        spoiled = declared.suboptimal_of if declared.suboptimal_of in found else None
-        good = params.experiments[spoiled] if spoiled else None
-        losses = _losses(data, found[spoiled], talk, _talk(spoiled, good, published) if good else {}) if spoiled else []
+        degraded = declared.suboptimal_of if declared.suboptimal_of in compared else None
+        good = params.experiments[degraded] if degraded else None
+        degradations = (
+            _degradations(data, compared[degraded], talk, _talk(degraded, good, published) if good else {})
+            if degraded
+            else []
+        )
         tables, comparisons = _tables(data, seeds, talk), tested(data, alpha)
         gain = next((each for each in comparisons if each.family == "gain"), None)
         made.append(
@@ -218,8 +219,8 @@ def experiments(params: "Params", comparison: Comparison, folder: Path) -> list[
                 comparisons=comparisons,
                 pair=[table for table in tables if table.key in PAIR],
                 others=[table for table in tables if table.key not in PAIR],
-                spoils=good.title if good else "",
-                losses=losses,
+                degraded_from=good.title if good else "",
+                degradations=degradations,
             )
         )
     return made
@@ -279,12 +280,12 @@ def _line(declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], g
         talk=(printed[0], printed[1]) if all(printed) else None,
         talk_gain=_talk_gain(talk),
         comparable=bool(declared.published and declared.published.comparable and not mark(data.corpus)),
-        beside=_beside(declared, data.corpus, _talk_gain(talk), gain),
+        reproduction=_reproduction(declared, data.corpus, _talk_gain(talk), gain),
     )
 
 
-def _beside(declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: Tested | None) -> str:
-    """Return whether the talk's gain was found again; what a reduced or generated corpus gave is never comparable."""
+def _reproduction(declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: Tested | None) -> str:
+    """Return whether the talk's gain was reproduced; what a reduced or generated corpus gave is never comparable."""
     if not declared.published:
         return ""
     if not declared.published.comparable or mark(corpus):
@@ -296,7 +297,7 @@ def _beside(declared: "Declared", corpus: Corpus, talk_gain: float | None, gain:
         return say("cannot tell: one seed has no interval")
     if not gain.low <= talk_gain <= gain.high:
         return say("not reproduced: the talk’s gain lies outside our interval")
-    if gain.shown:
+    if gain.significant:
         return say("reproduced: the talk’s gain lies in our interval")
     return say("cannot tell: the talk’s gain lies in our interval, but ours may be chance")
 
@@ -307,18 +308,18 @@ def _talk_gain(talk: dict[str, Talk]) -> float | None:
     return 100 * (float(attention) - float(baseline)) if attention and baseline else None
 
 
-def _losses(
+def _degradations(
     data: ExperimentResult, good: ExperimentResult, talk: dict[str, Talk], talk_good: dict[str, Talk]
-) -> list[Loss]:
-    losses = []
+) -> list[Degradation]:
+    degradations = []
     for variant in (variant for variant in PAIR if variant in data.models and variant in good.models):
         bad, best = (t.get(variant, NOTHING).summary.get("accuracy") for t in (talk, talk_good))
         theirs = 100 * (float(bad) - float(best)) if bad and best else None
-        losses.append(Loss(variant, difference(data.models[variant], good.models[variant]), theirs))
-    return losses
+        degradations.append(Degradation(variant, difference(data.models[variant], good.models[variant]), theirs))
+    return degradations
 
 
-def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> list[Table]:
+def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> list[ClassTable]:
     """Return the tables of all models, then of the opponents: fitted once, or once a fold, so without seeds."""
     names = [say("seed {seed}", seed=seed) for seed in seeds]
     models = [_table(key, result, data, names, talk) for key, result in data.models.items()]
@@ -326,7 +327,7 @@ def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> 
     return models + [_table(key, result, data, folds, {}) for key, result in data.opponents.items()]
 
 
-def _table(key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]) -> Table:
+def _table(key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]) -> ClassTable:
     talk, summary, classes = talks.get(key, NOTHING), result.summary, result.details["classes"]
     model = result if isinstance(result, ModelResult) else None
     totals = [sum(values) for values in zip(*(classes[name]["support"].values for name in classes), strict=True)]
@@ -337,7 +338,7 @@ def _table(key: str, result: Result, data: ExperimentResult, runs: list[str], ta
         figures = {figure: summary[f"{average}_{figure}"] for figure in FIGURES[:3]}
         rows.append(_row(f"{average} avg", "average", figures | {"support": support}, talk))
     ours = {name.casefold() for name in classes}
-    return Table(
+    return ClassTable(
         key=key,
         title=say(TITLES[key]) if key in TITLES else say("Variant {name}", name=key),
         rows=rows,
@@ -352,15 +353,15 @@ def _table(key: str, result: Result, data: ExperimentResult, runs: list[str], ta
     )
 
 
-def _row(name: str, kind: str, figures: Figures, talk: Talk) -> Row:
+def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:
     printed, cells = talk.of_class(name) if kind == "class" else talk.of_average(name), {}
     for figure in (figure for figure in FIGURES if figure in figures):
         spread = figures[figure]
         whole = 0 if all(value == round(value) for value in (spread.mean, *spread.values)) else 1
         digits = whole if figure == "support" else 4
         deviation = None if figure == "support" else spread.std_pp
-        cells[figure] = Cell(spread.mean, deviation, tuple(spread.values), printed.get(figure, ""), digits)
-    return Row(name, kind, cells)
+        cells[figure] = ClassCell(spread.mean, deviation, tuple(spread.values), printed.get(figure, ""), digits)
+    return ClassRow(name, kind, cells)
 
 
 def _settings(model: ModelResult, talk: Talk) -> dict[str, list[Setting]]:

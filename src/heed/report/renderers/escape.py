@@ -25,14 +25,18 @@ def escape(value: Any) -> str:
     """Return the value as LaTeX that prints it."""
     if isinstance(value, Latex):
         return value
-    words = re.split(r"([^\S\u00a0]+)", str(value))
-    return "".join(" " if index % 2 else _word(word) for index, word in enumerate(words))
+    words = re.split(r"(\s+)", str(value))
+    return "".join(_space(word) if index % 2 else _word(word) for index, word in enumerate(words))
 
 
 def cell(value: Any) -> str:
     """Return a number as it stands in a siunitx column, any other text in braces."""
     text = str(value).replace("−", "-")
     return Latex(text if re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else f"{{{escape(value)}}}")
+
+
+def _space(text: str) -> str:
+    return "~" if text == "\u00a0" else " "
 
 
 def _word(word: str) -> str:

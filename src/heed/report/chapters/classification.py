@@ -1,0 +1,258 @@
+"""A classification: precision, recall and F1 by class, as the talk's tables, and its figures."""
+
+import operator
+from typing import Any
+
+from heed.report.blocks import (
+    PAGE,
+    PAPER,
+    Block,
+    Cell,
+    Column,
+    Disclosure,
+    Figure,
+    Group,
+    Heading,
+    Paragraph,
+    Span,
+    Table,
+    Texts,
+    rows_of,
+)
+from heed.report.chapters.shared import joining
+from heed.report.experiments import FIGURES, ClassRow, ClassTable, Experiment
+from heed.report.figures import classification as figures
+from heed.report.formats import PRINTED, TEXT, decimals, number, points
+from heed.report.language import language, say
+from heed.report.results import Results
+
+HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
+MEASURES = FIGURES[:3]
+
+
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the tables and figures of baseline and attention, then those of all others."""
+    return [
+        Group(tuple(_talk_table(results, experiment, table) for table in experiment.pair), "pair"),
+        *_pair(results, experiment),
+        _every_value(experiment),
+        Heading(say("Figures"), experiment.mark),
+        Group(
+            (*_figures(results, experiment), *_confusions(results, experiment, experiment.pair)),
+            "plots",
+        ),
+        *_others(results, experiment),
+    ]
+
+
+def _others(results: Results, experiment: Experiment) -> list[Block]:
+    if not experiment.others:
+        return []
+    names = ", ".join(table.key for table in experiment.others)
+    tables = tuple(_talk_table(results, experiment, table) for table in experiment.others)
+    matrices = Group(_confusions(results, experiment, experiment.others), "plots")
+    summary = f"{say('Controls, other variants and opponents:')} {names}"
+    return [Disclosure(summary, (Group(tables, "pair"), matrices), "others")]
+
+
+def _figures(results: Results, experiment: Experiment) -> tuple[Figure, ...]:
+    return (
+        figures.curves(results, experiment),
+        *figures.class_gain(results, experiment),
+        figures.by_length(results, experiment),
+        figures.calibration(results, experiment),
+    )
+
+
+def _confusions(results: Results, experiment: Experiment, tables: list[ClassTable]) -> tuple[Figure, ...]:
+    models = results.models(experiment)
+    return tuple(figures.confusion(results, experiment, table) for table in tables if table.key in models)
+
+
+def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> Group:
+    """Return a model's or an opponent's table, with each run's values below it."""
+    columns = (
+        *joining(lambda _: experiment),
+        Column("variant", "", value=lambda _: table.key),
+        Column("row", say("Class"), value=lambda row: row.name),
+        Column("kind", "", value=lambda row: row.kind),
+        *(Column(figure, HEADINGS[figure], PRINTED, _cell(figure)) for figure in FIGURES),
+        *(Column(f"{figure}_std_pp", "", decimals(3), _deviation(figure)) for figure in MEASURES),
+        *(Column(f"published_{figure}", "", value=_published(figure)) for figure in FIGURES),
+        *(Column(f"{figure}_minus_published_pp", "", PRINTED, _change(figure)) for figure in MEASURES),
+    )
+    kind = "models" if table.settings else "opponents"
+    paired = len(experiment.pair) == 2 and table in experiment.pair
+    block = Table(
+        f"{experiment.key}--{table.key}",
+        table.title,
+        columns,
+        rows_of(columns, table.rows, lambda row: row.kind),
+        notes=_notes(table),
+        sources=results.compared,
+        where=f"experiments.{experiment.key}.{kind}.{table.key}",
+        mark=experiment.mark,
+        style="figures",
+        on=(PAGE,) if paired else (PAGE, PAPER),
+    )
+    runs = (_by_run(results, experiment, table),) if table.runs else ()
+    return Group((block, *runs))
+
+
+def _cell(figure: str) -> Any:
+    """Return what gives a row's figure, with the talk's below it."""
+
+    def value(row: ClassRow) -> Cell:
+        cell = row.cells.get(figure)
+        return Cell(cell.text, cell.published, cell.difference) if cell else Cell("")
+
+    return value
+
+
+def _of_side(side: int, figure: str) -> Any:
+    return lambda rows: _cell(figure)(rows[side])
+
+
+def _of_run(place: int) -> Any:
+    return lambda value: value[0].cells[value[1]].by_seed[place]
+
+
+def _deviation(figure: str) -> Any:
+    return lambda row: row.cells[figure].deviation if figure in row.cells else None
+
+
+def _published(figure: str) -> Any:
+    return lambda row: row.cells[figure].published if figure in row.cells else ""
+
+
+def _change(figure: str) -> Any:
+    return lambda row: row.cells[figure].difference if figure in row.cells else ""
+
+
+def _notes(table: ClassTable, lead: str = "") -> tuple[Texts, ...]:
+    """Return what stands below a table: how to read it, its deviation over seeds, and its gain."""
+    notes: list[Texts] = []
+    if table.has_published and not lead:
+        notes.append((_second_line(),))
+    if table.unmatched:
+        missing = ", ".join(table.unmatched)
+        notes.append((say("The talk has these classes too: {classes}.", classes=missing),))
+    start = (Span(f"{lead}.", "strong"), " ") if lead else ()
+    notes.append((*start, *_spread(table)))
+    return tuple(notes + ([_gain(table)] if table.gain else []))
+
+
+def _second_line() -> str:
+    return say("Small second line: the talk’s figure and, in brackets, ours minus the talk’s in percentage points.")
+
+
+def _spread(table: ClassTable) -> Texts:
+    none = table.deviation is None
+    value = f"– ({table.why_none})" if none else f"{number(table.deviation, 3)} {say('p.p.')}"
+    german = (" ", Span("Standardabweichung", "german")) if language() == "en" else ()
+    talk = "; " + say("the talk: {value}", value=f"{table.talk_deviation}%") if table.talk_deviation else ""
+    return (say("Standard deviation"), *german, f": {value}{talk}")
+
+
+def _gain(table: ClassTable) -> Texts:
+    assert table.gain is not None
+    unit, deviation, of_attention = say("p.p."), table.gain.std_pp, table.key == "attention"
+    german = language() == "de"
+    title = say("Gain by attention") if of_attention and german else say("Gain over the baseline")
+    named = (" ", Span("Steigerung durch Attention", "german")) if of_attention and not german else ()
+    after = "" if deviation is None else f" ± {number(deviation, 2)}"
+    if table.talk_gain is not None:
+        after += "; " + say("the talk: {value}", value=f"{points(table.talk_gain)} {unit}")
+    return (title, *named, ": ", Span(f"{points(table.gain.mean_pp)} {unit}", "strong"), after)
+
+
+def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
+    """Return each run's values, for the page; the file of all of them is `_every_value`'s."""
+    columns = (
+        Column("", say("Row"), value=lambda each: each[0].name),
+        Column(
+            "",
+            say("Figure"),
+            value=lambda each: "" if each[0].name == "accuracy" and each[0].kind == "average" else each[1],
+        ),
+        Column("", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].text),
+        Column("", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].deviation),
+        *(Column("", run, PRINTED, _of_run(place)) for place, run in enumerate(table.runs)),
+    )
+    values = [(row, figure) for row in table.rows for figure in MEASURES if figure in row.cells]
+    summary = say("Values by {run}", run=table.runs[0].split()[0])
+    block = Table(
+        f"{experiment.key}--{table.key}_seeds",
+        f"{summary}: {table.title}",
+        columns,
+        rows_of(columns, values),
+        sources=results.compared,
+        where="values",
+        mark=experiment.mark,
+        style="seeds",
+        files=(),
+    )
+    return Disclosure(summary, (block,), "runs", on=(PAGE,))
+
+
+def _every_value(experiment: Experiment) -> Group:
+    """Return the file of every run's values, and the links to what has files only."""
+    columns = (
+        *joining(lambda _: experiment),
+        *(
+            Column(key, "", value=operator.itemgetter(place))
+            for place, key in enumerate(("variant", "run", "row", "kind", "figure", "value"))
+        ),
+    )
+    values = [
+        (table.key, run, row.name, row.kind, figure, value)
+        for table in experiment.tables
+        for row in table.rows
+        for figure, cell in row.cells.items()
+        for run, value in zip(table.runs or ["the only one"], cell.by_seed, strict=True)
+    ]
+    key, title = f"{experiment.key}_seeds", say("every value (CSV)")
+    table = Table(key, title, columns, rows_of(columns, values), files=("csv",), on=())
+    links: Texts = (
+        say("All models of this experiment:"),
+        " ",
+        Span(title, link=f"tables/{key}.csv"),
+    )
+    if len(experiment.pair) == 2:
+        side = Span(say("both tables side by side (LaTeX)"), link=f"tables/{experiment.key}_pair.tex")
+        links = (*links, ", ", side)
+    return Group((table, Paragraph(links, "small", on=(PAGE,))))
+
+
+def _pair(results: Results, experiment: Experiment) -> list[Table]:
+    """Return both tables of the talk side by side, for paper, where an experiment has both."""
+    if len(experiment.pair) != 2:
+        return []
+    columns = (
+        Column("", " ", TEXT, lambda rows: rows[0].name, width=0),
+        *(
+            Column(
+                "", HEADINGS[figure], PRINTED, _of_side(side, figure),
+                group=table.title,
+            )
+            for side, table in enumerate(experiment.pair)
+            for figure in MEASURES
+        ),
+        Column("", HEADINGS["support"], PRINTED, lambda rows: _cell("support")(rows[0])),
+    )  # fmt: skip
+    rows = list(zip(*(table.rows for table in experiment.pair), strict=True))
+    notes: list[Texts] = [(_second_line(),)] if any(table.has_published for table in experiment.pair) else []
+    notes += [note for table in experiment.pair for note in _notes(table, table.title)]
+    return [
+        Table(
+            f"{experiment.key}_pair",
+            say("Without and with attention"),
+            columns,
+            rows_of(columns, rows, lambda both: both[0].kind),
+            notes=tuple(notes),
+            sources=results.compared,
+            mark=experiment.mark,
+            files=("tex",),
+            on=(PAPER,),
+        )
+    ]

@@ -1,0 +1,131 @@
+"""Comparisons: each difference of accuracy with its interval, its tests and its effect sizes."""
+
+from typing import Any
+
+from heed.report.answer import Tested
+from heed.report.blocks import Block, Cell, Column, Disclosure, Table, rows_of
+from heed.report.chapters.shared import joining, tested
+from heed.report.experiments import Experiment
+from heed.report.formats import COUNT, INTERVAL, POINTS, PROBABILITY, TEXT, Format, decimals, points
+from heed.report.language import say
+from heed.report.results import Results
+
+G = Format(points, decimals(2, 3).plain)
+
+
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the table of comparisons, which the page opens on demand."""
+    comparisons, columns = experiment.comparisons, _columns(results, experiment)
+    table = Table(
+        f"{experiment.key}_comparisons",
+        say("Differences of accuracy in percentage points"),
+        columns,
+        rows_of(columns, comparisons),
+        notes=((_checks(results, comparisons),),) if comparisons else (),
+        sources=results.compared,
+        where=f"experiments.{experiment.key}.comparisons",
+        mark=experiment.mark,
+        style="worth",
+    )
+    if not comparisons:
+        return [Disclosure("", (table,), on=())]
+    summary = say("Comparisons and tests: {count} differences", count=len(comparisons))
+    return [Disclosure(summary, (table,), "worth")]
+
+
+def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
+    covers = say("{covers} interval", covers=results.covers)
+    return (
+        *joining(lambda _: experiment),
+        Column("", say("Compared"), TEXT, lambda each: f"{each.first} − {each.second}"),
+        Column("first", "", value=lambda each: each.first),
+        Column("second", "", value=lambda each: each.second),
+        Column("family", "", value=lambda each: each.family),
+        Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
+        Column("", covers, INTERVAL, lambda each: each.ends),
+        *tested(lambda each: each, "low_pp", "high_pp")[:2],
+        Column("p", "p", PROBABILITY, lambda each: each.p),
+        Column(
+            "p_holm",
+            say("Corrected p"),
+            PROBABILITY,
+            lambda each: each.p_holm,
+            short=say("corr. p"),
+        ),
+        Column("shown", "", value=lambda each: each.significant or "no"),
+        *_effects(),
+        *_other_tests(),
+    )
+
+
+def _effects() -> tuple[Column, ...]:
+    """Return the columns of effect sizes, and of what the test could detect."""
+    return (
+        Column(
+            "odds_ratio", say("Odds ratio"), decimals(2, 3), lambda each: each.effect.odds_ratio,
+            meaning=say("documents that only the first has right over those that only the second has"),
+        ),
+        Column(
+            "g", "g", G, lambda each: each.effect.g,
+            meaning=say("difference over its deviation over seeds"),
+        ),
+        Column("seeds_won", "", decimals(3), lambda each: each.effect.seeds_won),
+        Column(
+            "seeds_needed", say("Seeds needed"), COUNT, lambda each: each.seeds_needed,
+            meaning=say("to detect this difference with 80% power (–: no number would, the test documents are too few)"),
+        ),
+        Column(
+            "detectable_pp", say("Minimum detectable difference"), decimals(2), lambda each: each.detectable,
+            meaning=say("the smallest that these seeds detect with 80% power"), short=say("min. detect."),
+        ),
+    )  # fmt: skip
+
+
+def _other_tests() -> tuple[Column, ...]:
+    """Return the columns of tests that decide nothing."""
+    return (
+        Column("", "Bootstrap", INTERVAL, lambda each: each.others.bootstrap_pp, paper=False),
+        Column(
+            "bootstrap_low_pp",
+            "",
+            POINTS,
+            lambda each: (each.others.bootstrap_pp or (None, None))[0],
+        ),
+        Column(
+            "bootstrap_high_pp",
+            "",
+            POINTS,
+            lambda each: (each.others.bootstrap_pp or (None, None))[1],
+        ),
+        _other("documents_p", say("p, documents"), short=say("docum. p")),
+        _other("seeds_t_p", say("p, seeds (t)"), short=say("seeds p")),
+        _other("seeds_sign_p", say("p, seeds (signs)"), paper=False),
+        _other("seeds_sign_smallest_p", ""),
+    )
+
+
+def _other(key: str, heading: str, **how: Any) -> Column:
+    return Column(key, heading, PROBABILITY, lambda each: getattr(each.others, key), **how)
+
+
+def _difference(each: Tested) -> Cell:
+    return Cell(each.mean, strong=bool(each.significant))
+
+
+def _checks(results: Results, comparisons: list[Tested]) -> str:
+    """Return how to read the table."""
+    text = say(
+        "The interval and the corrected p decide; bold: significant. Bootstrap and the "
+        "last columns are checks "
+        "that leave a source of chance out or, with few seeds, come out too narrow; they "
+        "decide nothing."
+    )
+    seeds = len(results.comparison.seeds)
+    if seeds == 1:
+        return f"{text} " + say("With 1 seed the signs alone cannot give a p below 1.")
+    smallest = comparisons[0].others.seeds_sign_smallest_p
+    return f"{text} " + say(
+        "With {seeds} seeds the signs alone cannot give a p below {smallest}.",
+        seeds=seeds,
+        smallest=smallest,
+    )

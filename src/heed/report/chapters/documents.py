@@ -1,0 +1,41 @@
+"""What models attended to: links to the document browsers, and the weight on planted evidence."""
+
+from heed.report.blocks import PAGE, Block, Paragraph, Span, Texts
+from heed.report.experiments import Experiment
+from heed.report.language import say
+from heed.report.results import Results
+
+
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the links and the weight on evidence; nothing where no model chooses weights."""
+    models = {variant: model for variant, model in results.models(experiment).items() if model in results.browsers}
+    if not models:
+        return []
+    links: list[str | Span] = []
+    for variant, model in models.items():
+        links += [", "] if links else []
+        links.append(Span(variant, link=f"documents/{model}.html"))
+    caution = ". " + say("Weights are not explanations by themselves.")
+    read = say("What the model attended to, word by word, in documents chosen by rule:")
+    return [Paragraph((f"{read} ", *links, caution), on=(PAGE,)), *_evidence(results, models)]
+
+
+def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
+    measured = {variant: results.browsers[model].evidence for variant, model in models.items()}
+    evidence = {variant: each for variant, each in measured.items() if each}
+    if not evidence:
+        return []
+    first = next(iter(evidence.values()))
+    text = say(
+        "Planted evidence, the words that decide the label of this generated text, is "
+        "{share}% of the "
+        "words of {documents} such documents. Of the weight there stands on it, by variant:",
+        share=f"{100 * first.words:.1f}",
+        documents=first.documents,
+    )
+    shares: list[str | Span] = [f"{text} "]
+    for variant, each in evidence.items():
+        shares += [", "] if len(shares) > 1 else []
+        shares += [f"{variant} ", Span(f"{100 * each.weight:.1f}%", "strong")]
+    ended: Texts = (*shares, ".")
+    return [Paragraph(ended, on=(PAGE,))]

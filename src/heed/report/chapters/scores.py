@@ -1,0 +1,140 @@
+"""The lectures' score functions, and what the models with each reached (docs/attention.md)."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from heed.report.answer import Tested
+from heed.report.blocks import Block, Cell, Column, Formula, Paragraph, Section, Table, rows_of
+from heed.report.chapters.shared import joining, of_comparison, pp, tested
+from heed.report.experiments import ClassCell, Experiment
+from heed.report.formats import INTERVAL, POINTS, PRINTED, PROBABILITY, decimals
+from heed.report.language import say
+from heed.report.results import Results
+
+# name: (equation, the same in LaTeX, lecture and source)
+SCORES = {
+    "additive": (
+        "u · tanh(W₁ q + W₂ k)",
+        r"$u^\top\tanh(W_1 q + W_2 k)$",
+        "001; Bahdanau et al. 2015",
+    ),
+    "concat": (
+        "v · tanh(W [q; k])",
+        r"$v^\top\tanh(W[q;k])$",
+        "000 (“Additive”); Luong et al. 2015",
+    ),
+    "concat-tanh": ("tanh(W [q; k])", r"$\tanh(W[q;k])$", "004"),
+    "location": ("(W q)ᵢ", r"$(Wq)_i$", "000; Luong et al. 2015"),
+    "general": ("q W k", r"$q^\top W k$", "000, 001; Luong et al. 2015"),
+    "dot": ("q · k", r"$q^\top k$", "000, 001; Luong et al. 2015"),
+    "scaled-dot": ("q · k / √d", r"$q^\top k/\sqrt{d}$", "000; Vaswani et al. 2017"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """What a model with a score function reached; `where` is multi-head, single-head or pooling."""
+
+    experiment: Experiment
+    variant: str
+    where: str
+    accuracy: ClassCell
+    gain: Tested | None  # over the baseline
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A row of the table: a score function and a model that uses it, or none."""
+
+    score: str
+    use: Use | None
+
+
+def chapter(results: Results) -> list[Block]:
+    """Return the section of the score functions."""
+    columns, lines = _columns(results), _lines(results)
+    table = Table(
+        "scores",
+        say("What models with each score function reached"),
+        columns,
+        rows_of(columns, lines, in_csv=lambda line: line.use is not None),
+        sources=results.compared,
+        where="experiments",
+        style="scores",
+    )
+    text = say(
+        "How well a query q fits a key k, as the lectures list it, and what the models "
+        "of this study "
+        "that use it reached on test."
+    )
+    return [Section("scores", say("The score functions of the lectures"), (Paragraph((text,)), table))]
+
+
+def _columns(results: Results) -> tuple[Column, ...]:
+    interval = say("{covers} interval", covers=results.covers)
+    return (
+        *(Column(column.key, "", value=_of_use(column)) for column in joining(lambda use: use.experiment)),
+        Column("score", say("Score"), value=lambda line: line.score, merge=True),
+        Column("", say("Equation"), value=lambda line: Formula(*SCORES[line.score][:2]), merge=True),
+        Column(
+            "source",
+            say("Lecture, source"),
+            value=lambda line: SCORES[line.score][2],
+            width=30,
+            merge=True,
+        ),
+        Column("", say("Model"), value=_model, width=43),
+        Column("variant", "", value=lambda line: line.use.variant if line.use else ""),
+        Column("where", "", value=lambda line: line.use.where if line.use else ""),
+        Column(
+            "accuracy",
+            "accuracy",
+            PRINTED,
+            lambda line: line.use.accuracy.text if line.use else "–",
+        ),
+        Column("", say("± p.p."), decimals(2), _deviation, paper=False),
+        Column("accuracy_std_pp", "", decimals(3), _deviation),
+        Column("gain_pp", say("Gain"), POINTS, of_comparison(_gain, lambda each: each.mean), unit=pp()),
+        Column("", interval, INTERVAL, of_comparison(_gain, lambda each: each.ends), paper=False),
+        *tested(_gain, "gain_low_pp", "gain_high_pp")[:3],
+        Column(
+            "p_holm",
+            say("Corrected p"),
+            PROBABILITY,
+            of_comparison(_gain, lambda each: each.p_holm),
+            short=say("corr. p"),
+        ),
+    )
+
+
+def _of_use(column: Column) -> Callable[[Line], Any]:
+    return lambda line: column.value(line.use) if line.use else ""
+
+
+def _model(line: Line) -> Cell:
+    use = line.use
+    if use is None:
+        return Cell(say("no model of this study"))
+    return Cell(f"{use.experiment.title}: {use.variant} ({use.where})", mark=use.experiment.mark)
+
+
+def _deviation(line: Line) -> float | None:
+    return line.use.accuracy.deviation if line.use else None
+
+
+def _gain(line: Line) -> Tested | None:
+    return line.use.gain if line.use else None
+
+
+def _lines(results: Results) -> list[Line]:
+    """Return every score function of the lectures with the models of this study that use it."""
+    uses: dict[str, list[Use]] = {name: [] for name in SCORES}
+    for experiment in results.experiments:
+        models = results.comparison.experiments[experiment.key].models
+        gains = {each.first: each for each in experiment.comparisons if each.second == "baseline"}
+        for table in (table for table in experiment.tables if table.key in models):
+            accuracy = next(row.cells["f1"] for row in table.rows if row.kind == "average" and row.name == "accuracy")
+            for name, where in models[table.key].hyperparameters.score_functions.items():
+                uses[name].append(Use(experiment, table.key, where, accuracy, gains.get(table.key)))
+    return [Line(name, use) for name, several in uses.items() for use in (several or (None,))]

@@ -1,0 +1,347 @@
+"""Figures of a classification: curves, gain by class, lengths, calibration, confusion matrix."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path as Path_
+from matplotlib.ticker import MaxNLocator, NullFormatter, PercentFormatter
+from matplotlib.transforms import Affine2D
+
+from heed.report.answer import PAIR
+from heed.report.blocks import Figure
+from heed.report.experiments import ClassTable, Experiment
+from heed.report.figures import drawing
+from heed.report.figures.drawing import (
+    GROUND,
+    INK,
+    LINE,
+    REVERSED,
+    SERIES,
+    SOFT,
+    WIDTH,
+    Draw,
+    colour,
+    legend,
+    marker,
+    short,
+)
+from heed.report.language import say
+from heed.report.results import Results, read_table
+
+LARGE = 12  # classes: with more, a confusion matrix is wider and smaller printed
+Tables = dict[str, pd.DataFrame]
+ClassGain = tuple[str, list[float], float | None]  # a class, each seed's gain, the talk's
+
+
+def curves(results: Results, experiment: Experiment) -> Figure:
+    """Loss and accuracy by epoch, one line a seed, one row a model; all on the same scales."""
+    tables = _tables(results, experiment, "history")
+    seeds = sorted({seed for table in tables.values() for seed in table["seed"]})
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        grid = figure.subplots(len(tables), 2, squeeze=False, sharex=True, sharey="col")
+        for row, (variant, table) in zip(grid, tables.items(), strict=True):
+            for place, seed in enumerate(seeds):
+                _curve(row, table[table["seed"] == seed], place, say("seed {seed}", seed=seed))
+            row[0].set_title(say("{name}: loss", name=short(variant)))
+            row[1].set_title(say("{name}: accuracy", name=short(variant)))
+        for axes in grid[-1]:
+            axes.set_xlabel(say("epoch"))
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        legend(figure, grid[0][1], len(seeds))
+
+    return _figure(
+        results,
+        experiment,
+        "curves",
+        "history",
+        say("Training and validation by epoch"),
+        say(
+            "One line a seed. Loss: dashed on the training part, solid on the validation part. "
+            "Accuracy: on the validation part. All models on the same scales."
+        ),
+        (WIDTH, 0.5 + 1.35 * len(tables)),
+        draw,
+    )
+
+
+def _curve(row: Iterable[Axes], part: pd.DataFrame, place: int, label: str) -> None:
+    """Draw one seed's loss and accuracy on a row of axes."""
+    loss, accuracy = row
+    style: dict[str, Any] = {
+        "color": colour(place),
+        "marker": marker(place),
+        "markersize": 2.5,
+        "markevery": [-1],
+    }
+    loss.plot(part["epoch"], part["train_loss"], linestyle=(0, (3, 1.5)), lw=1, **style)
+    loss.plot(part["epoch"], part["validation_loss"], **style)
+    accuracy.plot(part["epoch"], part["validation_accuracy"], label=label, **style)
+
+
+def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
+    """F1 with attention minus F1 without, by class; nothing where there is no such pair."""
+    if len(experiment.pair) < 2:
+        return []
+    gains = _class_gains(*experiment.pair)
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        axes = figure.subplots()
+        for place, gain in enumerate(gains):
+            _draw_gain(axes, place, gain)
+        axes.axvline(0, color=INK, lw=1)
+        axes.set_yticks(range(len(gains)), [short(name) for name, _, _ in gains])
+        axes.grid(axis="y", visible=False)
+        axes.set_ylim(-0.7, len(gains) - 0.3)
+        axes.set_xlabel(say("F1, percentage points"))
+        legend(figure, axes, 3)
+
+    figure = _figure(
+        results,
+        experiment,
+        "class-gain",
+        "classes",
+        say("Gain by class"),
+        say(
+            "F1 with attention minus F1 without, paired by seed: dot the mean, strokes the "
+            "seeds. "
+            "A class of few test documents moves much by chance."
+        ),
+        (WIDTH, 1.0 + 0.17 * len(gains)),
+        draw,
+        [table.key for table in experiment.pair],
+    )
+    return [figure]
+
+
+def _class_gains(without: ClassTable, attention: ClassTable) -> list[ClassGain]:
+    """Return each class's gain of F1 in percentage points, the smallest first."""
+    before, after = (
+        {row.name: row.cells["f1"] for row in table.rows if row.kind == "class"} for table in (without, attention)
+    )
+    gains = []
+    for name, cell in after.items():
+        values = [100 * (a - b) for a, b in zip(cell.values, before[name].values, strict=True)]
+        both = cell.published and before[name].published
+        talk = 100 * (float(cell.published) - float(before[name].published)) if both else None
+        gains.append((name, values, talk))
+    return sorted(gains, key=lambda each: (float(np.mean(each[1])), each[0]))
+
+
+def _draw_gain(axes: Axes, place: int, gain: ClassGain) -> None:
+    """Draw a class's line; the first one has the legend's labels."""
+    _, values, talk = gain
+    mean, ours, theirs = float(np.mean(values)), SERIES[0], SERIES[1]
+    first = not place
+    axes.plot([0, mean], [place, place], color=ours, lw=1)
+    seeds = say("each seed") if first else None
+    axes.plot(values, [place] * len(values), "|", color=SOFT, markersize=5, label=seeds)
+    axes.plot([mean], [place], "o", color=ours, label=say("mean") if first else None)
+    if talk is not None:
+        label = say("the talk") if first else None
+        axes.plot([talk], [place], "D", color=theirs, markerfacecolor="none", label=label)
+
+
+def by_length(results: Results, experiment: Experiment) -> Figure:
+    """Accuracy against the length of the text."""
+    tables = _tables(results, experiment, "lengths")
+    places = _series(tables)
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        axes = figure.subplots()
+        for variant, table in tables.items():
+            place = places[variant]
+            groups = table.assign(accuracy=table["right"] / table["documents"]).groupby("longest")
+            at, accuracy = groups["mean_length"].mean(), groups["accuracy"]
+            # so that one does not hide the next
+            at = at * (1 + 0.012 * (place - (len(tables) - 1) / 2))
+            axes.vlines(at, accuracy.min(), accuracy.max(), color=colour(place), lw=0.9, alpha=0.7)
+            axes.plot(at, accuracy.mean(), color=colour(place), marker=marker(place), label=short(variant))
+        axes.set_xscale("log")
+        lengths = next(iter(tables.values())).groupby("longest")["mean_length"].mean()
+        kept = _apart(sorted(lengths))
+        axes.set_xticks(kept, [f"{length:.0f}" for length in kept])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.minorticks_off()
+        axes.set_xlabel(say("tokens of the text, mean of each group"))
+        axes.set_ylabel(say("accuracy"))
+        legend(figure, axes, 3)
+
+    return _figure(
+        results,
+        experiment,
+        "lengths",
+        "lengths",
+        say("Accuracy against the length of the text"),
+        say(
+            "The corpus in eight groups of about as many documents, from its shortest to its "
+            "longest "
+            "texts. Mean over seeds; the upright stroke goes from the worst seed to the best."
+        ),
+        (WIDTH, 2.9),
+        draw,
+    )
+
+
+def calibration(results: Results, experiment: Experiment) -> Figure:
+    """How often a model is right where it says how certain it is; all seeds together."""
+    tables = _tables(results, experiment, "calibration")
+    places = _series(tables)
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], color=SOFT, lw=1, linestyle=(0, (1, 2)))
+        for variant, table in tables.items():
+            _draw_calibration(axes, variant, table, places[variant])
+        axes.set_xlabel(say("probability of the predicted class"))
+        axes.set_ylabel(say("share that is right"))
+        axes.set_xlim(0, 1.02)
+        axes.set_ylim(0, 1.02)
+        axes.set_aspect("equal")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PercentFormatter(1, 0))
+        legend(figure, axes, 2)
+
+    return _figure(
+        results,
+        experiment,
+        "calibration",
+        "calibration",
+        say("Calibration"),
+        say(
+            "On the dotted line a model is right as often as it says; below it, it is too "
+            "sure. After "
+            "its name: the expected calibration error. Ten steps of certainty, all seeds "
+            "together; "
+            "the larger a mark, the more documents."
+        ),
+        (WIDTH, 3.1),
+        draw,
+    )
+
+
+def _draw_calibration(axes: Axes, variant: str, table: pd.DataFrame, place: int) -> None:
+    steps, error = _by_step(table), expected_error(table)
+    certainty, right = steps["sum"] / steps["documents"], steps["right"] / steps["documents"]
+    label = f"{short(variant)}: {100 * error:.1f}%"
+    axes.plot(certainty, right, color=colour(place), lw=1.2, label=label)
+    areas = 70 * steps["documents"] / steps["documents"].max() + 4
+    style: dict[str, Any] = {"marker": marker(place), "linewidths": 0.6, "edgecolors": GROUND}
+    axes.scatter(certainty, right, areas, c=colour(place), **style)
+
+
+def _by_step(table: pd.DataFrame) -> pd.DataFrame:
+    """Return documents, right, and the sum of probabilities by step of certainty."""
+    table = table.assign(sum=table["probability"] * table["documents"])
+    return table.groupby("low")[["documents", "right", "sum"]].sum()
+
+
+def expected_error(table: pd.DataFrame) -> float:
+    """Return the expected calibration error of Guo et al. 2017, weighted by documents."""
+    steps = _by_step(table)
+    return float((steps["right"] - steps["sum"]).abs().sum() / steps["documents"].sum())
+
+
+def confusion(results: Results, experiment: Experiment, table: ClassTable) -> Figure:
+    """The confusion matrix of a model: a row is a true class, its shares of all seeds together."""
+    model = results.models(experiment)[table.key]
+    path = results.evaluated(model) / "confusion.csv"
+    counts = read_table(path).groupby(["label", "predicted"])["documents"].sum()
+    names = [row.name for row in table.rows if row.kind == "class"]
+    matrix = counts.unstack(fill_value=0).reindex(index=names, columns=names, fill_value=0)
+    values = matrix.to_numpy(float)
+    shares = values / np.maximum(values.sum(axis=1, keepdims=True), 1)
+    large = len(names) > LARGE
+    size = 0.215 * len(names) + 1.9 if large else min(WIDTH, 0.5 * len(names) + 2.0)
+    title, caption = (
+        say("Confusion matrix"),
+        say("Percent of the documents of each true class (row), all seeds together."),
+    )
+    return Figure(
+        f"{model}_confusion",
+        title,
+        caption,
+        results.sources.of(path),
+        lambda figure: _draw_confusion(figure, np.rint(100 * shares).astype(int), names),
+        (size, size - 0.3),
+        subject=table.title,
+        says=drawing.says(experiment, f"{title}. {caption}"),
+        mark=experiment.mark,
+        wide=large,
+    )
+
+
+def _draw_confusion(figure: matplotlib.figure.Figure, percents: np.ndarray, names: list[str]) -> None:
+    axes, large = figure.subplots(), len(names) > LARGE
+    for percent in np.unique(percents[percents > 0]):  # one path a shade keeps the file small
+        squares = [
+            Path_.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
+            for row, column in np.argwhere(percents == percent)
+        ]
+        path, alpha = Path_.make_compound_path(*squares), max(percent / 100, 0.04)
+        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=alpha, lw=0, clip_on=False))
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6 if large else 8}
+    for row, column in np.argwhere(percents > 0):
+        ink = REVERSED if percents[row, column] > 55 else INK
+        axes.text(column, row, f"{percents[row, column]}", color=ink, **style)
+    labels = [short(name) for name in names]
+    turned = 90 if large or max(map(len, labels)) > 9 else 0
+    axes.set_xticks(range(len(names)), labels, rotation=turned)
+    axes.set_yticks(range(len(names)), labels)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_aspect("equal")
+    axes.grid(visible=False)
+    axes.tick_params(length=0, labelsize=7)
+    for place in np.arange(0.5, len(names) - 1):
+        axes.axhline(place, color=LINE, lw=0.4)
+        axes.axvline(place, color=LINE, lw=0.4)
+    axes.set_xlabel(say("predicted"))
+    axes.set_ylabel(say("true class"))
+
+
+def _apart(lengths: list[float]) -> list[float]:
+    """Return the ticks of a logarithmic axis: no two closer than a twelfth of it."""
+    gap = (math.log(lengths[-1]) - math.log(lengths[0])) / 12
+    kept = lengths[:1]
+    for length in lengths[1:]:
+        if math.log(length) - math.log(kept[-1]) >= gap:
+            kept.append(length)
+    return kept
+
+
+def _series(variants: Mapping[str, object]) -> dict[str, int]:
+    """Return each variant's place: attention and baseline look the same in every figure."""
+    others = (variant for variant in variants if variant not in PAIR)
+    return {"attention": 0, "baseline": 1} | {name: place for place, name in enumerate(others, 2)}
+
+
+def _tables(results: Results, experiment: Experiment, name: str) -> Tables:
+    """Return a table of `heed evaluate` by variant."""
+    models = results.models(experiment).items()
+    return {variant: read_table(results.evaluated(model) / f"{name}.csv") for variant, model in models}
+
+
+def _figure(
+    results: Results,
+    experiment: Experiment,
+    key: str,
+    table: str,
+    title: str,
+    caption: str,
+    size: tuple[float, float],
+    draw: Draw,
+    variants: Iterable[str] = (),
+) -> Figure:
+    """Return a figure drawn of a table of these variants; without any, of all."""
+    models = results.models(experiment)
+    paths = [results.evaluated(models[each]) / f"{table}.csv" for each in variants or models]
+    words = drawing.says(experiment, f"{title}. {caption}")
+    name, sources = f"{experiment.key}_{key}", results.sources.of(*paths)
+    return Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark)

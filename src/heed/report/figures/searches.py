@@ -1,0 +1,150 @@
+"""Figures of a search: score by trial and by hyperparameter, all trials, the expected best."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from heed.report.blocks import Figure
+from heed.report.experiments import Experiment
+from heed.report.figures import drawing
+from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Draw, legend
+from heed.report.language import say
+from heed.report.results import Results
+from heed.search.result import Search
+
+Ticks = tuple[list[float], list[str]]
+STOPS = {
+    "finished": "o",
+    "no better epoch": "s",
+    "stopped by asha": "v",
+    "out of time": "X",
+    "failed": "X",
+}
+
+
+def figures(results: Results, experiment: Experiment, about: Search, folder: Path) -> list[Figure]:
+    """Return the figures of a search that had trials."""
+    sources, drawn = results.sources.of(folder / "search.json"), []
+    for key, title, caption, height, draw in _declared(about, about.metric.replace("_", " ")):
+        words = say("Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption)
+        name, size, words = f"{folder.name}_search-{key}", (WIDTH, height), drawing.says(experiment, words)
+        drawn.append(Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark))
+    return drawn
+
+
+def _declared(about: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
+    """Return the key, title, caption, height and drawing of each figure."""
+    ordered = say("Best validation {metric} of each trial, in the order drawn, and the best so far.", metric=metric)
+    dots = say("One dot a trial: the best validation {metric}; the winner is filled.", metric=metric)
+    lines = say("One line a trial, the darker the better; the winner is the widest.")
+    height = 2.2 * math.ceil(len(about.space) / 2)
+    declared: list[tuple[str, str, str, float, Draw]] = [
+        ("trials", say("Score by trial"), ordered, 2.6, lambda on: _by_trial(on, about, metric)),
+        ("parameters", say("Score by hyperparameter"), dots, height, lambda on: _by_parameter(on, about, metric)),
+        ("parallel", say("All hyperparameters of each trial"), lines, 3.0, lambda on: _parallel(on, about, metric)),
+    ]
+    if scores := about.expected_best.scores:
+        title = say("Expected best by number of trials")
+        caption = say(
+            "The best validation {metric} to be expected of a search of so many trials "
+            "(Dodge et al. 2019), "
+            "from the trials of this one.",
+            metric=metric,
+        )
+        declared.append(("expected", title, caption, 2.4, lambda on: _expected(on, scores, metric)))
+    return declared
+
+
+def _by_trial(figure: matplotlib.figure.Figure, about: Search, metric: str) -> None:
+    axes = figure.subplots()
+    better = np.minimum if about.metric == "loss" else np.maximum
+    numbers = [trial.trial for trial in about.scored]
+    best = better.accumulate(about.scores)
+    axes.step(numbers, best, where="post", color=SOFT, lw=1, label=say("best so far"))
+    scored = list(zip(about.scored, about.scores, strict=True))
+    for stop in dict.fromkeys(trial.stop for trial in about.scored):
+        part = [(trial.trial, score) for trial, score in scored if trial.stop == stop]
+        axes.plot(*zip(*part, strict=True), STOPS.get(stop, "o"), color=SERIES[0], label=say(stop))
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.set_xlabel(say("trial"))
+    axes.set_ylabel(say("validation {metric}", metric=metric))
+    legend(figure, axes, 3)
+
+
+def _by_parameter(figure: matplotlib.figure.Figure, about: Search, metric: str) -> None:
+    keys = list(about.space)
+    grid = figure.subplots(math.ceil(len(keys) / 2), 2, squeeze=False, sharey=True)
+    for axes, key in zip(grid.flat, keys, strict=False):
+        tried = [trial.configuration[key] for trial in about.scored]
+        positions, ticks = _positions(about.space[key], tried)
+        for at, trial, score in zip(positions, about.scored, about.scores, strict=True):
+            filled = SERIES[0] if trial.trial == about.best.trial else "none"
+            axes.plot([at], [score], "o", color=SERIES[0], markerfacecolor=filled)
+        axes.set_xlim(-0.08, 1.08)
+        axes.set_xticks(*ticks)
+        axes.set_title(key)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(metric)
+    for axes in grid.flat[len(keys) :]:
+        axes.set_visible(False)
+
+
+def _parallel(figure: matplotlib.figure.Figure, about: Search, metric: str) -> None:
+    axes = figure.subplots()
+    keys, trials, scores = list(about.space), about.scored, np.array(about.scores)
+    low, high = float(scores.min()), float(scores.max())
+    height = (scores - low) / ((high - low) or 1)
+    columns = [_positions(about.space[key], [trial.configuration[key] for trial in trials]) for key in keys]
+    goodness = 1 - height if about.metric == "loss" else height
+    for place in np.argsort(goodness, kind="stable"):
+        width = 2.6 if trials[place].trial == about.best.trial else 1.1
+        line = [positions[place] for positions, _ in columns] + [height[place]]
+        alpha = 0.15 + 0.85 * float(goodness[place])
+        axes.plot(range(len(line)), line, color=SERIES[0], alpha=alpha, lw=width)
+    ends = ([0.0, 1.0], [f"{low:.3f}", f"{high:.3f}"])
+    ticks: list[Ticks] = [*(ticks for _, ticks in columns), ends]
+    _upright(axes, ticks)
+    axes.set_xticks(range(len(ticks)), [key.replace("_", "\n") for key in [*keys, metric]])
+    axes.set_yticks([])
+    axes.set_xlim(-0.15, len(ticks) - 0.5)
+    axes.spines[:].set_visible(False)
+    axes.grid(visible=False)
+
+
+def _upright(axes: Axes, ticks: list[Ticks]) -> None:
+    """Draw an upright axis a hyperparameter, with its ticks."""
+    box = {"facecolor": GROUND, "edgecolor": "none", "pad": 0.6}
+    for place, (positions, texts) in enumerate(ticks):
+        axes.axvline(place, color=SOFT, lw=0.8)
+        for y, text in zip(positions, texts, strict=True):
+            style: dict[str, Any] = {"fontsize": 7.5, "va": "center", "color": INK, "zorder": 3}
+            axes.text(place, y, f" {text}", bbox=box, **style)
+
+
+def _expected(figure: matplotlib.figure.Figure, scores: list[float], metric: str) -> None:
+    axes = figure.subplots()
+    axes.plot(range(1, len(scores) + 1), scores, color=SERIES[0], marker="o", markersize=3)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.set_xlabel(say("trials"))
+    axes.set_ylabel(say("expected best {metric}", metric=metric))
+
+
+def _positions(dimension: dict[str, list[Any]], values: list[Any]) -> tuple[list[float], Ticks]:
+    """Return each value from 0 to 1, and the ticks: the ends of a span, or every choice."""
+    ((kind, ends),) = dimension.items()
+    if kind == "choice":
+        step = 1 / max(len(ends) - 1, 1)
+        ticks = [place * step for place in range(len(ends))], [f"{end}" for end in ends]
+        return [ends.index(value) * step for value in values], ticks
+    logarithmic = kind == "loguniform"
+    scale = math.log if logarithmic else float
+    low, high = scale(ends[0]), scale(ends[1])
+    middle = math.sqrt(ends[0] * ends[1]) if logarithmic else (ends[0] + ends[1]) / 2
+    form = ".0f" if kind == "integer" else ".2g"
+    texts = [format(each, form) for each in (ends[0], middle, ends[1])]
+    return [(scale(value) - low) / (high - low) for value in values], ([0, 0.5, 1], texts)
