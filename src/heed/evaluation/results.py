@@ -130,6 +130,10 @@ class ExperimentResult:
     opponents: dict[str, OpponentResult]
     comparisons: dict[str, dict[str, Difference]]
 
+    def compared(self, result: ModelResult | OpponentResult) -> Spread:
+        """Return the figure of a model or an opponent by which this experiment compares."""
+        return result.summary[self.metric]
+
 
 @dataclasses.dataclass(frozen=True)
 class Family:

@@ -67,9 +67,10 @@ class Tested:
         )
 
 
-def difference(model: ModelResult, other: ModelResult) -> Gain:
-    """Return the accuracy of `model` minus that of `other`, paired by seed."""
-    return paired_gain(model.summary["accuracy"].values, other.summary["accuracy"].values)
+def difference(result: ExperimentResult, other: ExperimentResult, variant: str) -> Gain:
+    """Return the figure of a variant in one experiment minus that in the other, paired by seed."""
+    ours, theirs = (each.compared(each.models[variant]).values for each in (result, other))
+    return paired_gain(ours, theirs)
 
 
 def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
@@ -120,7 +121,7 @@ def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
     better = [each for each in rivals if each.significant == "worse"]
     level = [each for each in rivals if each.mean <= 0 and not each.significant]
     verdict, finding = _finding(gain, seeds)
-    accuracy = f"{_accuracy(models['attention']):.4f}"
+    accuracy = f"{result.compared(models['attention']).mean:.4f}"
     names = _and([_named(each, result) for each in better]) if better else ""
     parts = [say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)] if better else []
     parts += [_level(level, result, named=not better)] if level else []
@@ -181,7 +182,7 @@ def _level(level: list[Tested], result: ExperimentResult, named: bool) -> str:
     names = _and([_named(each, result) for each in level])
     if not named:
         return say("{names} did at least as well as attention: no difference can be shown", names=names)
-    accuracy = f"{_accuracy(result.models['attention']):.4f}"
+    accuracy = f"{result.compared(result.models['attention']).mean:.4f}"
     return say(
         "{names} did at least as well as attention ({accuracy}): no difference can be shown",
         names=names,
@@ -209,19 +210,15 @@ def _pair(each: Tested) -> str:
 
 
 def _named(each: Tested, result: ExperimentResult) -> str:
-    """Return how a rival is called, with its accuracy."""
+    """Return how a rival is called, with its figure."""
     rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
-    return f"{_called(each.second, each.second in result.models)} ({_accuracy(rivals[each.second]):.4f})"
+    return f"{_called(each.second, each.second in result.models)} ({result.compared(rivals[each.second]).mean:.4f})"
 
 
 def _called(name: str, model: bool) -> str:
     if not model:
         return say("the {name} model", name=name)
     return say("the control {name}", name=name) if name in CONTROLS else say("the variant {name}", name=name)
-
-
-def _accuracy(result: ModelResult | OpponentResult) -> float:
-    return result.summary["accuracy"].mean
 
 
 def _and(names: list[str]) -> str:

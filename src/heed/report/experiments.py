@@ -265,8 +265,8 @@ def _corpus(corpus: Corpus, seeds: list[int]) -> str:
 
 
 def _line(declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], gain: Tested | None) -> Line:
-    accuracy = {name: model.summary["accuracy"].mean for name, model in data.models.items()}
-    fitted = {name: opponent.summary["accuracy"].mean for name, opponent in data.opponents.items()}
+    accuracy = {name: data.compared(model).mean for name, model in data.models.items()}
+    fitted = {name: data.compared(opponent).mean for name, opponent in data.opponents.items()}
     others = {name: value for name, value in accuracy.items() if name not in PAIR}
     printed = tuple(talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR)
     return Line(
@@ -315,7 +315,7 @@ def _degradations(
     for variant in (variant for variant in PAIR if variant in data.models and variant in good.models):
         bad, best = (t.get(variant, NOTHING).summary.get("accuracy") for t in (talk, talk_good))
         theirs = 100 * (float(bad) - float(best)) if bad and best else None
-        degradations.append(Degradation(variant, difference(data.models[variant], good.models[variant]), theirs))
+        degradations.append(Degradation(variant, difference(data, good, variant), theirs))
     return degradations
 
 
