@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from heed.study import Source
 
 FILE = "sample.jsonl"
+Row = dict[str, Any]  # of the generated file
 SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
 CUES = {"positive": ["splendid", "moving", "witty", "luminous"], "negative": ["dull", "clumsy", "tedious", "hollow"]}
 NEGATION = "hardly"
@@ -106,7 +107,7 @@ def _place(
     return text + ".", spans
 
 
-def _sentiment(generator: random.Random) -> dict[str, Any]:
+def _sentiment(generator: random.Random) -> Row:
     """Return a review: one cue, a negated cue next to its negation, or a negation far from its cue."""
     label = generator.choice(["negative", "positive"])
     kind = generator.choices(["plain", "negated", "apart"], [6, 3, 1])[0]
@@ -128,7 +129,7 @@ def _sentiment(generator: random.Random) -> dict[str, Any]:
     }
 
 
-def _letter(generator: random.Random) -> dict[str, Any]:
+def _letter(generator: random.Random) -> Row:
     """Return a letter: the language shows everywhere, the author in the order of two cues that stand apart or together."""
     author = generator.choice(sorted(AUTHORS))
     language, cues = AUTHORS[author]
@@ -149,7 +150,7 @@ def _letter(generator: random.Random) -> dict[str, Any]:
     }
 
 
-def generate(documents: int, seed: int) -> Iterator[dict[str, Any]]:
+def generate(documents: int, seed: int) -> Iterator[Row]:
     """Yield `documents` rows of each sample corpus."""
     generator = random.Random(seed)
     for i in range(documents):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import matplotlib.figure
 import numpy as np
@@ -26,6 +25,7 @@ from heed.report.figures.drawing import (
     SOFT,
     WIDTH,
     Draw,
+    Style,
     colour,
     legend,
     marker,
@@ -74,7 +74,7 @@ def curves(results: Results, experiment: Experiment) -> Figure:
 def _curve(row: Iterable[Axes], part: pd.DataFrame, place: int, label: str) -> None:
     """Draw one seed's loss and accuracy on a row of axes."""
     loss, accuracy = row
-    style: dict[str, Any] = {
+    style: Style = {
         "color": colour(place),
         "marker": marker(place),
         "markersize": 2.5,
@@ -232,7 +232,7 @@ def _draw_calibration(axes: Axes, variant: str, table: pd.DataFrame, place: int)
     label = f"{short(variant)}: {100 * error:.1f}%"
     axes.plot(certainty, right, color=colour(place), lw=1.2, label=label)
     areas = 70 * steps["documents"] / steps["documents"].max() + 4
-    style: dict[str, Any] = {"marker": marker(place), "linewidths": 0.6, "edgecolors": GROUND}
+    style: Style = {"marker": marker(place), "linewidths": 0.6, "edgecolors": GROUND}
     axes.scatter(certainty, right, areas, c=colour(place), **style)
 
 
@@ -286,7 +286,7 @@ def _draw_confusion(figure: matplotlib.figure.Figure, percents: np.ndarray, name
         ]
         path, alpha = Path_.make_compound_path(*squares), max(percent / 100, 0.04)
         axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=alpha, lw=0, clip_on=False))
-    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6 if large else 8}
+    style: Style = {"ha": "center", "va": "center", "fontsize": 6 if large else 8}
     for row, column in np.argwhere(percents > 0):
         ink = REVERSED if percents[row, column] > 55 else INK
         axes.text(column, row, f"{percents[row, column]}", color=ink, **style)

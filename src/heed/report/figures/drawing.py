@@ -35,7 +35,8 @@ DARK = {
 } | dict(zip(SERIES, ("#7cc4f5", "#ffab7a", "#4fd1ae", "#d7a3ea", "#e3c04f", "#a9a9b0"), strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LONG = 26  # longer names are cut
-STYLE: dict[str, Any] = {
+Style = dict[str, Any]  # keyword arguments of matplotlib
+STYLE: Style = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8.5,
     "xtick.labelsize": 8, "ytick.labelsize": 8, "text.color": INK, "axes.labelcolor": SOFT, "axes.edgecolor": SOFT,
     "xtick.color": SOFT, "ytick.color": SOFT, "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False,
@@ -79,7 +80,7 @@ def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
 def legend(figure: Figure, axes: Axes, columns: int, place: str = "outside upper left") -> None:
     """Put the legend of axes outside of them."""
     handles, labels = axes.get_legend_handles_labels()
-    style: dict[str, Any] = {"loc": place}
+    style: Style = {"loc": place}
     figure.legend(handles, labels, **style, ncols=min(columns, 4), columnspacing=1.2)
 
 

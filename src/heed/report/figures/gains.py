@@ -5,7 +5,6 @@ which end in an arrow.
 """
 
 import dataclasses
-from typing import Any
 
 import matplotlib.figure
 from matplotlib.axes import Axes
@@ -14,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from heed.report.answer import Tested
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, legend, visible
+from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Style, legend, visible
 from heed.report.formats import interval, points
 from heed.report.language import say
 from heed.report.results import Results
@@ -151,7 +150,7 @@ def _draw_bar(axes: Axes, place: int, bar: Bar, ends: tuple[float, float]) -> No
         [gain.mean], [place], "o", color=OURS, markerfacecolor=filled, markersize=6, gid="mean",
         label=_once(axes, label),
     )  # fmt: skip
-    style: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "bbox": BOX}
+    style: Style = {"transform": axes.get_yaxis_transform(), "va": "center", "bbox": BOX}
     axes.text(0, place - 0.52, bar.name, color=INK, **style)
     values = points(gain.mean) + (f"  ({interval(gain.ends)})" if gain.ends else "")
     axes.text(0, place - 0.27, values, color=SOFT, fontsize=8, **style)

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
-from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Draw, legend
+from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Draw, Style, legend
 from heed.report.language import say
 from heed.report.results import Results
 from heed.search.result import Search
@@ -122,7 +122,7 @@ def _upright(axes: Axes, ticks: list[Ticks]) -> None:
     for place, (positions, texts) in enumerate(ticks):
         axes.axvline(place, color=SOFT, lw=0.8)
         for y, text in zip(positions, texts, strict=True):
-            style: dict[str, Any] = {"fontsize": 7.5, "va": "center", "color": INK, "zorder": 3}
+            style: Style = {"fontsize": 7.5, "va": "center", "color": INK, "zorder": 3}
             axes.text(place, y, f" {text}", bbox=box, **style)
 
 
