@@ -264,7 +264,7 @@ def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) ->
     until(lambda: len(ended()) >= 3, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    drawn = [json.loads(path.read_text()) for path in sorted((store / "trials").glob("*/configuration.json"))]
+    drawn = [json.loads(path.read_text()) for path in sorted((store() / "trials").glob("*/configuration.json"))]
     finish(search(HEED_THREADS="1"))
     found = json.loads((RESULTS / "search.json").read_text())
     assert len(found["trials"]) == 14
