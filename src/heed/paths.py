@@ -28,3 +28,8 @@ def recipe_file(model: str) -> Path:
 def run_folder(model: str, seed: int) -> Path:
     """Return the folder of one training."""
     return RUNS / model / str(seed)
+
+
+def train_command(model: str, seed: int) -> str:
+    """Return the command that makes the folder of one training, as messages name it."""
+    return f"heed train {model} --seed {seed}"

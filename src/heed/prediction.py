@@ -3,14 +3,14 @@
 import pandas as pd
 
 from heed.files import HeedError, write_json, writing_folder
-from heed.paths import MODEL_RECIPE, MODEL_RUNS, PREDICTED, PREDICTIONS, STATISTICS, TOKENS, run_folder
+from heed.paths import MODEL_RECIPE, MODEL_RUNS, PREDICTED, PREDICTIONS, STATISTICS, TOKENS, run_folder, train_command
 from heed.recipe import write_recipe
 from heed.tasks import part
 from heed.tasks.interface import Predictor
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.device import device as choose_device
-from heed.training.run import RunInfo, check_tokens, read_run, rows_of, train_command
+from heed.training.run import RunInfo, check_tokens, read_run, rows_of
 
 
 def write_predictions(name: str, seeds: list[int]) -> int:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from heed.evaluation.tested import read_model
 from heed.files import check, reading, writing_folder
-from heed.paths import EVALUATIONS, HISTORY, PREDICTED, PREDICTIONS, run_folder
+from heed.paths import EVALUATIONS, HISTORY, PREDICTED, PREDICTIONS, run_folder, train_command
 from heed.tasks import part
 
 
@@ -31,7 +31,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 def _history(name: str, seed: int) -> pd.DataFrame:
     """Return the history of a run, with its seed."""
-    folder, command = run_folder(name, seed), f"heed train {name} --seed {seed}"
+    folder, command = run_folder(name, seed), train_command(name, seed)
     check(folder, command)
     with reading(folder / HISTORY, command):
         table = pd.read_csv(folder / HISTORY)

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from heed.files import HeedError, check, read_json, write_json, writing_folder
-from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder
+from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder, train_command
 from heed.recipe import Recipe, parse_recipe, recipe_of
 from heed.records import as_json, read_record
 from heed.tasks import part
@@ -94,11 +94,6 @@ def read_run(name: str, seed: int) -> RunInfo:
     if (info.recipe.model, info.seed) != (name, seed):
         raise HeedError(f"{folder}: is the run of {info.recipe.model} with seed {info.seed}. Run again: {command}")
     return info
-
-
-def train_command(name: str, seed: int) -> str:
-    """Return the command that makes a run."""
-    return f"heed train {name} --seed {seed}"
 
 
 def train_model(

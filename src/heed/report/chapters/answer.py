@@ -3,7 +3,7 @@
 from typing import Any
 
 from heed.report.blocks import Block, Cell, Column, Items, Section, Span, Table, Texts, rows_of
-from heed.report.chapters.shared import joining, of_comparison, pp, tested
+from heed.report.chapters.shared import corrected_p, joining, of_comparison, pp, tested
 from heed.report.experiments import Experiment
 from heed.report.figures.gains import gain_chart
 from heed.report.formats import INTERVAL, POINTS, PROBABILITY, TEXT, decimals, number, points
@@ -77,13 +77,7 @@ def _columns(results: Results) -> tuple[Column, ...]:
         Column("", say("{covers} interval", covers=results.covers), INTERVAL, of_comparison(_tested, lambda each: each.ends)),
         *tested(_tested, "gain_low_pp", "gain_high_pp")[:2],
         Column("p", "", PROBABILITY, of_comparison(_tested, lambda each: each.p)),
-        Column(
-            "p_holm",
-            say("Corrected p"),
-            PROBABILITY,
-            of_comparison(_tested, lambda each: each.p_holm),
-            short=say("corr. p"),
-        ),
+        corrected_p(_tested),
         Column("", say("Controls; other variants"), TEXT, _variants, below=True),
         *(Column(name, "", ACCURACY, _other(name)) for name in names),
         Column(

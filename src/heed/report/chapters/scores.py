@@ -6,9 +6,9 @@ from typing import Any
 
 from heed.report.answer import Tested
 from heed.report.blocks import Block, Cell, Column, Formula, Paragraph, Section, Table, rows_of
-from heed.report.chapters.shared import joining, of_comparison, pp, tested
+from heed.report.chapters.shared import corrected_p, joining, of_comparison, pp, tested
 from heed.report.experiments import ClassCell, Experiment
-from heed.report.formats import INTERVAL, POINTS, PRINTED, PROBABILITY, decimals
+from heed.report.formats import INTERVAL, POINTS, PRINTED, decimals
 from heed.report.language import say
 from heed.report.results import Results
 
@@ -98,13 +98,7 @@ def _columns(results: Results) -> tuple[Column, ...]:
         Column("gain_pp", say("Gain"), POINTS, of_comparison(_gain, lambda each: each.mean), unit=pp()),
         Column("", interval, INTERVAL, of_comparison(_gain, lambda each: each.ends), paper=False),
         *tested(_gain, "gain_low_pp", "gain_high_pp")[:3],
-        Column(
-            "p_holm",
-            say("Corrected p"),
-            PROBABILITY,
-            of_comparison(_gain, lambda each: each.p_holm),
-            short=say("corr. p"),
-        ),
+        corrected_p(_gain),
     )
 
 

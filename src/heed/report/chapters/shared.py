@@ -41,6 +41,12 @@ def tested(of: Callable[[Any], Tested | None], low: str, high: str) -> tuple[Col
     )
 
 
+def corrected_p(of: Callable[[Any], Tested | None]) -> Column:
+    """Return the column of a comparison's corrected p, in every form of a table."""
+    value = of_comparison(of, lambda each: each.p_holm)
+    return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
+
+
 def pp() -> str:
     """Return the unit of percentage points."""
     return say("p.p.")
