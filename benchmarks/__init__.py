@@ -1,1 +1,3 @@
-"""What makes the figures of docs/performance.md: `make benchmark`, or `python -m benchmarks.NAME` for one of them."""
+"""What makes the figures of docs/performance.md: `make benchmark`, or `python -m benchmarks.NAME`
+for one of them.
+"""

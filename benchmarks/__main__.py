@@ -1,4 +1,6 @@
-"""All benchmarks, one table: each in a process of its own, one after the other, on an idle machine."""
+"""All benchmarks, one table: each in a process of its own, one after the other, on an idle
+machine.
+"""
 
 import json
 import os
@@ -15,12 +17,16 @@ def main() -> None:
     import torch
 
     print(
-        f"{os.cpu_count()} cores ({platform.machine()}), torch {torch.__version__}, Python {platform.python_version()}\n"
+        f"{os.cpu_count()} cores ({platform.machine()}), torch {torch.__version__}, Python "
+        f"{platform.python_version()}\n"
     )
     print("| figure | measured | reach | more |\n|---|---|---|---|")
     for name in ALL:
         done = subprocess.run(
-            [sys.executable, "-m", f"benchmarks.{name}", "--json"], stdout=subprocess.PIPE, text=True, check=True
+            [sys.executable, "-m", f"benchmarks.{name}", "--json"],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
         )
         line = next(line for line in done.stdout.splitlines() if line.startswith("ROWS "))
         for row in json.loads(line.removeprefix("ROWS ")):

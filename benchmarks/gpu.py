@@ -1,9 +1,11 @@
-"""Everything that needs a GPU, one table: `PYTHONPATH=src python -m benchmarks.gpu` (needs torch, numpy, pandas, scikit-learn;
-none of the engines). About five minutes on one card.
+"""Everything that needs a GPU, one table: `PYTHONPATH=src python -m benchmarks.gpu` (needs torch,
+numpy, pandas, scikit-learn; none of the engines). About five minutes on one card.
 
-- which form of the exact BiLSTM is faster: two passes, or packed cuDNN (the results are compared first)
+- which form of the exact BiLSTM is faster: two passes, or packed cuDNN (the results are compared
+  first)
 - documents a second of a training, in float32 and bfloat16, and on this machine's CPU
-- how much more 2, 4, 8 trainings on one card do together: whether HEED_RUNS_PER_GPU is worth setting
+- how much more 2, 4, 8 trainings on one card do together: whether HEED_RUNS_PER_GPU is worth
+  setting
 - that the card gives the CPU's results within tolerance, and its own results twice
 """
 
@@ -19,18 +21,30 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.workload import CLASSES, SETTINGS, VOCABULARY, Row, encoded, learner, median_seconds, show
+from benchmarks.workload import (
+    CLASSES,
+    SETTINGS,
+    VOCABULARY,
+    Row,
+    encoded,
+    learner,
+    median_seconds,
+    show,
+)
 from heed.models.classifier import Classifier
 from heed.models.recurrent import BiLSTM
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.loop import train
 
 DOCUMENTS, VALIDATION = 12_800, 640
-TALK = dataclasses.replace(SETTINGS, embedding_dim=100, hidden_size=128)  # of the order of the talk's IMDB models
+# of the order of the talk's IMDB models
+TALK = dataclasses.replace(SETTINGS, embedding_dim=100, hidden_size=128)
 
 
 def recurrent(hidden: int) -> Row:
-    """Compare the exact two passes with packed cuDNN, forward and backward; B = 64, T = 150 to 400, E = 128."""
+    """Compare the exact two passes with packed cuDNN, forward and backward; B = 64, T = 150 to 400,
+    E = 128.
+    """
     torch.manual_seed(0)
     lengths = torch.randint(150, 401, (64,)).sort(descending=True).values
     inputs = torch.randn(64, int(lengths[0]), 128, device="cuda")
@@ -56,8 +70,16 @@ def recurrent(hidden: int) -> Row:
     with torch.no_grad():
         difference = float((exact(inputs, on_card) - packed(inputs))[there].abs().max())
     two, one = seconds(lambda x: exact(x, on_card)), seconds(packed)
-    note = f"two passes {1e3 * two:.1f} ms, packed {1e3 * one:.1f} ms, largest difference {difference:.1e}"
-    return Row(f"BiLSTM H = {hidden}: packed cuDNN against two passes", f"{two / one:.2f}x", "> 1: take packed", note)
+    note = (
+        f"two passes {1e3 * two:.1f} ms, packed {1e3 * one:.1f} ms, largest difference "
+        f"{difference:.1e}"
+    )
+    return Row(
+        f"BiLSTM H = {hidden}: packed cuDNN against two passes",
+        f"{two / one:.2f}x",
+        "> 1: take packed",
+        note,
+    )
 
 
 def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor]]:
@@ -76,7 +98,9 @@ def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor
 def together(processes: int) -> float:
     """Return documents a second of all of `processes` trainings on one card, started together."""
     command = [sys.executable, "-m", "benchmarks.gpu", "--one"]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
     return sum(float(process.communicate()[0]) for process in running)
 
 
@@ -95,19 +119,27 @@ def agreement() -> Row:
             found[dtype] = float((model.to("cuda")(batch.to("cuda")).cpu() - expected).abs().max())
     note = f"float64: {found[torch.float64]:.1e}"
     return Row(
-        "largest difference of logits, card against CPU, float32", f"{found[torch.float32]:.1e}", "<= 1e-4", note
+        "largest difference of logits, card against CPU, float32",
+        f"{found[torch.float32]:.1e}",
+        "<= 1e-4",
+        note,
     )
 
 
 def main() -> None:
     if not torch.cuda.is_available():
-        print("benchmarks.gpu: torch sees no GPU here; there is nothing to measure", file=sys.stderr)
+        print(
+            "benchmarks.gpu: torch sees no GPU here; there is nothing to measure", file=sys.stderr
+        )
         sys.exit(1)
     if "--one" in sys.argv:
         print(training("cuda", attention="multi-head")[0])
         return
     started = time.perf_counter()
-    rows = [Row("card", torch.cuda.get_device_name(), "", f"torch {torch.__version__}"), agreement()]
+    rows = [
+        Row("card", torch.cuda.get_device_name(), "", f"torch {torch.__version__}"),
+        agreement(),
+    ]
     rows += [recurrent(hidden) for hidden in (64, 128, 256)]
     for attention in ("none", "multi-head"):
         rate, weights = training("cuda", attention=attention)
@@ -122,7 +154,11 @@ def main() -> None:
     for processes in (2, 4, 8):
         rate = together(processes)
         rows.append(
-            Row(f"{processes} trainings on one card against one", f"{rate / one:.2f}x", "> 1.5: set HEED_RUNS_PER_GPU")
+            Row(
+                f"{processes} trainings on one card against one",
+                f"{rate / one:.2f}x",
+                "> 1.5: set HEED_RUNS_PER_GPU",
+            )
         )
     show(rows)
     print(f"{time.perf_counter() - started:.0f} s")

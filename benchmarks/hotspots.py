@@ -1,6 +1,7 @@
 """Where the time of a training step goes, by torch's profiler: the shares of docs/performance.md.
 
-Not part of `make benchmark`: `python -m benchmarks.hotspots`, and with `multi-head` for the model with attention.
+Not part of `make benchmark`: `python -m benchmarks.hotspots`, and with `multi-head` for the model
+with attention.
 """
 
 import dataclasses
@@ -42,7 +43,10 @@ def main() -> None:
     events = sorted(found.key_averages(), key=lambda event: -event.self_cpu_time_total)
     total = sum(event.self_cpu_time_total for event in events)
     lengths = np.concatenate([part.lengths.numpy() for parts in steps[WARM:] for part in parts])
-    print(f"attention {h.attention}: {useful_flops(lengths, h) / total / 1e3:.0f} useful GFLOP/s over {STEPS} steps")
+    print(
+        f"attention {h.attention}: {useful_flops(lengths, h) / total / 1e3:.0f} useful GFLOP/s "
+        f"over {STEPS} steps"
+    )
     for event in events[:SHOWN]:
         print(f"{event.self_cpu_time_total / total:6.1%}  {event.key}")
 

@@ -1,4 +1,6 @@
-"""Peak memory of a whole `heed train`: 50,000 generated texts with IMDB's lengths, H = 256, one epoch of a part."""
+"""Peak memory of a whole `heed train`: 50,000 generated texts with IMDB's lengths, H = 256, one
+epoch of a part.
+"""
 
 import dataclasses
 import subprocess
@@ -17,7 +19,8 @@ from heed.recipe import CorpusFacts, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
 
 DOCUMENTS = 50_000
-TRAINED, HELD_OUT = 1280, 640  # batches long enough for the peak; the rest of the corpus is there, unread
+# batches long enough for the peak; the rest of the corpus is there, unread
+TRAINED, HELD_OUT = 1280, 640
 
 MEASURE = """
 import resource, sys
@@ -33,11 +36,22 @@ def prepare(folder: Path, attention: str) -> None:
     path.mkdir(parents=True)
     parts = np.full(DOCUMENTS, "unread", object)
     order = np.random.default_rng(0).permutation(DOCUMENTS)
-    for part, rows in (("train", order[:TRAINED]), ("validation", order[-HELD_OUT:]), ("test", order[TRAINED : TRAINED + HELD_OUT])):  # fmt: skip
+    for part, rows in (
+        ("train", order[:TRAINED]),
+        ("validation", order[-HELD_OUT:]),
+        ("test", order[TRAINED : TRAINED + HELD_OUT]),
+    ):
         parts[rows] = part
     labels = np.where(np.arange(DOCUMENTS) % 2, "a", "b")
     text = [" ".join(["word"] * int(n)) for n in np.diff(tokens.offsets)]
-    frame = pd.DataFrame({"id": [f"d{i}" for i in range(DOCUMENTS)], "text": text, "label_kind": labels, "split": parts})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "id": [f"d{i}" for i in range(DOCUMENTS)],
+            "text": text,
+            "label_kind": labels,
+            "split": parts,
+        }
+    )
     frame.to_parquet(path / "documents.parquet", index=False)
     np.save(path / "ids.npy", tokens.ids)
     np.save(path / "offsets.npy", tokens.offsets)
@@ -46,11 +60,16 @@ def prepare(folder: Path, attention: str) -> None:
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in tokens.lexicon))
     write_json(path / "meta.json", dataclasses.asdict(tokens.meta))
     h = dataclasses.replace(SETTINGS, attention=attention, epochs=1, device="cpu")
-    facts = CorpusFacts(**{field.name: getattr(tokens.meta, field.name) for field in dataclasses.fields(CorpusFacts)})
+    facts = CorpusFacts(
+        **{
+            field.name: getattr(tokens.meta, field.name)
+            for field in dataclasses.fields(CorpusFacts)
+        }
+    )
     recipe = Recipe(
-        model="big", experiment="big", task="classification", variant=attention, corpus="big", tokenizer="whitespace", folds=0,
-        tokens=tokens.meta.digest, facts=facts, data=Data("kind", ["a", "b"]),
-        parameters=count_parameters(30_000, 2, h), hyperparameters=h,
+        model="big", experiment="big", task="classification", variant=attention, corpus="big",
+        tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, facts=facts,
+        data=Data("kind", ["a", "b"]), parameters=count_parameters(30_000, 2, h), hyperparameters=h,
     )  # fmt: skip
     write_recipe(folder / recipe_file("big"), recipe)
 
@@ -61,11 +80,17 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             prepare(Path(folder), attention)
             done = subprocess.run(
-                [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True, cwd=folder
+                [sys.executable, "-c", MEASURE],
+                capture_output=True,
+                text=True,
+                check=True,
+                cwd=folder,
             )
         gigabytes = float(done.stdout.split()[-1]) / 1e9
         name = "baseline" if attention == "none" else "with attention"
-        rows.append(Row(f"peak memory of a training, H = 256, {name}", f"{gigabytes:.2f} GB", "<= 1.3 GB"))
+        rows.append(
+            Row(f"peak memory of a training, H = 256, {name}", f"{gigabytes:.2f} GB", "<= 1.3 GB")
+        )
     show(rows)
 
 

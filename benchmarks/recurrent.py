@@ -1,4 +1,6 @@
-"""The exact two-pass BiLSTM against torch's packed and padded ones: forward and backward, one thread, in one run."""
+"""The exact two-pass BiLSTM against torch's packed and padded ones: forward and backward, one
+thread, in one run.
+"""
 
 from collections.abc import Callable
 
@@ -21,17 +23,30 @@ def main() -> None:
     both = torch.nn.LSTM(INPUT, HIDDEN, batch_first=True, bidirectional=True)
 
     def packed(x: torch.Tensor) -> torch.Tensor:
-        sequence = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        sequence = torch.nn.utils.rnn.pack_padded_sequence(
+            x, lengths, batch_first=True, enforce_sorted=False
+        )
         return torch.nn.utils.rnn.pad_packed_sequence(both(sequence)[0], batch_first=True)[0]
 
     def seconds(layer: Callable[[torch.Tensor], torch.Tensor]) -> float:
-        return median_seconds(lambda: layer(inputs.clone().requires_grad_()).sum().backward(), REPEATS)
+        return median_seconds(
+            lambda: layer(inputs.clone().requires_grad_()).sum().backward(), REPEATS
+        )
 
     slow, wrong = seconds(packed), seconds(lambda x: both(x)[0])
     keep_memory()
     ours = seconds(lambda x: exact(x, lengths))
     note = f"{slow:.2f} s packed, {ours:.2f} s exact, {wrong:.2f} s padded (wrong at the edges)"
-    show([Row("exact BiLSTM, forward and backward, against packed", f"{slow / ours:.1f}x", ">= 12x", note)])
+    show(
+        [
+            Row(
+                "exact BiLSTM, forward and backward, against packed",
+                f"{slow / ours:.1f}x",
+                ">= 12x",
+                note,
+            )
+        ]
+    )
 
 
 if __name__ == "__main__":

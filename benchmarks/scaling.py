@@ -1,4 +1,6 @@
-"""N independent trainings on N cores against one, beside the same for plain matrix multiplication."""
+"""N independent trainings on N cores against one, beside the same for plain matrix
+multiplication.
+"""
 
 import os
 import subprocess
@@ -13,7 +15,9 @@ from benchmarks.workload import Row, gemm_flops, show
 def rates(what: str, processes: int) -> list[float]:
     """Return what each of `processes` processes, started together, measured."""
     command = [sys.executable, "-m", "benchmarks.scaling", what]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
     return [float(process.communicate()[0]) for process in running]
 
 
@@ -26,7 +30,9 @@ def main() -> None:
         print(gemm_flops(4.0))
         return
     cores = len(os.sched_getaffinity(0))
-    share = {what: sum(rates(what, cores)) / rates(what, 1)[0] / cores for what in ("gemm", "training")}
+    share = {
+        what: sum(rates(what, cores)) / rates(what, 1)[0] / cores for what in ("gemm", "training")
+    }
     show(
         [
             Row(

@@ -1,7 +1,9 @@
-"""Trials an hour and best validation score at equal core-time: asha, plain random search, and one trial after the other.
+"""Trials an hour and best validation score at equal core-time: asha, plain random search, and one
+trial after the other.
 
-FOLDER is a clone in which the desk study's corpora are tokenised. Each way has the same cores for the same minutes, the same
-space and the same seed, so the same configurations in the same order. Then what Ray costs a search and a trial.
+FOLDER is a clone in which the desk study's corpora are tokenised. Each way has the same cores for
+the same minutes, the same space and the same seed, so the same configurations in the same order.
+Then what Ray costs a search and a trial.
 """
 
 import argparse
@@ -33,7 +35,9 @@ FEW, MANY = 2, 22
 
 
 def ways(cores: int) -> dict[str, dict[str, Any]]:
-    """Return what differs: asha looks eight times an epoch; one after the other, each trial has all the cores."""
+    """Return what differs: asha looks eight times an epoch; one after the other, each trial has all
+    the cores.
+    """
     return {
         "random": {"scheduler": "none"},
         "asha": {"scheduler": "asha", "reports": 8, "grace_period": 0.25, "reduction_factor": 4},
@@ -42,8 +46,12 @@ def ways(cores: int) -> dict[str, dict[str, Any]]:
 
 
 @contextmanager
-def study(folder: Path, experiment: str, given: dict[str, Any], section: dict[str, Any]) -> Iterator[Path]:
-    """Yield a folder with one model, one search and the tokens of `folder`; `given` are hyperparameters."""
+def study(
+    folder: Path, experiment: str, given: dict[str, Any], section: dict[str, Any]
+) -> Iterator[Path]:
+    """Yield a folder with one model, one search and the tokens of `folder`; `given` are
+    hyperparameters.
+    """
     params = yaml.safe_load((folder / "workflow/studies/desk.yaml").read_text())
     model, corpus = f"{experiment}-attention", EXPERIMENTS[experiment]
     params["models"] = {model: params["models"][model] | given}
@@ -63,7 +71,13 @@ def heed(work: Path, *command: str, cores: int = 1) -> float:
     """Run a command of heed; return its wall seconds."""
     started = time.monotonic()
     environment = os.environ | {"HEED_THREADS": str(cores)}
-    done = subprocess.run([sys.executable, "-m", "heed.cli", *command], cwd=work, env=environment, capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "heed.cli", *command],
+        cwd=work,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
         raise SystemExit(done.stdout + done.stderr)
     return time.monotonic() - started
@@ -81,24 +95,39 @@ def compared(folder: Path, experiment: str, minutes: float, cores: int) -> Itera
         judged = trials["stop"].isin(["finished", "stopped by asha"]).sum() / minutes * 60
         plain = plain or judged
         reach = ">= 2.5x, score no worse" if way == "asha" else ""
-        more = f"best validation accuracy {trials['score'].max():.4f}; {wall:.1f} minutes on {cores} cores"
-        yield Row(f"{experiment}, {way}: trials an hour", f"{judged:.0f} ({judged / plain:.1f}x)", reach, more)
+        more = (
+            f"best validation accuracy {trials['score'].max():.4f}; {wall:.1f} minutes on {cores} "
+            "cores"
+        )
+        yield Row(
+            f"{experiment}, {way}: trials an hour",
+            f"{judged:.0f} ({judged / plain:.1f}x)",
+            reach,
+            more,
+        )
 
 
 def overhead(folder: Path) -> Iterator[Row]:
-    """Yield what Ray adds to a search and to a trial, on one core, over `heed train` and the same training without it."""
+    """Yield what Ray adds to a search and to a trial, on one core, over `heed train` and the same
+    training without it.
+    """
     from heed.recipe import read_recipe
     from heed.tokens.arrays import load_tokens
     from heed.training.run import train_model
 
     walls = {}
     for trials in (FEW, MANY):
-        section = {"trials": trials, "scheduler": "none", "space": {"learning_rate": SPACE["learning_rate"]}}
+        section = {
+            "trials": trials,
+            "scheduler": "none",
+            "space": {"learning_rate": SPACE["learning_rate"]},
+        }
         with study(folder, "letters-author", {"epochs": 1, "hidden_size": 4}, section) as work:
             walls[trials] = heed(work, "search", "it")
             heed(work, "recipe", "letters-author-attention")
             recipe = read_recipe(
-                work / "results/recipe/letters-author-attention.yaml", "heed recipe letters-author-attention"
+                work / "results/recipe/letters-author-attention.yaml",
+                "heed recipe letters-author-attention",
             )
             one = heed(work, "train", "letters-author-attention", "--seed", "1")
     tokens = load_tokens(folder / "data/tokens/letters-pieces")
@@ -118,7 +147,9 @@ def overhead(folder: Path) -> Iterator[Row]:
 
 def main() -> None:
     """Print one table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--cores", type=int, default=os.cpu_count())

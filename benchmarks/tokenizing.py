@@ -1,4 +1,5 @@
-"""heed's tokenising (cleaning and writing apart) against spaCy's bare tokenizer, one core, the same texts.
+"""heed's tokenising (cleaning and writing apart) against spaCy's bare tokenizer, one core, the same
+texts.
 
 IMDB's reviews where HEED_MIRROR has them, else text that heed generates.
 """
@@ -22,10 +23,15 @@ def texts() -> tuple[str, list[str]]:
     if mirror.is_dir():
         from heed.corpora.imdb import read
 
-        return "IMDB", [clean(document.text)[0] for document in itertools.islice(read(mirror), TEXTS)]
+        return "IMDB", [
+            clean(document.text)[0] for document in itertools.islice(read(mirror), TEXTS)
+        ]
     generator = np.random.default_rng(0)
     words = np.asarray(
-        [f"{chr(97 + i % 26)}{'aeiou'[i % 5] * (i % 3)}{chr(97 + i % 17)}{i % 97}" for i in range(30_000)]
+        [
+            f"{chr(97 + i % 26)}{'aeiou'[i % 5] * (i % 3)}{chr(97 + i % 17)}{i % 97}"
+            for i in range(30_000)
+        ]
     )
     ranks = np.minimum(generator.zipf(1.3, (TEXTS, 230)), len(words)) - 1
     return "generated text", [
@@ -46,7 +52,16 @@ def main() -> None:
             _tokenize_chunk((found[start : start + CHUNK], "en"))
         ours.append(tokens / (time.perf_counter() - started))
     note = f"{name}: {max(ours):,.0f} tokens/s, spaCy alone {max(bare):,.0f}"
-    show([Row("tokenising against spaCy's bare tokenizer", f"{max(ours) / max(bare):.0%}", ">= 95%", note)])
+    show(
+        [
+            Row(
+                "tokenising against spaCy's bare tokenizer",
+                f"{max(ours) / max(bare):.0%}",
+                ">= 95%",
+                note,
+            )
+        ]
+    )
 
 
 if __name__ == "__main__":

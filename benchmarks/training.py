@@ -1,7 +1,9 @@
-"""Training documents a second, heed's loop against the one of common tutorials; and the share of the machine's own rate.
+"""Training documents a second, heed's loop against the one of common tutorials; and the share of
+the machine's own rate.
 
-The tutorials' loop: batches at random, padded to the longest text of the batch, a bidirectional nn.LSTM (packed, or wrong at
-the edges), default Adam, the allocator as it is. All with one thread, the same texts, sizes and number of steps.
+The tutorials' loop: batches at random, padded to the longest text of the batch, a bidirectional
+nn.LSTM (packed, or wrong at the edges), default Adam, the allocator as it is. All with one thread,
+the same texts, sizes and number of steps.
 """
 
 import dataclasses
@@ -43,7 +45,9 @@ class Tutorial(nn.Module):
         super().__init__()
         self.packed = packed
         self.embedding = nn.Embedding(VOCABULARY, SETTINGS.embedding_dim, padding_idx=0)
-        self.lstm = nn.LSTM(SETTINGS.embedding_dim, SETTINGS.hidden_size, batch_first=True, bidirectional=True)
+        self.lstm = nn.LSTM(
+            SETTINGS.embedding_dim, SETTINGS.hidden_size, batch_first=True, bidirectional=True
+        )
         self.linear = nn.Linear(2 * SETTINGS.hidden_size, SETTINGS.linear_size)
         self.output = nn.Linear(SETTINGS.linear_size, CLASSES)
         self.dropout = nn.Dropout(0.3)
@@ -51,7 +55,9 @@ class Tutorial(nn.Module):
     def forward(self, batch: Batch) -> torch.Tensor:
         states = self.embedding(batch.ids)
         if self.packed:
-            packed = nn.utils.rnn.pack_padded_sequence(states, batch.lengths, batch_first=True, enforce_sorted=False)
+            packed = nn.utils.rnn.pack_padded_sequence(
+                states, batch.lengths, batch_first=True, enforce_sorted=False
+            )
             states = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)[0]
         else:
             states = self.lstm(states)[0]
@@ -81,7 +87,9 @@ def tutorial(packed: bool, steps: int, **changes: Any) -> float:
 
 
 def ours(attention: str = "none", memory: bool = True, **changes: Any) -> tuple[float, float]:
-    """Return documents a second of heed's own loop, and its useful FLOP/s: multiplications on padding do not count."""
+    """Return documents a second of heed's own loop, and its useful FLOP/s: multiplications on
+    padding do not count.
+    """
     make_deterministic(1)
     if memory:
         keep_memory()
@@ -98,7 +106,10 @@ def ours(attention: str = "none", memory: bool = True, **changes: Any) -> tuple[
 def alone(what: str) -> list[float]:
     """Run one measurement in a process of its own: the allocator's settings stay with it."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.training", what], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "benchmarks.training", what],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return [float(number) for number in done.stdout.split()]
 
@@ -127,14 +138,44 @@ def main() -> None:
     padded, packed = found["padded"][0], found["packed"][0]
     show(
         [
-            Row("training, against the tutorials' loop, packed", f"{rate / packed:.1f}x", ">= 4x", f"{documents}, {packed:.1f} there"),
-            Row("training, against the tutorials' loop, padded (wrong at the edges)", f"{rate / padded:.1f}x", ">= 4x", f"{documents}, {padded:.1f} there"),
-            Row("the same without a length cap", f"{found['whole'][0] / found['padded-whole'][0]:.1f}x", ">= 4x", f"{found['whole'][0]:.1f} documents/s, {found['padded-whole'][0]:.1f} there"),
-            Row("the allocator's settings", f"{rate / found['plain-allocator'][0]:.2f}x", "", "heed's loop with and without"),
-            Row("useful FLOPs against GEMM, baseline", f"{found['ours'][1] / gemm:.0%}", ">= 75%", f"GEMM {gemm / 1e9:.0f} GFLOP/s"),
-            Row("useful FLOPs against GEMM, with attention", f"{found['attention'][1] / gemm:.0%}", ">= 70%", f"{found['attention'][0]:.1f} documents/s"),
+            Row(
+                "training, against the tutorials' loop, packed",
+                f"{rate / packed:.1f}x",
+                ">= 4x",
+                f"{documents}, {packed:.1f} there",
+            ),
+            Row(
+                "training, against the tutorials' loop, padded (wrong at the edges)",
+                f"{rate / padded:.1f}x",
+                ">= 4x",
+                f"{documents}, {padded:.1f} there",
+            ),
+            Row(
+                "the same without a length cap",
+                f"{found['whole'][0] / found['padded-whole'][0]:.1f}x",
+                ">= 4x",
+                f"{found['whole'][0]:.1f} documents/s, {found['padded-whole'][0]:.1f} there",
+            ),
+            Row(
+                "the allocator's settings",
+                f"{rate / found['plain-allocator'][0]:.2f}x",
+                "",
+                "heed's loop with and without",
+            ),
+            Row(
+                "useful FLOPs against GEMM, baseline",
+                f"{found['ours'][1] / gemm:.0%}",
+                ">= 75%",
+                f"GEMM {gemm / 1e9:.0f} GFLOP/s",
+            ),
+            Row(
+                "useful FLOPs against GEMM, with attention",
+                f"{found['attention'][1] / gemm:.0%}",
+                ">= 70%",
+                f"{found['attention'][0]:.1f} documents/s",
+            ),
         ]
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What is timed: generated texts with the lengths of IMDB's reviews, a model, and the machine's own best multiplication."""
+"""What is timed: generated texts with the lengths of IMDB's reviews, a model, and the machine's own
+best multiplication.
+"""
 
 import dataclasses
 import json
@@ -21,7 +23,9 @@ from heed.tokens.arrays import Tokens
 from heed.tokens.meta import Meta
 
 VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
-SETTINGS = Hyperparameters(embedding_dim=128, hidden_size=256, heads=4, pooling="mean", dropout=0.3, epochs=2)
+SETTINGS = Hyperparameters(
+    embedding_dim=128, hidden_size=256, heads=4, pooling="mean", dropout=0.3, epochs=2
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +50,9 @@ def show(rows: list[Row]) -> None:
 
 
 def imdb_lengths(documents: int, seed: int = 0) -> np.ndarray:
-    """Draw lengths like IMDB's: log-normal, mean 268.5 tokens, median 201 (the corpus's own are in its meta.json)."""
+    """Draw lengths like IMDB's: log-normal, mean 268.5 tokens, median 201 (the corpus's own are in
+    its meta.json).
+    """
     generator = np.random.default_rng(seed)
     median, mean = 201.0, 268.5
     sigma = np.sqrt(2 * np.log(mean / median))
@@ -60,10 +66,13 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     ids = np.minimum(generator.zipf(1.2, int(offsets[-1])), VOCABULARY - 3).astype(np.int32)
     lexicon = [f"w{i}" for i in range(VOCABULARY - 2)]
     meta = Meta(
-        digest="generated", corpus="big", kind="generated", tokenizer="whitespace", folds=0, labels={"kind": ["a", "b"]},
-        documents=documents, tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=True, duplicates={}, treated={},
+        digest="generated", corpus="big", kind="generated", tokenizer="whitespace", folds=0,
+        labels={"kind": ["a", "b"]}, documents=documents, tokens=len(ids), types=len(lexicon),
+        parts={}, reduced=False, generated=True, duplicates={}, treated={},
     )  # fmt: skip
-    return Tokens(Path(), meta, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1))
+    return Tokens(
+        Path(), meta, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1)
+    )
 
 
 def encoded(documents: int, h: Hyperparameters) -> Encoded:
@@ -72,8 +81,12 @@ def encoded(documents: int, h: Hyperparameters) -> Encoded:
     return Encoded(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
 
 
-def learner(documents: int, validation: int, h: Hyperparameters, device: str = "cpu") -> ClassificationLearner:
-    """Return a model with random weights, and generated texts of arbitrary classes that it learns from."""
+def learner(
+    documents: int, validation: int, h: Hyperparameters, device: str = "cpu"
+) -> ClassificationLearner:
+    """Return a model with random weights, and generated texts of arbitrary classes that it learns
+    from.
+    """
     rows = np.arange(documents + validation)
     parts = {"train": rows[:documents], "validation": rows[documents:]}
     model = Classifier(VOCABULARY, CLASSES, h, autocast=h.precision == "bfloat16").to(device)
@@ -81,18 +94,31 @@ def learner(documents: int, validation: int, h: Hyperparameters, device: str = "
 
 
 def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:
-    """Return the FLOPs of forward and backward (3 x forward) over texts of these lengths, padding not counted."""
+    """Return the FLOPs of forward and backward (3 x forward) over texts of these lengths, padding
+    not counted.
+    """
     e, hidden, tokens = h.embedding_dim, h.hidden_size, float(lengths.sum())
-    multiplications = 2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h.linear_size
+    multiplications = (
+        2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h.linear_size
+    )
     if h.attention != "none":
-        multiplications += 4 * (2 * hidden) ** 2 * tokens + 2 * 2 * hidden * float((lengths**2).sum())
+        multiplications += 4 * (2 * hidden) ** 2 * tokens + 2 * 2 * hidden * float(
+            (lengths**2).sum()
+        )
     return 3 * 2 * multiplications
 
 
 def gemm_flops(seconds: float = 0.5) -> float:
-    """Return this thread's best sustained float32 rate in FLOP/s over several shapes, square and as an LSTM has them."""
+    """Return this thread's best sustained float32 rate in FLOP/s over several shapes, square and as
+    an LSTM has them.
+    """
     rates = []
-    for rows, inner, columns in ((512, 512, 512), (1024, 1024, 1024), (2048, 512, 2048), (8192, 256, 1024)):
+    for rows, inner, columns in (
+        (512, 512, 512),
+        (1024, 1024, 1024),
+        (2048, 512, 2048),
+        (8192, 256, 1024),
+    ):
         a, b = torch.randn(rows, inner), torch.randn(inner, columns)
         out = a @ b
         started, rounds = time.perf_counter(), 0

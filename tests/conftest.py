@@ -1,4 +1,6 @@
-"""What several tests need: where the real corpora are, a tiny tokenised corpus, a recipe for it; and the table of the drills."""
+"""What several tests need: where the real corpora are, a tiny tokenised corpus, a recipe for it;
+and the table of the drills.
+"""
 
 import dataclasses
 import os
@@ -19,8 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
 
 HYPERPARAMETERS = Hyperparameters(
-    vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5, attention="multi-head", heads=3,
-    pooling="mean", embedding_dropout=0.1, dropout=0.2, epochs=3, batch_size=8, learning_rate=0.01, device="cpu",
+    vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5,
+    attention="multi-head", heads=3, pooling="mean", embedding_dropout=0.1, dropout=0.2, epochs=3,
+    batch_size=8, learning_rate=0.01, device="cpu",
 )  # fmt: skip
 
 
@@ -31,7 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """After `make drills`: how many faults of each kind were injected, and from how many all was as if there had been none."""
+    """After `make drills`: how many faults of each kind were injected, and from how many all was as
+    if there had been none.
+    """
     if "drill" not in terminalreporter.config.option.markexpr:
         return
     counts: dict[str, Counter[str]] = {}
@@ -49,7 +54,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     lines.append(("all", *(sum(line[i] for line in lines[1:]) for i in (1, 2, 3))))
     terminalreporter.section("drills")
     for line in lines:
-        terminalreporter.write_line(f"| {line[0]:<90} | {line[1]:>8} | {line[2]:>9} | {line[3]:>7} |")
+        terminalreporter.write_line(
+            f"| {line[0]:<90} | {line[1]:>8} | {line[2]:>9} | {line[3]:>7} |"
+        )
 
 
 @pytest.fixture(scope="session")
@@ -57,39 +64,61 @@ def corpora() -> Path:
     """The team's real corpora; skips where they are not."""
     if not (SHARED / "corpora").is_dir():
         pytest.skip(
-            f"real corpora are not there: {SHARED / 'corpora'} (set HEED_SHARED to the folder that holds corpora/)"
+            f"real corpora are not there: {SHARED / 'corpora'} (set HEED_SHARED to the folder "
+            "that holds corpora/)"
         )
     return SHARED / "corpora"
 
 
-def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: list[str], folds: int = 0) -> dict:
+def write_tokens(
+    path: Path, texts: list[list[str]], labels: list[str], parts: list[str], folds: int = 0
+) -> dict:
     """Write a tokenised corpus by hand (docs/contracts.md) and return its meta.json."""
     path.mkdir(parents=True)
     lexicon: dict[str, int] = {}
     ids = [lexicon.setdefault(word, len(lexicon)) for words in texts for word in words]
-    columns = {f"split_{fold}": np.roll(parts, fold) for fold in range(folds)} if folds else {"split": parts}
+    columns = (
+        {f"split_{fold}": np.roll(parts, fold) for fold in range(folds)}
+        if folds
+        else {"split": parts}
+    )
     pd.DataFrame(
-        {"id": [f"d{i}" for i in range(len(texts))], "text": [" ".join(t) for t in texts], "label_kind": labels, "group": ""} | columns
-    ).to_parquet(path / "documents.parquet", index=False)  # fmt: skip
+        {
+            "id": [f"d{i}" for i in range(len(texts))],
+            "text": [" ".join(t) for t in texts],
+            "label_kind": labels,
+            "group": "",
+        }
+        | columns
+    ).to_parquet(path / "documents.parquet", index=False)
     np.save(path / "ids.npy", np.asarray(ids, np.int32))
     np.save(path / "offsets.npy", np.cumsum([0, *map(len, texts)]).astype(np.int64))
     positions = [np.cumsum([0, *(len(word) + 1 for word in words)])[:-1] for words in texts]
     starts = np.concatenate(positions)
     np.save(path / "starts.npy", starts.astype(np.int32))
-    np.save(path / "ends.npy", (starts + [len(word) for words in texts for word in words]).astype(np.int32))
-    planted = [(row, int(at[words.index("fine")]), int(at[words.index("fine")]) + 4)
-               for row, (words, at) in enumerate(zip(texts, positions, strict=True)) if "fine" in words]  # fmt: skip
+    np.save(
+        path / "ends.npy",
+        (starts + [len(word) for words in texts for word in words]).astype(np.int32),
+    )
+    planted = [
+        (row, int(at[words.index("fine")]), int(at[words.index("fine")]) + 4)
+        for row, (words, at) in enumerate(zip(texts, positions, strict=True))
+        if "fine" in words
+    ]
     evidence = pd.DataFrame(planted, columns=["document", "start", "end"], dtype=np.int64)
     evidence.to_parquet(path / "evidence.parquet", index=False)
     begins = [list(range(0, len(words), 4)) for words in texts]  # a sentence has four words
-    np.save(path / "sentences.npy", np.asarray([at for of_text in begins for at in of_text], np.int32))
+    np.save(
+        path / "sentences.npy", np.asarray([at for of_text in begins for at in of_text], np.int32)
+    )
     np.save(path / "sentence_offsets.npy", np.cumsum([0, *map(len, begins)]).astype(np.int64))
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
     meta = {
-        "digest": digest_folder(path), "corpus": path.name, "kind": "table", "tokenizer": "whitespace", "folds": folds,
-        "labels": {"kind": sorted(set(labels))}, "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
-        "parts": {part: parts.count(part) for part in ("train", "validation", "test")}, "reduced": False,
-        "generated": False, "duplicates": {}, "treated": {},
+        "digest": digest_folder(path), "corpus": path.name, "kind": "table",
+        "tokenizer": "whitespace", "folds": folds, "labels": {"kind": sorted(set(labels))},
+        "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
+        "parts": {part: parts.count(part) for part in ("train", "validation", "test")},
+        "reduced": False, "generated": False, "duplicates": {}, "treated": {},
     }  # fmt: skip
     write_json(path / "meta.json", meta)
     return meta
@@ -97,7 +126,9 @@ def write_tokens(path: Path, texts: list[list[str]], labels: list[str], parts: l
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the tokenised corpus `tiny` and the recipe `tiny-attention`; the test runs inside it."""
+    """A folder with the tokenised corpus `tiny` and the recipe `tiny-attention`; the test runs
+    inside it.
+    """
     from heed.models.classifier import count_parameters
     from heed.recipe import CorpusFacts, Recipe, write_recipe
     from heed.tasks.classification.recipe import Data
@@ -115,18 +146,29 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     parts = ["train"] * 36 + ["validation"] * 12 + ["test"] * 12
     meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, parts)
     recipe = Recipe(
-        model="tiny-attention", experiment="tiny", task="classification", variant="attention", corpus="tiny",
-        tokenizer="whitespace", folds=0, tokens=meta["digest"],
-        facts=CorpusFacts(**{field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}),
-        data=Data("kind", ["bad", "good"]), parameters=count_parameters(meta["types"] + 2, 2, HYPERPARAMETERS),
+        model="tiny-attention",
+        experiment="tiny",
+        task="classification",
+        variant="attention",
+        corpus="tiny",
+        tokenizer="whitespace",
+        folds=0,
+        tokens=meta["digest"],
+        facts=CorpusFacts(
+            **{field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}
+        ),
+        data=Data("kind", ["bad", "good"]),
+        parameters=count_parameters(meta["types"] + 2, 2, HYPERPARAMETERS),
         hyperparameters=HYPERPARAMETERS,
-    )  # fmt: skip
+    )
     write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)
     return tmp_path
 
 
 def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
-    """Write the recipe of a model in this folder again, with other values of some hyperparameters."""
+    """Write the recipe of a model in this folder again, with other values of some
+    hyperparameters.
+    """
     from heed.paths import recipe_file
     from heed.recipe import recipe_of, write_recipe
 

@@ -1,8 +1,9 @@
-"""The fingerprint of a finished sample study: what a refactoring must not change, compared by key and not by file.
+"""The fingerprint of a finished sample study: what a refactoring must not change, compared by key
+and not by file.
 
-`python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written by heed as of commit 3678362, on
-the machine kind that it names; results are the same bytes on one machine kind only. What later versions of heed moved or
-renamed is looked up in both places here.
+`python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written by
+heed as of commit 3678362, on the machine kind that it names; results are the same bytes on one
+machine kind only. What later versions of heed moved or renamed is looked up in both places here.
 """
 
 import hashlib
@@ -36,29 +37,49 @@ def machine() -> str:
     import torch
 
     processor = platform.machine()
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    processor = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), processor)
+    lines = (
+        Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        if Path("/proc/cpuinfo").exists()
+        else []
+    )
+    processor = next(
+        (line.split(":")[1].strip() for line in lines if line.startswith("model name")), processor
+    )
     return f"{processor}, torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}"
 
 
 def fingerprint(root: Path) -> dict[str, Any]:
-    """Return key → value of the study in `root`: weights and columns as hashes, statistics as they are."""
+    """Return key → value of the study in `root`: weights and columns as hashes, statistics as they
+    are.
+    """
     results = root / "results"
     found: dict[str, Any] = {}
     for recipe in sorted((results / "recipe").glob("*.yaml")):
         model = recipe.stem
-        seeds = sorted(path.name for path in (results / "train" / model).iterdir() if path.name.isdigit())
+        seeds = sorted(
+            path.name for path in (results / "train" / model).iterdir() if path.name.isdigit()
+        )
         for seed in seeds:
-            found |= _weights(results / "train" / model / seed / "model.safetensors", f"weights/{model}/{seed}")
-            found |= _columns(_predictions(results, model, seed), ["id"], f"predictions/{model}/{seed}")
+            found |= _weights(
+                results / "train" / model / seed / "model.safetensors", f"weights/{model}/{seed}"
+            )
+            found |= _columns(
+                _predictions(results, model, seed), ["id"], f"predictions/{model}/{seed}"
+            )
         for table, key in TABLES.items():
-            frame = pd.read_csv(results / "evaluate" / model / table, dtype=str, keep_default_na=False)
+            frame = pd.read_csv(
+                results / "evaluate" / model / table, dtype=str, keep_default_na=False
+            )
             found |= _columns(frame, key, f"evaluate/{model}/{table}")
         for name, key in (("documents", ["id"]), ("weights", ["id", "token"])):
-            frame = pd.read_parquet(_first(results / "predict" / model, results / "evaluate" / model, name))
+            frame = pd.read_parquet(
+                _first(results / "predict" / model, results / "evaluate" / model, name)
+            )
             found |= _columns(frame, key, f"{name}/{model}")
     for path in sorted((results / "opponents").glob("*/*.parquet")):
-        found |= _columns(pd.read_parquet(path), ["id"], f"opponents/{path.parent.name}/{path.stem}")
+        found |= _columns(
+            pd.read_parquet(path), ["id"], f"opponents/{path.parent.name}/{path.stem}"
+        )
     for path in sorted((results / "search").glob("*/trials.csv")):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
         found |= _columns(frame, ["trial"], f"search/{path.parent.name}/trials")
@@ -71,7 +92,9 @@ def fingerprint(root: Path) -> dict[str, Any]:
 
 
 def differences(reference: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    """Return a line for each key of the reference that is gone or has another value; new keys are no difference."""
+    """Return a line for each key of the reference that is gone or has another value; new keys are
+    no difference.
+    """
     return [
         f"{key}: {value!r} became {found.get(key, 'nothing')!r}"
         for key, value in reference.items()
@@ -81,11 +104,15 @@ def differences(reference: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 def _first(*places: Any) -> Path:
     *folders, name = places
-    return next(folder / f"{name}.parquet" for folder in folders if (folder / f"{name}.parquet").exists())
+    return next(
+        folder / f"{name}.parquet" for folder in folders if (folder / f"{name}.parquet").exists()
+    )
 
 
 def _predictions(results: Path, model: str, seed: str) -> pd.DataFrame:
-    """Return a run's predictions, which `predict` writes for all seeds; before that `train` wrote them for each."""
+    """Return a run's predictions, which `predict` writes for all seeds; before that `train` wrote
+    them for each.
+    """
     old = results / "train" / model / seed / "predictions.parquet"
     if old.exists():
         return pd.read_parquet(old)
@@ -95,14 +122,19 @@ def _predictions(results: Path, model: str, seed: str) -> pd.DataFrame:
 
 def _weights(path: Path, key: str) -> dict[str, str]:
     with safe_open(path, "np") as file:
-        return {f"{key}/{name}": _hash(file.get_tensor(name).tobytes()) for name in sorted(file.keys())}
+        return {
+            f"{key}/{name}": _hash(file.get_tensor(name).tobytes()) for name in sorted(file.keys())
+        }
 
 
 def _columns(frame: pd.DataFrame, key: list[str], prefix: str) -> dict[str, str]:
     """Return a hash for each column, over its values in the order of the key, bit for bit."""
     frame = frame.sort_values([*key, *(["split"] if "split" in frame else [])], kind="stable")
     names = "\0".join("\1".join(map(str, row)) for row in frame[key].itertuples(index=False))
-    return {f"{prefix}/{name}": _hash(f"{names}\2{_text(frame[name])}".encode()) for name in frame.columns}
+    return {
+        f"{prefix}/{name}": _hash(f"{names}\2{_text(frame[name])}".encode())
+        for name in frame.columns
+    }
 
 
 def _text(column: pd.Series) -> str:

@@ -1,4 +1,6 @@
-"""What import-linter cannot say (pyproject.toml has the order of the imports): a task's terms stay in its package, nothing is pickled."""
+"""What import-linter cannot say (pyproject.toml has the order of the imports): a task's terms stay
+in its package, nothing is pickled.
+"""
 
 import ast
 import re
@@ -29,25 +31,39 @@ def imports(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"heed.{alias.name}" for alias in node.names} if node.module == "heed" else {node.module}
+            found |= (
+                {f"heed.{alias.name}" for alias in node.names}
+                if node.module == "heed"
+                else {node.module}
+            )
     return found
 
 
 def test_every_package_that_is_imported_is_declared_and_pinned():
-    tools = [ROOT / "workflow/stages.py", ROOT / "workflow/engine_names.py", ROOT / "workflow/digests.py"]
+    tools = [
+        ROOT / "workflow/stages.py",
+        ROOT / "workflow/engine_names.py",
+        ROOT / "workflow/digests.py",
+    ]
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
     own = {"heed", *(path.stem for path in tools)}
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
-    pinned = {line.split("==")[0].lower() for line in (ROOT / "envs/requirements.lock").read_text().splitlines()}
+    pinned = {
+        line.split("==")[0].lower()
+        for line in (ROOT / "envs/requirements.lock").read_text().splitlines()
+    }
     distributions = packages_distributions()
     for name in sorted(names - own - sys.stdlib_module_names):
         known = {each.lower() for each in distributions.get(name, [])}
-        assert known & declared, f"{name} is imported, but pyproject.toml declares none of {known or 'its packages'}"
+        assert known & declared, (
+            f"{name} is imported, but pyproject.toml declares none of {known or 'its packages'}"
+        )
     assert declared <= pinned, f"not in envs/requirements.lock: {declared - pinned}"
 
 
-# The terms of classification belong to its task, to the model that it builds, and to the report's chapters on it.
+# The terms of classification belong to its task, to the model that it builds, and to the report's
+# chapters on it.
 TERMS = re.compile(r"\baccurac|\bmacro_f1|\bclasses\b|\bconfusion", re.IGNORECASE)
 KNOW_CLASSIFICATION = (
     "tasks/classification/",
@@ -65,11 +81,17 @@ def test_a_tasks_terms_stay_in_its_package():
         name = path.relative_to(SOURCE).as_posix()
         if not name.startswith(KNOW_CLASSIFICATION):
             lines = path.read_text().splitlines()
-            found += [f"{name}:{n}: {line.strip()}" for n, line in enumerate(lines, 1) if TERMS.search(line)]
+            found += [
+                f"{name}:{n}: {line.strip()}"
+                for n, line in enumerate(lines, 1)
+                if TERMS.search(line)
+            ]
     assert not found
 
 
-PICKLES = re.compile(r"^\s*(import|from) (pickle|joblib|dill|shelve)\b|\btorch\.(save|load)\(", re.MULTILINE)
+PICKLES = re.compile(
+    r"^\s*(import|from) (pickle|joblib|dill|shelve)\b|\btorch\.(save|load)\(", re.MULTILINE
+)
 
 
 def test_nothing_is_pickled_and_no_file_is_named_for_nothing():

@@ -1,4 +1,6 @@
-"""Scores, attention and poolings are the lectures' equations; padding never counts; hierarchical attention is exact."""
+"""Scores, attention and poolings are the lectures' equations; padding never counts; hierarchical
+attention is exact.
+"""
 
 import dataclasses
 import math
@@ -11,7 +13,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed.models import scores
-from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention, masked_softmax, uniform_weights
+from heed.models.attention import (
+    Attention,
+    MultiHeadAttention,
+    SingleHeadAttention,
+    masked_softmax,
+    uniform_weights,
+)
 from heed.models.classifier import Classifier
 from heed.models.pooling import LearnedQuery, make_pooling
 from heed.models.recurrent import padding_mask
@@ -33,11 +41,15 @@ def make(name: str, dtype=torch.float64) -> nn.Module:
     return SCORES[name](SIZE, SIZE, 8).to(dtype)
 
 
-def of_one_pair(name: str, score: nn.Module, q: torch.Tensor, k: torch.Tensor, position: int) -> torch.Tensor:
+def of_one_pair(
+    name: str, score: nn.Module, q: torch.Tensor, k: torch.Tensor, position: int
+) -> torch.Tensor:
     """The lectures' equations, pair by pair, as they are written there."""
     match name:
         case "additive":
-            return score.output.weight[0] @ torch.tanh(score.query.weight @ q + score.key.weight @ k)
+            return score.output.weight[0] @ torch.tanh(
+                score.query.weight @ q + score.key.weight @ k
+            )
         case "concat":
             return score.output.weight[0] @ torch.tanh(score.weight.weight @ torch.cat([q, k]))
         case "concat-tanh":
@@ -106,9 +118,13 @@ def test_weights_are_zero_at_padding_and_rows_sum_to_one(name, lengths, dtype, s
     assert output.dtype == weights.dtype == dtype
     for i, length in enumerate(lengths):
         assert (weights[i, :, length:] == 0).all()
-        assert torch.allclose(weights[i].sum(-1), torch.full((QUERIES,), float(length > 0), dtype=dtype))
+        assert torch.allclose(
+            weights[i].sum(-1), torch.full((QUERIES,), float(length > 0), dtype=dtype)
+        )
         # what stands at padding does not matter, whatever it is
-        assert torch.allclose(output[i], weights[i, :, :length] @ keys[i, :length], atol=1e-4 * scale)
+        assert torch.allclose(
+            output[i], weights[i, :, :length] @ keys[i, :length], atol=1e-4 * scale
+        )
     garbage = keys.masked_fill(mask[..., None], 7e3)
     assert torch.equal(attention.attend(query, garbage, keys, mask)[1], weights)
 
@@ -119,7 +135,11 @@ def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
     weights = masked_softmax(numbers, mask)
     assert (weights[1] == 0).all()
     weights.square().sum().backward()
-    assert numbers.grad.isfinite().all() and (numbers.grad[1] == 0).all() and (numbers.grad[0] != 0).any()
+    assert (
+        numbers.grad.isfinite().all()
+        and (numbers.grad[1] == 0).all()
+        and (numbers.grad[0] != 0).any()
+    )
 
 
 def test_softmax_is_over_the_keys_not_over_the_queries_or_the_batch():
@@ -162,11 +182,18 @@ def test_multi_head_attention_equals_torchs(heads, dtype):
     torch.manual_seed(0)
     ours = MultiHeadAttention(8, heads).to(dtype)
     theirs = nn.MultiheadAttention(8, heads, batch_first=True, dtype=dtype)
-    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).data
+    theirs.in_proj_weight.data = torch.cat(
+        [ours.query.weight, ours.key.weight, ours.value.weight]
+    ).data
     theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]).data
-    theirs.out_proj.weight.data, theirs.out_proj.bias.data = ours.output.weight.data, ours.output.bias.data
+    theirs.out_proj.weight.data, theirs.out_proj.bias.data = (
+        ours.output.weight.data,
+        ours.output.bias.data,
+    )
     states, mask = torch.randn(3, 5, 8, dtype=dtype), padding_mask(torch.tensor([5, 3, 1]), 5)
-    expected, weights = theirs(states, states, states, key_padding_mask=mask, average_attn_weights=False)
+    expected, weights = theirs(
+        states, states, states, key_padding_mask=mask, average_attn_weights=False
+    )
     assert torch.allclose(ours(states, states, states, mask), expected, atol=1e-6)
     assert torch.allclose(ours.weights(states, states, mask), weights, atol=1e-6)
 
@@ -176,7 +203,9 @@ def test_heads_are_really_split_and_the_output_projection_is_on_the_values():
     two = MultiHeadAttention(8, 2)
     states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
     assert two.weights(states, states, mask).shape == (1, 2, 5, 5)
-    assert not torch.allclose(*two.weights(states, states, mask)[0]), "each head has its own weights"
+    assert not torch.allclose(*two.weights(states, states, mask)[0]), (
+        "each head has its own weights"
+    )
     weights = two.weights(states, states, mask)
     two.output.weight.data *= 3
     assert torch.equal(two.weights(states, states, mask), weights)
@@ -195,7 +224,9 @@ def test_uniform_attention_is_the_mean_of_the_values():
     attention = MultiHeadAttention(8, 2, uniform=True)
     states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
     expected = attention.output(attention.value(states[1, :3]).mean(0))
-    assert torch.allclose(attention(states, states, states, mask)[1], expected.expand(5, -1), atol=1e-6)
+    assert torch.allclose(
+        attention(states, states, states, mask)[1], expected.expand(5, -1), atol=1e-6
+    )
     assert (uniform_weights(states[:, None], states[:, None], mask)[1, 0, :, :3] == 1 / 3).all()
 
 
@@ -205,7 +236,9 @@ def test_single_head_self_attention_attends_to_the_states_themselves(score):
     attention = SingleHeadAttention(score, 8, 6)
     states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
     assert torch.allclose(
-        attention(states, states, states, mask), attention.weights(states, states, mask)[:, 0] @ states, atol=1e-6
+        attention(states, states, states, mask),
+        attention.weights(states, states, mask)[:, 0] @ states,
+        atol=1e-6,
     )
 
 
@@ -216,11 +249,16 @@ def test_the_learned_query_with_the_additive_score_is_lecture_003():
     score = pooling.attention.score
     for i, length in enumerate(lengths):
         h = states[i, :length]
-        u = torch.tanh(F.linear(h, score.key.weight, score.query.weight @ pooling.query))  # u_t = phi(h_t)
+        # u_t = phi(h_t)
+        u = torch.tanh(F.linear(h, score.key.weight, score.query.weight @ pooling.query))
         a = torch.exp(u @ score.output.weight[0])
         a = a / a.sum()
-        assert torch.allclose(pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12)
-        assert torch.allclose(pooling.weights(states, lengths, padding_mask(lengths, 5))[i, :length], a, atol=1e-12)
+        assert torch.allclose(
+            pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12
+        )
+        assert torch.allclose(
+            pooling.weights(states, lengths, padding_mask(lengths, 5))[i, :length], a, atol=1e-12
+        )
 
 
 def test_max_attention_is_its_equation():
@@ -229,7 +267,9 @@ def test_max_attention_is_its_equation():
     for i, length in enumerate(lengths):
         h = states[i, :length]
         a = torch.softmax(h / h.norm(dim=-1, keepdim=True) @ h.max(0).values, 0)
-        assert torch.allclose(pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12)
+        assert torch.allclose(
+            pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", POOLINGS)
@@ -269,7 +309,9 @@ SENTENCES = st.lists(st.lists(st.integers(1, 5), max_size=4), min_size=1, max_si
     pooling=st.sampled_from(POOLINGS),
     attention=st.sampled_from(["none", "multi-head", "single-head"]),
 )
-def test_a_document_of_sentences_has_the_same_logits_alone_and_in_a_batch(documents, pooling, attention):
+def test_a_document_of_sentences_has_the_same_logits_alone_and_in_a_batch(
+    documents, pooling, attention
+):
     model = hierarchical(torch.float64, pooling=pooling, attention=attention)
     torch.manual_seed(0)
     texts = [torch.randint(2, 30, (sum(sentences),)).tolist() for sentences in documents]
@@ -305,7 +347,9 @@ def test_both_levels_of_weights_are_given_and_sum_to_one(pooling):
         words = model.network.encoder.word_weights(model.network.embedding(batch), batch.sentences)
     expected = torch.tensor([1.0, 1, 0, 1], dtype=torch.float64)
     assert torch.allclose(of_sentences.sum(1), expected) and torch.allclose(tokens.sum(1), expected)
-    assert torch.allclose(words[0, :3].sum(), expected[0]) and torch.allclose(words[0, 3], expected[0])
+    assert torch.allclose(words[0, :3].sum(), expected[0]) and torch.allclose(
+        words[0, 3], expected[0]
+    )
     assert torch.allclose(tokens[0, 4:6].sum(), of_sentences[0, 2])
     assert (of_sentences[batch.sentences == 0] == 0).all()
     assert (tokens[batch.ids == 0] == 0).all()

@@ -1,4 +1,6 @@
-"""The report in a real browser: offline, without console errors, accessible, and whatever users wrote stays text."""
+"""The report in a real browser: offline, without console errors, accessible, and whatever users
+wrote stays text.
+"""
 
 import re
 import shutil
@@ -32,7 +34,9 @@ def browser() -> Iterator[Browser]:
     if not (chromium := shutil.which("chromium")):
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=FLAGS, chromium_sandbox=False)
+        found = playwright.chromium.launch(
+            executable_path=chromium, args=FLAGS, chromium_sandbox=False
+        )
         yield found
         found.close()
 
@@ -47,7 +51,9 @@ def axe() -> str:
             pytest.skip("npm is not installed")
         folder.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
-            ["npm", "install", "--prefix", str(folder), f"axe-core@{AXE}"], capture_output=True, text=True
+            ["npm", "install", "--prefix", str(folder), f"axe-core@{AXE}"],
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             pytest.skip(f"axe-core cannot be fetched: {done.stderr[-200:]}")
@@ -56,7 +62,9 @@ def axe() -> str:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The report of made-up numbers of the sample and of the talk (in German), and one of hostile names and texts."""
+    """The report of made-up numbers of the sample and of the talk (in German), and one of hostile
+    names and texts.
+    """
     room = tmp_path_factory.mktemp("reports")
     german = made_up.study("talk")
     german = german.model_copy(update={"study": german.study.model_copy(update={"language": "de"})})
@@ -68,20 +76,31 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def opened(browser: Browser, path: Path, **settings) -> Page:
-    """Open a file offline; what the page says on its console, and what it asks for, is in `page.said`."""
+    """Open a file offline; what the page says on its console, and what it asks for, is in
+    `page.said`.
+    """
     context = browser.new_context(offline=True, **settings)
     page = context.new_page()
     page.said = []
     page.on("console", lambda message: page.said.append(message.text))
     page.on("pageerror", lambda error: page.said.append(str(error)))
-    page.on("dialog", lambda dialog: (page.said.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("request", lambda request: request.url.startswith(("file:", "data:")) or page.said.append(request.url))
+    page.on(
+        "dialog", lambda dialog: (page.said.append(f"dialog {dialog.message}"), dialog.dismiss())
+    )
+    page.on(
+        "request",
+        lambda request: request.url.startswith(("file:", "data:")) or page.said.append(request.url),
+    )
     page.goto(path.as_uri())
     return page
 
 
 def column(page: Page, table: str, place: int) -> list[str]:
-    cells = page.locator(f"{table} tbody tr:visible").locator(f":nth-child({place})").all_text_contents()
+    cells = (
+        page.locator(f"{table} tbody tr:visible")
+        .locator(f":nth-child({place})")
+        .all_text_contents()
+    )
     return [cell.split()[0] for cell in cells if cell.strip()]
 
 
@@ -90,7 +109,8 @@ def test_the_page_opens_offline_without_a_word_on_the_console(browser, reports):
         for file in (folder / "index.html", *sorted((folder / "documents").glob("*.html"))[:2]):
             page = opened(browser, file)
             broken = page.evaluate(
-                "[...document.images].filter(i => { i.loading = 'eager'; return i.complete && !i.naturalWidth }).length"
+                "[...document.images].filter(i => { i.loading = 'eager'; return i.complete && "
+                "!i.naturalWidth }).length"
             )
             assert page.said == [] and not broken, (name, file.name)
 
@@ -109,10 +129,14 @@ def test_tables_sort_and_search(browser, reports):
     assert falling == rising[::-1] and head.get_attribute("aria-sort") == "descending"
     box = page.locator("#table-news--attention > label input")
     box.fill("voices")
-    assert set(page.locator(f"{table} tbody tr:visible th").all_text_contents()) == {"BLACK VOICES", "QUEER VOICES"}
+    assert set(page.locator(f"{table} tbody tr:visible th").all_text_contents()) == {
+        "BLACK VOICES",
+        "QUEER VOICES",
+    }
     box.fill("")
     assert page.locator(f"{table} tbody tr:visible").count() == len(before)
-    assert page.locator("#table-imdb--attention > label input").count() == 0  # a short table needs none
+    # a short table needs none
+    assert page.locator("#table-imdb--attention > label input").count() == 0
 
 
 def test_documents_are_filtered_by_class_answers_and_certainty(browser, reports):
@@ -135,8 +159,14 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
     assert page.locator("#table-sample-author--attention tbody tr:visible").count() == 7
     for figure in page.locator("figure.plot img:visible").all():
         assert figure.bounding_box()["height"] > 100 and figure.get_attribute("alt")
-    page = opened(browser, sorted((reports["sample"] / "documents").glob("*.html"))[0], java_script_enabled=False)
-    assert page.locator("article:visible").count() == 3 and not page.locator("#filters").is_visible()
+    page = opened(
+        browser,
+        sorted((reports["sample"] / "documents").glob("*.html"))[0],
+        java_script_enabled=False,
+    )
+    assert (
+        page.locator("article:visible").count() == 3 and not page.locator("#filters").is_visible()
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -144,20 +174,35 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
 def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme, tmp_path):
     folder = reports[what]
     write_provenance(ROOT, tmp_path / "provenance.html", {})
-    for file in (folder / "index.html", sorted((folder / "documents").glob("*.html"))[0], tmp_path / "provenance.html"):
+    for file in (
+        folder / "index.html",
+        sorted((folder / "documents").glob("*.html"))[0],
+        tmp_path / "provenance.html",
+    ):
         page = opened(browser, file, color_scheme=scheme)
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         page.evaluate(axe)
         found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-        serious = [(each["id"], each["help"], each["nodes"][0]["html"][:200], each["nodes"][0].get("failureSummary", "")[:300])
-                   for each in found if each["impact"] in ("serious", "critical")]  # fmt: skip
+        serious = [
+            (
+                each["id"],
+                each["help"],
+                each["nodes"][0]["html"][:200],
+                each["nodes"][0].get("failureSummary", "")[:300],
+            )
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
         assert serious == [], file.name
 
 
 @pytest.mark.parametrize("what", ["hostile", "talk"])
 @pytest.mark.parametrize("width", [320, 390, 800, 1400])
 def test_the_page_does_not_overflow_its_window(browser, reports, what, width):
-    for file in (reports[what] / "index.html", sorted((reports[what] / "documents").glob("*.html"))[0]):
+    for file in (
+        reports[what] / "index.html",
+        sorted((reports[what] / "documents").glob("*.html"))[0],
+    ):
         page = opened(browser, file, viewport={"width": width, "height": 900})
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, file.name
@@ -165,7 +210,9 @@ def test_the_page_does_not_overflow_its_window(browser, reports, what, width):
 
 def test_what_users_wrote_is_text_and_nothing_is_executed(browser, reports):
     page = opened(browser, reports["hostile"] / "index.html")
-    assert page.locator("#table-sample-author--baseline tbody th").first.text_content() == HOSTILE[0]
+    assert (
+        page.locator("#table-sample-author--baseline tbody th").first.text_content() == HOSTILE[0]
+    )
     assert page.evaluate("document.scripts.length") == 1 and page.said == []
     tall = page.locator("#table-sample-author--baseline tbody tr").nth(7).bounding_box()
     assert tall["width"] <= page.viewport_size["width"]
@@ -189,7 +236,9 @@ def test_a_large_report_links_its_figures_and_shows_them(browser, tmp_path, monk
     assert sources and all(re.fullmatch(r"figures/[\w-]+\.svg", source) for source in sources)
     image = page.locator("figure.plot img").first
     image.scroll_into_view_if_needed()
-    page.wait_for_function("document.querySelector('figure.plot img').naturalWidth > 0", timeout=5000)
+    page.wait_for_function(
+        "document.querySelector('figure.plot img').naturalWidth > 0", timeout=5000
+    )
     assert page.said == []
 
 
@@ -197,7 +246,10 @@ def test_the_page_is_light_and_quick(browser, reports, capsys):
     for name, folder in reports.items():
         weight = (folder / "index.html").stat().st_size
         page = opened(browser, folder / "index.html")
-        loaded = page.evaluate("performance.timing.loadEventEnd - performance.timing.navigationStart")
+        loaded = page.evaluate(
+            "performance.timing.loadEventEnd - performance.timing.navigationStart"
+        )
         with capsys.disabled():
             print(f"\n{name}: {weight / 1e3:.0f} kB, loaded in {loaded} ms")
-        assert weight < 2_500_000 and loaded < 5000  # a busy machine; docs/report.md has what an idle one took
+        # a busy machine; docs/report.md has what an idle one took
+        assert weight < 2_500_000 and loaded < 5000

@@ -1,4 +1,6 @@
-"""Searches on a real Ray cluster of several nodes, each with processes of its own, and what is left when some are killed."""
+"""Searches on a real Ray cluster of several nodes, each with processes of its own, and what is left
+when some are killed.
+"""
 
 import contextlib
 import json
@@ -25,7 +27,9 @@ TRIALS, EPOCHS = 8, 12
 
 
 class Cluster:
-    """Ray nodes on this machine, by `ray start`, each with its own loopback address and one core."""
+    """Ray nodes on this machine, by `ray start`, each with its own loopback address and one
+    core.
+    """
 
     def __init__(self, room: Path) -> None:
         self.mark, self.room, self.nodes = f"cluster-{os.getpid()}-{time.time_ns()}", room, 0
@@ -38,13 +42,32 @@ class Cluster:
     def add(self) -> str:
         """Start one more node, the first as the head; return its mark."""
         self.nodes += 1
-        where = ["--head", f"--port={self.port}", "--include-dashboard=false", f"--temp-dir={self.room}"] if self.nodes == 1 else [f"--address={self.address}"]  # fmt: skip
+        where = (
+            [
+                "--head",
+                f"--port={self.port}",
+                "--include-dashboard=false",
+                f"--temp-dir={self.room}",
+            ]
+            if self.nodes == 1
+            else [f"--address={self.address}"]
+        )
         mark = f"{self.mark}-{self.nodes}-"
         done = subprocess.run(
-            [str(Path(sys.executable).with_name("ray")), "start", *where, f"--node-ip-address=127.0.0.{self.nodes}", "--num-cpus=1",
-             "--object-store-memory=80000000", "--disable-usage-stats", "--dashboard-agent-listen-port=0"],
-            env=os.environ | {"HEED_MARK": mark, "RAY_AUTH_MODE": "disabled"}, capture_output=True, text=True,
-        )  # fmt: skip
+            [
+                str(Path(sys.executable).with_name("ray")),
+                "start",
+                *where,
+                f"--node-ip-address=127.0.0.{self.nodes}",
+                "--num-cpus=1",
+                "--object-store-memory=80000000",
+                "--disable-usage-stats",
+                "--dashboard-agent-listen-port=0",
+            ],
+            env=os.environ | {"HEED_MARK": mark, "RAY_AUTH_MODE": "disabled"},
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return mark
 
@@ -76,12 +99,22 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(700)]
     texts = [
-        [*(f"w{w}" for w in generator.integers(0, 300, 45)), *(["fine"] * 10 if label == "good" else [])]
+        [
+            *(f"w{w}" for w in generator.integers(0, 300, 45)),
+            *(["fine"] * 10 if label == "good" else []),
+        ]
         for label in labels
     ]
-    write_tokens(tmp_path / "data/tokens/tiny", texts, labels, ["train"] * 600 + ["validation"] * 50 + ["test"] * 50)
+    write_tokens(
+        tmp_path / "data/tokens/tiny",
+        texts,
+        labels,
+        ["train"] * 600 + ["validation"] * 50 + ["test"] * 50,
+    )
     text = STUDY.replace("trials: 4", f"trials: {TRIALS}").replace("epochs: 3", f"epochs: {EPOCHS}")
-    text = text.replace("integer: [2, 9]", "choice: [48, 60, 72]").replace("max_tokens: 12", "max_tokens: 60")
+    text = text.replace("integer: [2, 9]", "choice: [48, 60, 72]").replace(
+        "max_tokens: 12", "max_tokens: 60"
+    )
     Path("params.yaml").write_text(text.replace("batch_size: 8", "batch_size: 16"))
     write_untuned(Path("results/search/none"))
     return tmp_path
@@ -90,9 +123,20 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def search(name: str = "hunt", on: str = "", **environment: str) -> subprocess.Popen:
     """Start a search, on the host `on` where there are several."""
     return subprocess.Popen(
-        [*(["ip", "netns", "exec", on] if on else []), sys.executable, "-m", "heed.cli", "search", name], env=os.environ | environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
+        [
+            *(["ip", "netns", "exec", on] if on else []),
+            sys.executable,
+            "-m",
+            "heed.cli",
+            "search",
+            name,
+        ],
+        env=os.environ | environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
 
 
 def finish(process: subprocess.Popen) -> str:
@@ -102,14 +146,20 @@ def finish(process: subprocess.Popen) -> str:
 
 
 def store() -> Path:
-    """Return the work folder of the search that runs. Its name goes by the modules that the command has loaded."""
+    """Return the work folder of the search that runs.
+
+    Its name goes by the modules that the command has loaded.
+    """
     return next(Path(".heed/work").glob("search-*"), Path("none yet"))
 
 
 def starts(folder: Path | None = None) -> dict[int, list[dict]]:
     """Return the starts of each trial, while the search runs."""
     files = sorted((store() / "trials").glob("*/starts.jsonl"))
-    return {int(file.parent.name): [json.loads(line) for line in file.read_text().splitlines()] for file in files}
+    return {
+        int(file.parent.name): [json.loads(line) for line in file.read_text().splitlines()]
+        for file in files
+    }
 
 
 def ended() -> set[int]:
@@ -143,22 +193,30 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     cluster.add()
     second = cluster.add()
     process = search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
-    until(lambda: len({start["node"] for trial in starts().values() for start in trial}) == 2, process)
+    until(
+        lambda: len({start["node"] for trial in starts().values() for start in trial}) == 2, process
+    )
     until(lambda: checkpoints() == 2, process)
     cluster.kill(second)
     cluster.add()
     output = finish(process)
-    assert results() == alone, "which node ran a trial, and how often it was started, changes nothing"
+    assert results() == alone, (
+        "which node ran a trial, and how often it was started, changes nothing"
+    )
     assert f"cluster at {cluster.address}, 2 nodes, 2 cores" in output
     trials = timing()["trials"]
-    assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, "the node added later works too"
+    assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, (
+        "the node added later works too"
+    )
     again = [trial["starts"] for trial in trials if len(trial["starts"]) > 1]
     assert len(again) == 1, "one trial was on the node that was killed"
     assert again[0][1]["epochs"] > 0, "it went on at its checkpoint"
 
 
 @pytest.mark.drill("kill -9 of a search, of its workers, of a node")
-def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study: Path, cluster: Cluster) -> None:
+def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
+    study: Path, cluster: Cluster
+) -> None:
     cluster.add()
     cluster.add()
     process = search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
@@ -169,16 +227,22 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(study
     finish(search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
-    assert all(after[number] == before[number] for number in whole), "what had ended was not started again"
+    assert all(after[number] == before[number] for number in whole), (
+        "what had ended was not started again"
+    )
     again = [number for number in before if number not in whole]
-    assert any(after[number][1]["epochs"] > 0 for number in again), "what ran went on at its checkpoint"
+    assert any(after[number][1]["epochs"] > 0 for number in again), (
+        "what ran went on at its checkpoint"
+    )
     killed = results()
     finish(search(HEED_THREADS="2"))
     assert results() == killed
 
 
 @pytest.mark.drill("kill -9 of a search, of its workers, of a node")
-def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study: Path, tmp_path: Path) -> None:
+def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
+    study: Path, tmp_path: Path
+) -> None:
     process = search(HEED_MARK="killed-search", HEED_THREADS="2")
     until(lambda: len(ended()) >= 1 and checkpoints() == 2, process)
     process.kill()
@@ -186,7 +250,9 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study: Pat
     assert gone("HEED_MARK=killed-search", 240), marked("HEED_MARK=killed-search")
     whole = ended()
     output = finish(search(HEED_THREADS="2"))
-    assert not [*Path("/tmp").glob(f"heed-ray-{process.pid}-*")], "the next search deletes the folder of the killed one"
+    assert not [*Path("/tmp").glob(f"heed-ray-{process.pid}-*")], (
+        "the next search deletes the folder of the killed one"
+    )
     trials = timing()["trials"]
     assert all(len(trials[number]["starts"]) == 1 for number in whole)
     assert any(len(trial["starts"]) == 2 and trial["starts"][1]["epochs"] > 0 for trial in trials)
@@ -195,7 +261,9 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(study: Pat
 
 def test_asha_stops_early_what_does_badly_and_says_so(study: Path) -> None:
     text = Path("params.yaml").read_text().replace("scheduler: none", "reduction_factor: 2")
-    Path("params.yaml").write_text(text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]"))
+    Path("params.yaml").write_text(
+        text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")
+    )
     output = finish(search(HEED_THREADS="2"))
     found = json.loads((RESULTS / "search.json").read_text())
     assert found["stops"]["stopped by asha"] > 0
@@ -205,7 +273,11 @@ def test_asha_stops_early_what_does_badly_and_says_so(study: Path) -> None:
 
 
 def test_a_budget_of_wall_time_ends_a_search_with_what_there_is(study: Path) -> None:
-    text = Path("params.yaml").read_text().replace(f"epochs: {EPOCHS}", "epochs: 2000\n    minutes: 0.4")
+    text = (
+        Path("params.yaml")
+        .read_text()
+        .replace(f"epochs: {EPOCHS}", "epochs: 2000\n    minutes: 0.4")
+    )
     Path("params.yaml").write_text(text)
     began = time.monotonic()
     finish(search(HEED_THREADS="2"))
@@ -216,7 +288,9 @@ def test_a_budget_of_wall_time_ends_a_search_with_what_there_is(study: Path) -> 
 
 
 def test_two_searches_at_once_do_not_meet(study: Path) -> None:
-    """Each is a Ray of its own: no port, no folder, no trial in common; the second has another space."""
+    """Each is a Ray of its own: no port, no folder, no trial in common; the second has another
+    space.
+    """
     text = Path("params.yaml").read_text()
     second = text[text.index("  hunt:") : text.index("defaults:")].replace("hunt:", "other:", 1)
     Path("params.yaml").write_text(
@@ -225,7 +299,10 @@ def test_two_searches_at_once_do_not_meet(study: Path) -> None:
     both = [search(HEED_THREADS="1"), search("other", HEED_THREADS="1")]
     for process in both:
         finish(process)
-    drawn = [json.loads(Path(f"results/search/{name}/search.json").read_text())["trials"] for name in ("hunt", "other")]
+    drawn = [
+        json.loads(Path(f"results/search/{name}/search.json").read_text())["trials"]
+        for name in ("hunt", "other")
+    ]
     assert [len(trials) for trials in drawn] == [TRIALS, TRIALS]
     assert drawn[0] != drawn[1]
     together = results()
@@ -234,29 +311,43 @@ def test_two_searches_at_once_do_not_meet(study: Path) -> None:
 
 
 def test_asha_looks_within_an_epoch_and_a_kill_there_changes_no_score(study: Path) -> None:
-    text = Path("params.yaml").read_text().replace("scheduler: none", "reports: 4\n    grace_period: 0.25")
-    Path("params.yaml").write_text(text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]"))
+    text = (
+        Path("params.yaml")
+        .read_text()
+        .replace("scheduler: none", "reports: 4\n    grace_period: 0.25")
+    )
+    Path("params.yaml").write_text(
+        text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")
+    )
     process = search(HEED_THREADS="2")
     until(lambda: len(ended()) >= 1, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     finish(search(HEED_THREADS="2"))
     found = json.loads((RESULTS / "search.json").read_text())
-    assert [trial for trial in found["trials"] if 0 < trial["epochs"] < 1 and trial["score"] is None], (
-        "stopped in its first"
-    )
+    assert [
+        trial for trial in found["trials"] if 0 < trial["epochs"] < 1 and trial["score"] is None
+    ], "stopped in its first"
     best = found["trials"][found["best"]["trial"]]
     assert best["stop"] == "finished"
     assert found["epochs"] < TRIALS * EPOCHS
     subprocess.run([sys.executable, "-m", "heed.cli", "recipe", "tiny-attention"], check=True)
-    subprocess.run([sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1000"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1000"], check=True
+    )
     rows = Path("results/train/tiny-attention/1000/history.csv").read_text().splitlines()[1:]
     outside = [float(row.split(",")[3]) for row in rows]
-    assert outside == best["scores"][: len(outside)], "looking within an epoch changed nothing in the training"
+    assert outside == best["scores"][: len(outside)], (
+        "looking within an epoch changed nothing in the training"
+    )
 
 
 def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) -> None:
-    text = Path("params.yaml").read_text().replace("scheduler: none", "scheduler: none\n    sampler: tpe")
+    text = (
+        Path("params.yaml")
+        .read_text()
+        .replace("scheduler: none", "scheduler: none\n    sampler: tpe")
+    )
     Path("params.yaml").write_text(
         text.replace(f"trials: {TRIALS}", "trials: 14").replace(f"epochs: {EPOCHS}", "epochs: 3")
     )
@@ -264,13 +355,17 @@ def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) ->
     until(lambda: len(ended()) >= 3, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    drawn = [json.loads(path.read_text()) for path in sorted((store() / "trials").glob("*/configuration.json"))]
+    drawn = [
+        json.loads(path.read_text())
+        for path in sorted((store() / "trials").glob("*/configuration.json"))
+    ]
     finish(search(HEED_THREADS="1"))
     found = json.loads((RESULTS / "search.json").read_text())
     assert len(found["trials"]) == 14
     assert [trial["configuration"] for trial in found["trials"]][: len(drawn)] == drawn
     assert all(
-        2 * trial["configuration"]["hidden_size"] % trial["configuration"]["heads"] == 0 for trial in found["trials"]
+        2 * trial["configuration"]["hidden_size"] % trial["configuration"]["heads"] == 0
+        for trial in found["trials"]
     )
     assert "no independent draws" in found["expected_best"]["reason"]
 
@@ -284,7 +379,7 @@ def test_an_address_without_a_cluster_is_one_line(study: Path) -> None:
     assert len(output.splitlines()) == 1, output
 
 
-# --- hosts: each with a network of its own, a cable that can be cut, and the script that starts Ray on them -----------------
+# --- hosts: each with a network of its own, a cable that can be cut, and the script that starts Ray
 
 HOSTS, SWITCH = ["10.77.0.1", "10.77.0.2", "10.77.0.3"], "heed-switch"
 
@@ -295,7 +390,9 @@ def ip(*arguments: str) -> int:
 
 @pytest.fixture
 def hosts() -> Iterator[list[str]]:
-    """Three hosts as network namespaces, named by their addresses, on a switch in a namespace of its own."""
+    """Three hosts as network namespaces, named by their addresses, on a switch in a namespace of
+    its own.
+    """
     if os.geteuid() or ip("netns", "add", SWITCH):
         pytest.skip("needs root and the right to make network namespaces")
     try:
@@ -304,7 +401,20 @@ def hosts() -> Iterator[list[str]]:
         for number, host in enumerate(HOSTS, 1):
             ip("netns", "add", host)
             ip("-n", host, "link", "set", "lo", "up")
-            ip("-n", SWITCH, "link", "add", f"cable{number}", "type", "veth", "peer", "name", "eth0", "netns", host)
+            ip(
+                "-n",
+                SWITCH,
+                "link",
+                "add",
+                f"cable{number}",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth0",
+                "netns",
+                host,
+            )
             ip("-n", SWITCH, "link", "set", f"cable{number}", "master", "br0", "up")
             ip("-n", host, "addr", "add", f"{host}/24", "dev", "eth0")
             ip("-n", host, "link", "set", "eth0", "up")
@@ -339,13 +449,18 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     assert said["RAY_ADDRESS"] == f"{hosts[0]}:6379"
     assert (study / ".heed/ray-token").stat().st_mode & 0o077 == 0
 
-    stranger = search(on=hosts[1], RAY_ADDRESS=said["RAY_ADDRESS"], RAY_AUTH_MODE="token", RAY_AUTH_TOKEN="f" * 64)
+    stranger = search(
+        on=hosts[1], RAY_ADDRESS=said["RAY_ADDRESS"], RAY_AUTH_MODE="token", RAY_AUTH_TOKEN="f" * 64
+    )
     output = stranger.communicate(timeout=120)[0]
     assert stranger.returncode == 1, "without the token nobody gets in"
     assert "no Ray cluster" in output, output
 
     process = search(on=hosts[0], **said)
-    until(lambda: {start["host"] for trial in starts().values() for start in trial} == {*hosts}, process)
+    until(
+        lambda: {start["host"] for trial in starts().values() for start in trial} == {*hosts},
+        process,
+    )
     ip("-n", SWITCH, "link", "set", "cable3", "down")
     time.sleep(20)
     ip("-n", SWITCH, "link", "set", "cable3", "up")
@@ -356,5 +471,7 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     assert results() == alone
     assert cut == set(), "20 s without a network are ridden out"
     again = [trial["starts"] for trial in timing()["trials"] if len(trial["starts"]) > 1]
-    assert len(again) <= 2, "of the host that died, and at most one that was being started in that moment"
+    assert len(again) <= 2, (
+        "of the host that died, and at most one that was being started in that moment"
+    )
     assert all(starts[-1]["host"] != hosts[1] for starts in again)

@@ -1,4 +1,6 @@
-"""A digest of a program knows every edit but those of words and layout; a stage runs what it was planned with."""
+"""A digest of a program knows every edit but those of words and layout; a stage runs what it was
+planned with.
+"""
 
 import ast
 import json
@@ -39,7 +41,10 @@ DIFFERENT = {
     "the text of an f-string": ("x = f'a{b}'\n", "x = f'b{b}'\n"),
     "a conversion": ("x = f'{b!r}'\n", "x = f'{b!s}'\n"),
     "a format": ("x = f'{b:.1f}'\n", "x = f'{b:.2f}'\n"),
-    "None and False in a match": ("match a:\n    case None: pass\n", "match a:\n    case False: pass\n"),
+    "None and False in a match": (
+        "match a:\n    case None: pass\n",
+        "match a:\n    case False: pass\n",
+    ),
     "a dictionary that takes in another": ("x = {**a}\n", "x = {a: a}\n"),
     "an import's level": ("from . import a\n", "from .. import a\n"),
 }
@@ -63,7 +68,9 @@ def interpreter(version: str) -> Path | None:
         return Path(path)
     if not (pyenv := shutil.which("pyenv")):
         return None
-    root = subprocess.run([pyenv, "root"], capture_output=True, text=True, check=False).stdout.strip()
+    root = subprocess.run(
+        [pyenv, "root"], capture_output=True, text=True, check=False
+    ).stdout.strip()
     return next(iter(sorted(Path(root, "versions").glob(f"{version}.*/bin/python"))), None)
 
 
@@ -76,7 +83,8 @@ package = types.ModuleType("heed")
 package.__path__ = [sys.argv[1]]
 sys.modules |= {"heed": package, "heed.files": files}
 from heed.code.digests import digest_file
-print(json.dumps({str(path): digest_file(path) for path in sorted(Path(sys.argv[1]).rglob("*.py"))}))
+paths = sorted(Path(sys.argv[1]).rglob("*.py"))
+print(json.dumps({str(path): digest_file(path) for path in paths}))
 """
 
 
@@ -84,9 +92,13 @@ print(json.dumps({str(path): digest_file(path) for path in sorted(Path(sys.argv[
 def test_digests_are_the_same_under_every_python(version: str) -> None:
     if (python := interpreter(version)) is None:
         pytest.skip(f"there is no Python {version} on this machine")
-    done = subprocess.run([python, "-c", DIGEST_ALL, ROOT / "src/heed"], capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-c", DIGEST_ALL, ROOT / "src/heed"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {str(p): digests.digest_file(p) for p in (ROOT / "src/heed").rglob("*.py")}
+    assert json.loads(done.stdout) == {
+        str(p): digests.digest_file(p) for p in (ROOT / "src/heed").rglob("*.py")
+    }
 
 
 def test_what_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None:
@@ -122,12 +134,17 @@ def test_versions_do_not_name_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_ignored_only_chooses_shows_and_compares() -> None:
-    """heed.tasks loads modules by name, and its list of tasks grows: it must stay without anything that computes."""
+    """heed.tasks loads modules by name, and its list of tasks grows: it must stay without anything
+    that computes.
+    """
     defined = ast.parse((ROOT / "src/heed/tasks/__init__.py").read_text()).body
-    assert [node.name for node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)] == ["part", "load_parts"]
+    assert [node.name for node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)] == [
+        "part",
+        "load_parts",
+    ]
 
 
-# --- the stage `code` --------------------------------------------------------------------------------------------------
+# --- the stage `code` -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +162,9 @@ def edited(clone: Path, tmp_path: Path) -> Path:
 
 
 def run(path: Path) -> str:
-    done = subprocess.run([sys.executable, "workflow/digests.py"], cwd=path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "workflow/digests.py"], cwd=path, capture_output=True, text=True
+    )
     assert "Traceback" not in done.stderr
     return done.stderr
 
@@ -162,7 +181,9 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
     assert "spacy" not in train["versions"]
     report = code(clone, "report")["files"]
     assert "src/heed/report/templates/index.html.jinja" in report
-    ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED} | {"src/heed/__init__.py"}
+    ignored = {f"src/{name.replace('.', '/')}.py" for name in digests.IGNORED} | {
+        "src/heed/__init__.py"
+    }
     for path in (clone / "results/code").rglob("*.json"):
         files = {*json.loads(path.read_text())["files"]}
         assert not files & ignored
@@ -178,7 +199,11 @@ def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     params = edited / "params.yaml"
     params.write_text(
-        "".join(line for line in params.read_text().splitlines(True) if "  feelings-attention:" not in line)
+        "".join(
+            line
+            for line in params.read_text().splitlines(True)
+            if "  feelings-attention:" not in line
+        )
     )
     assert run(edited) == ""
     assert not (edited / "results/code/train/feelings-attention.json").exists()
@@ -188,18 +213,24 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "message"),
     [
-        ("src/heed/models/attention.py", "x = (\n", "heed: src/heed/models/attention.py:1: not valid Python: '(' was never closed\n"),
+        (
+            "src/heed/models/attention.py",
+            "x = (\n",
+            "heed: src/heed/models/attention.py:1: not valid Python: '(' was never closed\n",
+        ),
         ("params.yaml", "study: 1\n", "heed: params.yaml:1: study: "),
     ],
-)  # fmt: skip
-def test_a_mistake_is_one_message_and_removes_nothing(edited: Path, path: str, text: str, message: str) -> None:
+)
+def test_a_mistake_is_one_message_and_removes_nothing(
+    edited: Path, path: str, text: str, message: str
+) -> None:
     before = sorted((edited / "results/code").rglob("*"))
     (edited / path).write_text(text)
     assert run(edited).startswith(message)
     assert sorted((edited / "results/code").rglob("*")) == before
 
 
-# --- a stage runs what it was planned with -----------------------------------------------------------------------------
+# --- a stage runs what it was planned with --------------------------------------------------------
 
 BEGIN = """
 import subprocess, sys
@@ -217,23 +248,46 @@ def edit(path):
 HAPPENS = {
     "nothing": ("compare", "import heed.evaluation.significance", ""),
     "a comment": ("compare", "file.write_text(file.read_text() + '# a comment')", ""),
-    "an edit": ("compare", "edit(file)", "src/heed/evaluation/significance.py: not as it was when this stage was planned."),
-    "an edit that is taken back before the module is loaded":
-        ("compare", "edit(file)(); import heed.evaluation.significance as s; assert not hasattr(s, 'ADDED')", ""),
-    "an edit that is taken back after the module is loaded":
-        ("compare", "back = edit(file)\n    try:\n        import heed.evaluation.significance\n    finally:\n        back()",
-         "src/heed/evaluation/significance.py: not as it was when this stage was planned."),
-    "an edit that is taken back after a process of the stage has loaded the module":
-        ("compare", "back = edit(file)\n    subprocess.run([sys.executable, '-c', 'import heed.evaluation.significance'])\n    back()",
-         "src/heed/evaluation/significance.py: not as it was when this stage was planned."),
-    "a template that is edited, and the edit taken back":
-        ("report", "edit(template)()", "src/heed/report/templates/index.html.jinja: not as it was when this stage was planned."),
+    "an edit": (
+        "compare",
+        "edit(file)",
+        "src/heed/evaluation/significance.py: not as it was when this stage was planned.",
+    ),
+    "an edit that is taken back before the module is loaded": (
+        "compare",
+        ("edit(file)(); import heed.evaluation.significance as s; assert not hasattr(s, 'ADDED')"),
+        "",
+    ),
+    "an edit that is taken back after the module is loaded": (
+        "compare",
+        (
+            "back = edit(file)\n    try:\n        import heed.evaluation.significance\n    "
+            "finally:\n        back()"
+        ),
+        "src/heed/evaluation/significance.py: not as it was when this stage was planned.",
+    ),
+    "an edit that is taken back after a process of the stage has loaded the module": (
+        "compare",
+        (
+            "back = edit(file)\n    subprocess.run([sys.executable, '-c', 'import "
+            "heed.evaluation.significance'])\n    back()"
+        ),
+        "src/heed/evaluation/significance.py: not as it was when this stage was planned.",
+    ),
+    "a template that is edited, and the edit taken back": (
+        "report",
+        "edit(template)()",
+        ("src/heed/report/templates/index.html.jinja: not as it was when this stage was planned."),
+    ),
     "an edit of another stage's code": ("report", "edit(file)", ""),
-}  # fmt: skip
+}
 
 
 def guard_program(path: Path, stage: str, body: str, **environment: str) -> str:
-    program = f"{BEGIN}\ntry:\n  with guarded({stage!r}, '', {stage!r}):\n    {body}\nexcept HeedError as error:\n  print(error)\n"
+    program = (
+        f"{BEGIN}\ntry:\n  with guarded({stage!r}, '', {stage!r}):\n    {body}\nexcept HeedError "
+        "as error:\n  print(error)\n"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=path, capture_output=True, text=True,
         env=os.environ | {"PYTHONPATH": str(path / "src"), "DVC_STAGE": stage} | environment,
@@ -254,15 +308,23 @@ def test_what_happens_while_a_stage_runs(edited: Path, what: str) -> None:
 def test_what_changed_before_a_stage_starts_is_refused(edited: Path) -> None:
     plan = edited / digests.code_file("compare")
     plan.write_text(plan.read_text().replace('"numpy": "', '"numpy": "0.'))
-    assert "Run: dvc repro --force --single-item code" in guard_program(edited, "compare", "raise AssertionError")
+    assert "Run: dvc repro --force --single-item code" in guard_program(
+        edited, "compare", "raise AssertionError"
+    )
     module = "src/heed/evaluation/significance.py"
     (edited / module).unlink()
-    assert guard_program(edited, "compare", "raise AssertionError").startswith(f"{module}: not as it was")
+    assert guard_program(edited, "compare", "raise AssertionError").startswith(
+        f"{module}: not as it was"
+    )
     plan.unlink()
-    assert "Run: dvc repro --single-item code" in guard_program(edited, "compare", "raise AssertionError")
+    assert "Run: dvc repro --single-item code" in guard_program(
+        edited, "compare", "raise AssertionError"
+    )
 
 
-def test_a_command_that_a_person_runs_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_a_person_runs_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_STAGE", raising=False)
     with guard.guarded("train", "no-such-model", "train no-such-model 1"):
@@ -270,13 +332,17 @@ def test_a_command_that_a_person_runs_is_not_compared(tmp_path: Path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
-# --- a clone runs its own code -----------------------------------------------------------------------------------------
+# --- a clone runs its own code --------------------------------------------------------------------
 
 
 def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     own = os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment
     return subprocess.run(
-        [sys.executable, "-m", "heed.cli", *arguments], cwd=folder, capture_output=True, text=True, env=own
+        [sys.executable, "-m", "heed.cli", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=own,
     )
 
 
@@ -287,10 +353,12 @@ def test_a_clone_runs_its_own_code(edited: Path, tmp_path: Path) -> None:
     (edited / ".git").mkdir()
     (edited / "below").mkdir()
     shutil.copy(edited / "params.yaml", edited / "below")
-    assert "nothing wrong here" in heed(edited / "below", "check").stdout  # in a folder of the clone
+    # in a folder of the clone
+    assert "nothing wrong here" in heed(edited / "below", "check").stdout
     (tmp_path / "other").mkdir()
     shutil.copy(edited / "params.yaml", tmp_path / "other")
-    assert "no mistake" in heed(tmp_path / "other", "check").stdout  # in no clone: what is installed
+    # in no clone: what is installed
+    assert "no mistake" in heed(tmp_path / "other", "check").stdout
     stuck = heed(edited, "check", HEED_OWN_CODE=str(edited / "src"))
     assert stuck.returncode == 1
     assert "the code of this clone cannot be run" in stuck.stderr

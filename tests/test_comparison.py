@@ -1,4 +1,6 @@
-"""The comparison is arithmetic on what the runs predicted; opponents play by the same rules; classify uses all runs."""
+"""The comparison is arithmetic on what the runs predicted; opponents play by the same rules;
+classify uses all runs.
+"""
 
 import dataclasses
 import json
@@ -23,7 +25,13 @@ from heed.study import Experiment, parse
 from heed.tasks.classification.classify import classify, read_text
 from tests.conftest import ROOT, train_and_predict
 
-TINY = Experiment(task="classification", corpus="tiny", data={"label": "kind"}, title="Tiny", opponent_features="words")
+TINY = Experiment(
+    task="classification",
+    corpus="tiny",
+    data={"label": "kind"},
+    title="Tiny",
+    opponent_features="words",
+)
 
 
 @pytest.fixture
@@ -43,9 +51,13 @@ MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
 
 
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):
-    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json")).experiments["tiny"]
+    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json")).experiments[
+        "tiny"
+    ]
     accuracy = {
-        (model, seed): accuracy_score(*(answers(model, seed)[column] for column in ("label", "predicted")))
+        (model, seed): accuracy_score(
+            *(answers(model, seed)[column] for column in ("label", "predicted"))
+        )
         for model in MODELS["tiny"].values()
         for seed in (1, 2)
     }
@@ -74,28 +86,54 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     found = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
     assert read_comparison(FILE) == found
     tiny = found.experiments["tiny"]
-    assert tiny.models["attention"].hyperparameters == recipes.recipe_of("tiny-attention").hyperparameters
+    assert (
+        tiny.models["attention"].hyperparameters
+        == recipes.recipe_of("tiny-attention").hyperparameters
+    )
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
-    assert list(written) == ["task", "classes", "metric", "corpus", "models", "opponents", "comparisons"]
+    assert list(written) == [
+        "task",
+        "classes",
+        "metric",
+        "corpus",
+        "models",
+        "opponents",
+        "comparisons",
+    ]
     assert list(written["models"]["attention"])[4:] == ["summary", "classes", "gain"]
     assert list(written["opponents"]["linear"]) == ["summary", "classes"]
     assert written["classes"] == ["bad", "good"] == list(written["opponents"]["linear"]["classes"])
-    assert written["corpus"]["name"] == "tiny" and written["corpus"]["documents"] == tiny.corpus.facts.documents
+    assert (
+        written["corpus"]["name"] == "tiny"
+        and written["corpus"]["documents"] == tiny.corpus.facts.documents
+    )
     write_comparison(Path("again.json"), found)
     assert Path("again.json").read_bytes() == FILE.read_bytes()
 
 
 BROKEN = {
-    "experiments.tiny.models.attention.summary.accuracy.values is missing": lambda e: e["models"]["attention"]["summary"]["accuracy"].pop("values"),
+    "experiments.tiny.models.attention.summary.accuracy.values is missing": lambda e: e["models"][
+        "attention"
+    ]["summary"]["accuracy"].pop("values"),
     "experiments.tiny.task is missing": lambda e: e.pop("task"),
     "experiments.tiny: there is no task translation": lambda e: e.update(task="translation"),
     "experiments.tiny.corpus.generated is missing": lambda e: e["corpus"].pop("generated"),
-    "experiments.tiny.opponents.linear does not have the classes of its experiment": lambda e: e["opponents"]["linear"].pop("classes"),
-    "experiments.tiny.comparisons.attention.linear.p is no float: '0.5'": lambda e: e["comparisons"]["attention"]["linear"].update(p="0.5"),
-    "experiments.tiny.comparisons.attention.linear.interval_pp has 1 values, not 2": lambda e: e["comparisons"]["attention"]["linear"].update(interval_pp=[1.0]),
-    "experiments.tiny.models.attention.best_epochs.0 is no int: True": lambda e: e["models"]["attention"].update(best_epochs=[True]),
-    "experiments.tiny: .*unexpected keyword argument 'lemmatize'": lambda e: e["models"]["attention"]["hyperparameters"].update(lemmatize=True),
-}  # fmt: skip
+    "experiments.tiny.opponents.linear does not have the classes of its experiment": lambda e: e[
+        "opponents"
+    ]["linear"].pop("classes"),
+    "experiments.tiny.comparisons.attention.linear.p is no float: '0.5'": lambda e: e[
+        "comparisons"
+    ]["attention"]["linear"].update(p="0.5"),
+    "experiments.tiny.comparisons.attention.linear.interval_pp has 1 values, not 2": lambda e: e[
+        "comparisons"
+    ]["attention"]["linear"].update(interval_pp=[1.0]),
+    "experiments.tiny.models.attention.best_epochs.0 is no int: True": lambda e: e["models"][
+        "attention"
+    ].update(best_epochs=[True]),
+    "experiments.tiny: .*unexpected keyword argument 'lemmatize'": lambda e: e["models"][
+        "attention"
+    ]["hyperparameters"].update(lemmatize=True),
+}
 
 
 def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
@@ -105,9 +143,15 @@ def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
         values = json.loads(whole)
         harm(values["experiments"]["tiny"])
         FILE.write_text(json.dumps(values))
-        with pytest.raises(HeedError, match=rf"comparison.json: cannot be read \({says}.*\). Run again: heed compare$"):
+        with pytest.raises(
+            HeedError,
+            match=rf"comparison.json: cannot be read \({says}.*\). Run again: heed compare$",
+        ):
             read_comparison(FILE)
-    for text, says in (("[]", r"cannot be read \(all of it is no dict: \[\]\). Run again"), ("{", "not valid JSON")):
+    for text, says in (
+        ("[]", r"cannot be read \(all of it is no dict: \[\]\). Run again"),
+        ("{", "not valid JSON"),
+    ):
         FILE.write_text(text)
         with pytest.raises(HeedError, match=f"comparison.json: {says}.*: heed compare"):
             read_comparison(FILE)
@@ -148,13 +192,19 @@ def test_every_difference_that_matters_is_tested_and_corrected_within_its_family
     linear = rightness(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
     for rival, right, tests in (("baseline", theirs, 1), ("linear", linear, 2)):
         family = "gain" if rival == "baseline" else "rivals"
-        expected = significance.assess(significance.differences([ours], [right]), tests, family=family)
+        expected = significance.assess(
+            significance.differences([ours], [right]), tests, family=family
+        )
         entry = comparisons["attention"][rival]
         assert dataclasses.replace(entry, p_holm=None, others=expected.others) == expected
     rivals = [comparisons["attention"][name] for name in ("majority", "linear")]
-    assert [entry.p_holm for entry in rivals] == pytest.approx(significance.holm([entry.p for entry in rivals]))
+    assert [entry.p_holm for entry in rivals] == pytest.approx(
+        significance.holm([entry.p for entry in rivals])
+    )
     gained = comparisons["attention"]["baseline"]
-    assert gained.mean_pp == pytest.approx(found.experiments["tiny"].models["attention"].gain.mean_pp)
+    assert gained.mean_pp == pytest.approx(
+        found.experiments["tiny"].models["attention"].gain.mean_pp
+    )
     metrics = json.loads(Path("metrics.json").read_text())["tiny"]
     assert [metrics["low_pp"], metrics["high_pp"]] == pytest.approx(gained.interval_pp, abs=0.006)
 
@@ -175,18 +225,27 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
         "pairs": 2,
     }
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
-    pair, gained = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
+    pair, gained = (
+        comparisons["searched"]["searched-baseline"],
+        comparisons["attention"]["baseline"],
+    )
     assert pair.family == "pairs" and pair.p == gained.p and pair.p_holm == min(1, 2 * pair.p)
 
 
-def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the_order_of_rows(study):
-    """The same answers told as two folds: seed 1 on the first half of the documents, seed 2 on the second."""
+def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the_order_of_rows(
+    study,
+):
+    """The same answers told as two folds: seed 1 on the first half of the documents, seed 2 on the
+    second.
+    """
     halves = {}
     for model in MODELS["tiny"].values():
         folder = Path("results/predict") / model
         recipe = recipes.read_recipe(folder / "recipe.yaml", "heed predict")
         recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
-        table = pd.read_parquet(folder / "statistics.parquet").sort_values(["seed", "id"], ignore_index=True)
+        table = pd.read_parquet(folder / "statistics.parquet").sort_values(
+            ["seed", "id"], ignore_index=True
+        )
         half = table.index % 12 < 6
         table = table[(table["seed"] == 1) & half | (table["seed"] == 2) & ~half]
         table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
@@ -194,18 +253,32 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
         right = table["right"].to_numpy(bool)
         halves[model] = [right[None, :6], right[None, 6:]]
     folder = Path("results/opponents/tiny")
-    table = pd.read_parquet(folder / "statistics.parquet").sort_values(["opponent", "id"], ignore_index=True)
+    table = pd.read_parquet(folder / "statistics.parquet").sort_values(
+        ["opponent", "id"], ignore_index=True
+    )
     table["fold"] = (table.index % 12 >= 6).astype(int)
     table.to_parquet(folder / "statistics.parquet", index=False)
     for opponent, rows in table.groupby("opponent"):
-        halves[opponent] = [rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))]
+        halves[opponent] = [
+            rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))
+        ]
     (folder / SUMS).unlink()
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
-    assert "folds:t" in found.significance.signature and "crossed" not in found.significance.signature
-    for rival, model in (("baseline", "tiny-baseline"), ("linear", "linear"), ("majority", "majority")):
-        expected = significance.t_test(significance.differences(halves["tiny-attention"], halves[model]))
+    assert (
+        "folds:t" in found.significance.signature and "crossed" not in found.significance.signature
+    )
+    for rival, model in (
+        ("baseline", "tiny-baseline"),
+        ("linear", "linear"),
+        ("majority", "majority"),
+    ):
+        expected = significance.t_test(
+            significance.differences(halves["tiny-attention"], halves[model])
+        )
         entry = found.experiments["tiny"].comparisons["attention"][rival]
-        assert all(getattr(entry, name) == value for name, value in dataclasses.asdict(expected).items())
+        assert all(
+            getattr(entry, name) == value for name, value in dataclasses.asdict(expected).items()
+        )
 
 
 def test_answers_on_other_documents_are_refused(study):
@@ -216,7 +289,9 @@ def test_answers_on_other_documents_are_refused(study):
     with pytest.raises(HeedError, match="not tested on the same documents"):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     table.drop(index=0).to_parquet(path, index=False)
-    with pytest.raises(HeedError, match="tiny-baseline: its runs were not tested on the same items"):
+    with pytest.raises(
+        HeedError, match="tiny-baseline: its runs were not tested on the same items"
+    ):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     path.unlink()
     with pytest.raises(HeedError, match="Run: heed predict tiny-baseline"):
@@ -229,23 +304,33 @@ def test_one_seed_is_compared_and_says_nothing_of_other_seeds(study):
     found = compare(MODELS, [1], Path("results/compare"), Path("metrics.json"))
     gained = found.experiments["tiny"].comparisons["attention"]["baseline"]
     assert gained.interval_pp is gained.p is gained.p_holm is None and gained.others.documents_p > 0
-    assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {"baseline", "attention", "gain_pp", "linear"}
+    assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {
+        "baseline",
+        "attention",
+        "gain_pp",
+        "linear",
+    }
 
 
 def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
     with pytest.raises(
-        HeedError, match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed predict tiny-baseline"
+        HeedError,
+        match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed predict tiny-baseline",
     ):
         compare(MODELS, [1, 2, 3], Path("results/compare"), Path("metrics.json"))
     with pytest.raises(HeedError, match="not there"):
-        compare({"tiny": {"wide": "tiny-wide"}}, [1, 2], Path("results/compare"), Path("metrics.json"))
+        compare(
+            {"tiny": {"wide": "tiny-wide"}}, [1, 2], Path("results/compare"), Path("metrics.json")
+        )
     assert not Path("results/compare").exists() and not Path("metrics.json").exists()
 
 
 def test_the_linear_opponent_finds_the_word_that_decides_and_the_majority_is_the_majority(study):
     table = pd.read_parquet("results/opponents/tiny/linear-0.parquet")
     test = table.query("split == 'test'")
-    assert (test["label"] == test["predicted"]).mean() > 0.5, "'fine' tells the label, the majority knows half"
+    assert (test["label"] == test["predicted"]).mean() > 0.5, (
+        "'fine' tells the label, the majority knows half"
+    )
     assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
     assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
     majority = pd.read_parquet("results/opponents/tiny/majority-0.parquet")
@@ -285,12 +370,18 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stan
     assert "weights over 12 words read of 40" in classify("tiny-attention", "w " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
     with pytest.raises(
-        HeedError, match=r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL --seed 1"
+        HeedError,
+        match=(
+            r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL "
+            r"--seed 1"
+        ),
     ):
         classify("none", "x")
 
 
-@pytest.mark.parametrize("seeds", ["", "seeds: []", "seeds: [0]", "seeds: [true]", "seeds: 1", "seeds: [", "[]"])
+@pytest.mark.parametrize(
+    "seeds", ["", "seeds: []", "seeds: [0]", "seeds: [true]", "seeds: 1", "seeds: [", "[]"]
+)
 def test_seeds_that_cannot_be_read_are_one_message(tmp_path, monkeypatch, seeds):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(HeedError, match=r"params.yaml: not there"):
@@ -307,7 +398,9 @@ def test_the_stage_predict_takes_no_text_and_names_the_command_that_does(study, 
     piped = {"stdin": subprocess.DEVNULL} if text else {"input": "w1 fine"}
     done = subprocess.run(command, capture_output=True, text=True, **piped)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert f"it takes no text. To classify one: heed classify tiny-attention {'TEXT' if text else '-'}" in done.stderr
+    assert (
+        f"it takes no text. To classify one: heed classify tiny-attention {'TEXT' if text else '-'}"
+    ) in done.stderr
     assert Path("results/predict/tiny-attention/predictions.parquet").read_bytes() == before
 
 
@@ -321,8 +414,22 @@ def params(**changes):
 
 @pytest.fixture
 def tokenised(tmp_path: Path) -> Path:
-    meta = {"labels": {"author": ["a", "b"]}, "corpus": "sample-letters", "types": 500, "tokenizer": "xx", "folds": 0, "digest": "d",
-            "kind": "sample-letters", "documents": 9, "tokens": 99, "parts": {}, "reduced": False, "generated": True, "duplicates": {}, "treated": {}}  # fmt: skip
+    meta = {
+        "labels": {"author": ["a", "b"]},
+        "corpus": "sample-letters",
+        "types": 500,
+        "tokenizer": "xx",
+        "folds": 0,
+        "digest": "d",
+        "kind": "sample-letters",
+        "documents": 9,
+        "tokens": 99,
+        "parts": {},
+        "reduced": False,
+        "generated": True,
+        "duplicates": {},
+        "treated": {},
+    }
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     write_yaml(tmp_path / "best.yaml", {})
     return tmp_path
@@ -330,7 +437,11 @@ def tokenised(tmp_path: Path) -> Path:
 
 def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
     recipe = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
-    assert recipe.hyperparameters.heads == 4 and recipe.tokens == "d" and recipe.data.classes == ["a", "b"]
+    assert (
+        recipe.hyperparameters.heads == 4
+        and recipe.tokens == "d"
+        and recipe.data.classes == ["a", "b"]
+    )
     write_yaml(tokenised / "best.yaml", {"learning_rate": 0.123})
     again = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
     assert again.hyperparameters == dataclasses.replace(recipe.hyperparameters, learning_rate=0.123)
@@ -339,7 +450,10 @@ def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(
 
 
 def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
-    wide = "sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, tuned_by: none, match: sample-author-attention}"
+    wide = (
+        "sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
+        "tuned_by: none, match: sample-author-attention}"
+    )
     study = params(**{"  sample-author-mean:": f"  {wide}\n  sample-author-mean:"})
     attention = recipes.make_recipe(study, "sample-author-attention", tokenised, tokenised)
     found = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
@@ -350,10 +464,17 @@ def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised
 
 def test_a_label_that_the_corpus_lacks_is_named(tokenised):
     with pytest.raises(
-        HeedError, match=r"params.yaml: experiments.sample-author.data.label: .* no label language. Known: author"
+        HeedError,
+        match=(
+            r"params.yaml: experiments.sample-author.data.label: .* no label language. Known: "
+            r"author"
+        ),
     ):
         recipes.make_recipe(
-            params(**{"{label: author}": "{label: language}"}), "sample-author-attention", tokenised, tokenised
+            params(**{"{label: author}": "{label: language}"}),
+            "sample-author-attention",
+            tokenised,
+            tokenised,
         )
     with pytest.raises(HeedError, match="heed search other"):
         recipes.make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)

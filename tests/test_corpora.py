@@ -33,7 +33,11 @@ def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatc
     languages = Counter(document.labels["language"] for document in found)
     assert languages == {"en": 2517, "de": 1443, "da": 838, "fr": 36, "it": 31, "unknown": 16}
     authors = Counter(document.labels["author"] for document in found)
-    assert authors["Virginia Woolf"] == 1901 and authors["Johann Wolfgang von Goethe"] == 228 and len(authors) == 7
+    assert (
+        authors["Virginia Woolf"] == 1901
+        and authors["Johann Wolfgang von Goethe"] == 228
+        and len(authors) == 7
+    )
     assert len({document.id for document in found}) == 4881
     with pytest.raises(HeedError, match=r"classifier_data_train.json: not there"):
         list(read_documents(corpus("letters", split=Split(kind="given")), raw))
@@ -43,7 +47,9 @@ def test_the_letters_use_both_files_as_published(corpora, tmp_path):
     (tmp_path / "classifier_data_train.json").write_bytes(
         (corpora / "letters/classifier_data_fixture_train.jsonl").read_bytes()
     )
-    (tmp_path / "classifier_data_eval.json").write_bytes((corpora / "letters/classifier_data_eval.json").read_bytes())
+    (tmp_path / "classifier_data_eval.json").write_bytes(
+        (corpora / "letters/classifier_data_eval.json").read_bytes()
+    )
     found = list(read_documents(corpus("letters", split=Split(kind="given")), tmp_path))
     assert Counter(document.split for document in found) == {"train": 183, "test": 4881}
 
@@ -53,7 +59,9 @@ def test_the_headlines_are_36000_in_34_classes(corpora, tmp_path, monkeypatch):
     found = list(read_documents(corpus("news-headlines"), raw))
     counts = Counter(document.labels["category"] for document in found)
     assert len(found) == 36000 and len(counts) == 34
-    assert counts["WORLD"] == 2700 and counts["PARENTING"] == 1800 and counts["ARTS & CULTURE"] == 900
+    assert (
+        counts["WORLD"] == 2700 and counts["PARENTING"] == 1800 and counts["ARTS & CULTURE"] == 900
+    )
     assert "LATINO VOICES" not in counts and "PARENTS" not in counts
 
 
@@ -80,7 +88,9 @@ def test_news_is_read_from_the_genuine_format_and_capped(corpora, tmp_path, monk
     monkeypatch.setattr(huffpost, "CAP", 50)
     capped = list(read_documents(corpus("news"), raw))
     assert max(Counter(document.labels["category"] for document in capped).values()) == 50
-    assert [d.id for d in capped] == [d.id for d in read_documents(corpus("news"), raw)], "drawn by the seed"
+    assert [d.id for d in capped] == [d.id for d in read_documents(corpus("news"), raw)], (
+        "drawn by the seed"
+    )
     assert {d.id for d in capped} < {d.id for d in big}
 
 
@@ -96,8 +106,12 @@ def test_imdb_is_50000_reviews_with_its_official_split(corpora, tmp_path, monkey
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("{", r":2: not a JSON object"), ("[1]", r":2: expected a JSON object, found list"), ('{"text": 1}', r":2: expected text under 'text', found int")],
-)  # fmt: skip
+    [
+        ("{", r":2: not a JSON object"),
+        ("[1]", r":2: expected a JSON object, found list"),
+        ('{"text": 1}', r":2: expected text under 'text', found int"),
+    ],
+)
 def test_a_broken_line_is_named(tmp_path, line, message):
     good = json.dumps({"text": "a", "author": "b", "lang": "c", "file": "d"})
     (tmp_path / "classifier_data_eval.json").write_text(f"{good}\n{line}\n")
@@ -120,10 +134,18 @@ def test_the_planted_evidence_is_where_the_sample_says():
         spans = [row["text"][start:end] for start, end in row["evidence"]]
         if row["corpus"] == "sample-sentiment":
             assert set(spans) <= cues
-            polarity = next(label for label, words in sample.CUES.items() if spans[-1] in words or spans[0] in words)
-            assert row["labels"]["sentiment"] == (polarity if len(spans) == 1 else sample.FLIP[polarity])
+            polarity = next(
+                label
+                for label, words in sample.CUES.items()
+                if spans[-1] in words or spans[0] in words
+            )
+            assert row["labels"]["sentiment"] == (
+                polarity if len(spans) == 1 else sample.FLIP[polarity]
+            )
         else:
-            assert tuple(spans) == sample.AUTHORS[row["labels"]["author"]][1], "the order of the cues tells the author"
+            assert tuple(spans) == sample.AUTHORS[row["labels"]["author"]][1], (
+                "the order of the cues tells the author"
+            )
         kinds[row["kind"], row["where"]] += 1
     assert {kind for kind, _ in kinds} == {"plain", "negated", "apart", "order"}
     assert {where for _, where in kinds} == {"early", "middle", "late", "apart"}
@@ -134,7 +156,9 @@ STRATA = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
 
 def columns(split: Split, strata=STRATA, groups=None, given=None):
     groups = np.arange(len(strata)).astype(str) if groups is None else groups
-    return split_columns(split, strata, groups, np.array([""] * len(strata)) if given is None else given)
+    return split_columns(
+        split, strata, groups, np.array([""] * len(strata)) if given is None else given
+    )
 
 
 def test_a_random_split_has_the_sizes_asked_for_and_the_same_documents_for_the_same_seed():
@@ -142,7 +166,9 @@ def test_a_random_split_has_the_sizes_asked_for_and_the_same_documents_for_the_s
     assert Counter(column) == {"train": 60, "validation": 20, "test": 20}
     assert Counter(STRATA[column == "test"])["a"] == 12, "stratified"
     assert (column == columns(Split(kind="random", test=20, validation=0.25))["split"]).all()
-    assert (column != columns(Split(kind="random", test=20, validation=0.25, seed=2))["split"]).any()
+    assert (
+        column != columns(Split(kind="random", test=20, validation=0.25, seed=2))["split"]
+    ).any()
     assert Counter(columns(Split(kind="random", test=0.1))["split"])["test"] == 10
 
 
@@ -167,7 +193,8 @@ def test_a_given_split_is_kept_and_validation_is_taken_from_train():
 
 
 @pytest.mark.parametrize(
-    "split", [Split(kind="random", test=100), Split(kind="random", test=99), Split(kind="folds", k=50)]
+    "split",
+    [Split(kind="random", test=100), Split(kind="random", test=99), Split(kind="folds", k=50)],
 )
 def test_a_split_that_cannot_be_is_said(split):
     if split.kind == "folds":

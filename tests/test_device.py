@@ -25,10 +25,15 @@ print(time.time(), flush=True)
 
 def hold(room: Path, seconds: float, **environment: str) -> subprocess.Popen:
     environment = (
-        {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"} | {"TMPDIR": str(room)} | environment
+        {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
+        | {"TMPDIR": str(room)}
+        | environment
     )
     return subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(seconds)], env=environment, text=True, stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLD, str(seconds)],
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
     )
 
 
@@ -72,11 +77,18 @@ def test_a_killed_holder_frees_its_card(tmp_path: Path) -> None:
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """No card held by this process, locks in a folder of this test, no variable set; all is put back afterwards."""
+    """No card held by this process, locks in a folder of this test, no variable set; all is put
+    back afterwards.
+    """
     monkeypatch.setattr(device, "_held", None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HEED_GPU_COUNT", "HEED_RUNS_PER_GPU"):
+    for name in (
+        "CUDA_VISIBLE_DEVICES",
+        "CUDA_DEVICE_ORDER",
+        "HEED_GPU_COUNT",
+        "HEED_RUNS_PER_GPU",
+    ):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     return monkeypatch
@@ -84,7 +96,13 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("visible", "cards"),
-    [("2,3", ["2", "3"]), ("", []), ("-1", []), ("0,-1,1", ["0"]), ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"])],
+    [
+        ("2,3", ["2", "3"]),
+        ("", []),
+        ("-1", []),
+        ("0,-1,1", ["0"]),
+        ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"]),
+    ],
 )
 def test_cuda_visible_devices_says_which_cards_are_ours(
     alone: pytest.MonkeyPatch, visible: str, cards: list[str]
@@ -94,15 +112,22 @@ def test_cuda_visible_devices_says_which_cards_are_ours(
     assert device.cards() == cards
 
 
-def test_nvidia_smi_lists_the_cards_and_the_parts_of_a_split_one(alone: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_nvidia_smi_lists_the_cards_and_the_parts_of_a_split_one(
+    alone: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert device.cards() == []  # no nvidia-smi
-    listing = "GPU 0: H100 (UUID: GPU-a)\nGPU 1: H100 (UUID: GPU-b)\n  MIG 1g.10gb Device 0: (UUID: MIG-c)\n"
+    listing = (
+        "GPU 0: H100 (UUID: GPU-a)\nGPU 1: H100 (UUID: GPU-b)\n  MIG 1g.10gb Device 0: (UUID: "
+        "MIG-c)\n"
+    )
     (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '%s' '{listing}'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     assert device.cards() == ["0", "MIG-c"]
 
 
-def test_two_slurm_jobs_that_both_see_card_0_lock_by_what_it_is(alone: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_two_slurm_jobs_that_both_see_card_0_lock_by_what_it_is(
+    alone: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: H100 (UUID: GPU-second)'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     alone.setenv("CUDA_VISIBLE_DEVICES", "0")
@@ -110,14 +135,18 @@ def test_two_slurm_jobs_that_both_see_card_0_lock_by_what_it_is(alone: pytest.Mo
     assert [path.name for path in tmp_path.glob("heed-gpus-*/*")] == ["GPU_second"]
 
 
-def test_a_claim_is_the_only_card_that_cuda_sees_and_a_second_claim_is_the_same(alone: pytest.MonkeyPatch) -> None:
+def test_a_claim_is_the_only_card_that_cuda_sees_and_a_second_claim_is_the_same(
+    alone: pytest.MonkeyPatch,
+) -> None:
     alone.setenv("CUDA_VISIBLE_DEVICES", "5,6")
     assert device.claim() == "5"
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "5"
     assert device.claim() == "5"
 
 
-def test_auto_is_the_cpu_where_there_is_no_card_and_cuda_is_an_error(alone: pytest.MonkeyPatch) -> None:
+def test_auto_is_the_cpu_where_there_is_no_card_and_cuda_is_an_error(
+    alone: pytest.MonkeyPatch,
+) -> None:
     alone.setenv("CUDA_VISIBLE_DEVICES", "")
     assert device.device("cpu") == "cpu"
     assert device.device("auto") == "cpu"

@@ -1,4 +1,6 @@
-"""Where a model is right: counts by class, by length and by certainty, with numbers written here."""
+"""Where a model is right: counts by class, by length and by certainty, with numbers written
+here.
+"""
 
 import re
 
@@ -24,7 +26,11 @@ def test_length_groups_are_of_the_whole_corpus_and_every_document_is_in_one():
     assert edges.tolist() == [11, 21, 31, 41, 51, 61, 71, 80]
     found = by_length(lengths[:25] % 2 == 0, lengths[:25], edges)
     assert found["longest"].tolist() == [11, 21, 31] and found["documents"].tolist() == [11, 10, 4]
-    assert found["right"].tolist() == [5, 5, 2] and found["mean_length"].tolist() == [6.0, 16.5, 23.5]
+    assert found["right"].tolist() == [5, 5, 2] and found["mean_length"].tolist() == [
+        6.0,
+        16.5,
+        23.5,
+    ]
 
 
 def test_texts_of_one_length_are_one_group():
@@ -42,7 +48,9 @@ def test_calibration_has_the_certainty_of_one_in_the_last_step():
 
 
 def test_the_expected_calibration_error_is_guo_et_als():
-    """Two steps of 2 documents: |1 - 0.545| and |0.5 - 0.975|, each half of all; seeds are added up, not averaged."""
+    """Two steps of 2 documents: |1 - 0.545| and |0.5 - 0.975|, each half of all; seeds are added
+    up, not averaged.
+    """
     table = calibration(np.array([True, False, True, True]), np.array([1.0, 0.95, 0.5, 0.59]))
     assert expected_error(table) == pytest.approx(0.5 * 0.455 + 0.5 * 0.475)
     assert expected_error(pd.concat([table, table])) == pytest.approx(0.465)
@@ -56,7 +64,9 @@ def test_evaluate_writes_them_for_every_seed_and_they_add_up_to_the_test_part(wo
         table = pd.read_csv(folder / f"{name}.csv")
         assert table.groupby("seed")["documents"].sum().tolist() == [12, 12]
         if "right" in table:
-            assert (table.groupby("seed")["right"].sum() / 12).tolist() == pytest.approx(summary["accuracy"].tolist())
+            assert (table.groupby("seed")["right"].sum() / 12).tolist() == pytest.approx(
+                summary["accuracy"].tolist()
+            )
     history = pd.read_csv(folder / "history.csv")
     assert history.groupby("seed")["epoch"].max().tolist() == [3, 3]
 

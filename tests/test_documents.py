@@ -1,4 +1,6 @@
-"""The document browser shows the text as it is, each word's weight, and evidence measured against chance."""
+"""The document browser shows the text as it is, each word's weight, and evidence measured against
+chance.
+"""
 
 import html
 import re
@@ -15,13 +17,25 @@ from tests.test_report import written
 
 
 def write(folder, text: str, words: list[tuple[str, float, int, float, bool]]) -> None:
-    """One document; words are (word, weight, sentence, sentence_weight, evidence), in the order of the text."""
+    """One document; words are (word, weight, sentence, sentence_weight, evidence), in the order of
+    the text.
+    """
     folder.mkdir(parents=True)
     rows, at = [], 0
     for i, (word, weight, sentence, sentence_weight, evidence) in enumerate(words):
         at = text.index(word, at)
-        rows.append({"id": "d", "token": i, "start": at, "end": at + len(word), "weight": weight, "sentence": sentence,
-                     "sentence_weight": sentence_weight, "evidence": evidence})  # fmt: skip
+        rows.append(
+            {
+                "id": "d",
+                "token": i,
+                "start": at,
+                "end": at + len(word),
+                "weight": weight,
+                "sentence": sentence,
+                "sentence_weight": sentence_weight,
+                "evidence": evidence,
+            }
+        )
         at += len(word)
     document = {
         "id": "d",
@@ -53,7 +67,9 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     assert [piece.text for piece in pieces if piece.evidence] == ["fine"]
     assert document.unread == "here" and not document.right
     assert document.first[0] == ("fine", 0.5) and len(document.first) == 5
-    assert page.evidence.weight == 0.5 and page.evidence.words == 0.2 and page.evidence.documents == 1
+    assert (
+        page.evidence.weight == 0.5 and page.evidence.words == 0.2 and page.evidence.documents == 1
+    )
     assert page.sentences
 
 
@@ -69,8 +85,14 @@ def test_only_models_that_choose_weights_have_a_page():
     def says(**changes) -> bool:
         return Hyperparameters(**changes).chooses_weights
 
-    assert says(attention="multi-head", heads=2) and says(pooling="attention") and says(pooling="max")
-    assert not says(pooling="last") and not says(pooling="mean") and not says(attention="uniform", pooling="mean")
+    assert (
+        says(attention="multi-head", heads=2) and says(pooling="attention") and says(pooling="max")
+    )
+    assert (
+        not says(pooling="last")
+        and not says(pooling="mean")
+        and not says(attention="uniform", pooling="mean")
+    )
     assert not says(encoder="none", linear_branch="words", pooling="max")
     assert "learned query" in how(Hyperparameters(pooling="attention"))
 
@@ -80,7 +102,9 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
     into = written(params, data, tmp_path / "reports")
     index = (into / "index.html").read_text()
     names = re.findall(r'href="(documents/[^"]+)"', index)
-    assert names and sorted(names) == sorted(f"documents/{path.name}" for path in (into / "documents").iterdir())
+    assert names and sorted(names) == sorted(
+        f"documents/{path.name}" for path in (into / "documents").iterdir()
+    )
     for name in names:
         text = (into / name).read_text()
         assert "Weights are not explanations by themselves" in text and "GENERATED" in text.upper()
@@ -104,4 +128,7 @@ def test_what_each_model_said_over_the_seeds_stands_beside_the_truth(tmp_path):
         tmp_path / "attention", {name: tmp_path / name for name in ("baseline", "attention")}
     ).documents
     found = [(each.variant, each.classes, each.right) for each in document.said]
-    assert found == [("baseline", [("a", 2), ("b", 1)], "sometimes"), ("attention", [("b", 3)], "never")]
+    assert found == [
+        ("baseline", [("a", 2), ("b", 1)], "sometimes"),
+        ("attention", [("b", 3)], "never"),
+    ]

@@ -1,4 +1,6 @@
-"""Nothing that is not the published file is ever taken as good; what can be resumed is; every failure says what to do."""
+"""Nothing that is not the published file is ever taken as good; what can be resumed is; every
+failure says what to do.
+"""
 
 import dataclasses
 import hashlib
@@ -22,11 +24,15 @@ from heed.study import Source
 CONTENT = bytes(range(256)) * 400
 NAME = "corpus.bin"
 HOSTILE = "download: the server drops, ignores ranges, answers 500, redirects, hangs, is gone"
-WRONG = "download: a wrong file, a page that is not there, a spoiled mirror, a changed table or sample"
+WRONG = (
+    "download: a wrong file, a page that is not there, a spoiled mirror, a changed table or sample"
+)
 
 
 class Server:
-    """A real HTTP server whose behaviour a test sets: `answer(handler, content, request number)`."""
+    """A real HTTP server whose behaviour a test sets: `answer(handler, content, request
+    number)`.
+    """
 
     def __init__(self) -> None:
         self.answer: Callable[[http.server.BaseHTTPRequestHandler, int], None] = plain
@@ -47,7 +53,11 @@ class Server:
 
 
 def send(
-    handler: http.server.BaseHTTPRequestHandler, status: int, body: bytes, length: int | None = None, **headers: str
+    handler: http.server.BaseHTTPRequestHandler,
+    status: int,
+    body: bytes,
+    length: int | None = None,
+    **headers: str,
 ) -> None:
     handler.send_response(status)
     handler.send_header("Content-Length", str(len(body) if length is None else length))
@@ -64,7 +74,12 @@ def plain(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
         if start >= len(CONTENT):
             send(handler, 416, b"")
         else:
-            send(handler, 206, CONTENT[start:], Content_Range=f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+            send(
+                handler,
+                206,
+                CONTENT[start:],
+                Content_Range=f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}",
+            )
     else:
         send(handler, 200, CONTENT)
 
@@ -75,8 +90,15 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.delenv("HEED_MIRROR", raising=False)
     monkeypatch.setattr(source, "WAIT", 0.01)
     server = Server()
-    file = File(NAME, f"room/{NAME}", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",), f"{server.url}/{NAME}")
-    monkeypatch.setitem(SOURCE_KINDS, "imdb", dataclasses.replace(SOURCE_KINDS["imdb"], files=(file,)))
+    file = File(
+        NAME,
+        f"room/{NAME}",
+        (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",),
+        f"{server.url}/{NAME}",
+    )
+    monkeypatch.setitem(
+        SOURCE_KINDS, "imdb", dataclasses.replace(SOURCE_KINDS["imdb"], files=(file,))
+    )
     yield server
     server.http.shutdown()
 
@@ -159,7 +181,9 @@ def test_errors_of_a_server_that_recovers_are_ridden_out_and_redirects_followed(
 def test_a_wrong_file_names_expected_and_found(server):
     server.answer = lambda handler, number: send(handler, 200, b"something else")
     expected = hashlib.sha256(CONTENT).hexdigest()
-    refused(f"expected sha256:{expected}, found sha256:{hashlib.sha256(b'something else').hexdigest()}")
+    refused(
+        f"expected sha256:{expected}, found sha256:{hashlib.sha256(b'something else').hexdigest()}"
+    )
 
 
 @pytest.mark.drill(WRONG)
@@ -218,7 +242,8 @@ def test_a_host_that_wants_a_login_is_explained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HEED_MIRROR", raising=False)
     with pytest.raises(
-        HeedError, match=r"Kaggle data set rmisra/news-category-dataset.*HEED_MIRROR.*heed download huffpost"
+        HeedError,
+        match=r"Kaggle data set rmisra/news-category-dataset.*HEED_MIRROR.*heed download huffpost",
     ):
         source.download("huffpost", Source(kind="huffpost"), Path("data/raw/huffpost"))
     with pytest.raises(HeedError, match=r"Known: classifier_data_train.json"):
@@ -231,7 +256,9 @@ def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("table.csv").write_text("text,label\n")
     monkeypatch.setattr(source.shutil, "copyfile", lambda a, b: Path("/dev/full").write_bytes(b"x"))
-    given = Source(kind="table", path="table.csv", sha256=hashlib.sha256(b"text,label\n").hexdigest())
+    given = Source(
+        kind="table", path="table.csv", sha256=hashlib.sha256(b"text,label\n").hexdigest()
+    )
     with pytest.raises(HeedError, match="No space left on device"):
         source.download("mine", given, Path("data/raw/mine"))
     assert not list(Path("data/raw/mine").glob("*"))
@@ -244,7 +271,9 @@ def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_pat
 
     declared = load(ROOT / "workflow/studies/sample.yaml").sources["sample"]
     source.download("sample", declared, tmp_path / "a")
-    assert hashlib.sha256((tmp_path / "a" / sample.FILE).read_bytes()).hexdigest() == declared.sha256
+    assert (
+        hashlib.sha256((tmp_path / "a" / sample.FILE).read_bytes()).hexdigest() == declared.sha256
+    )
     with pytest.raises(HeedError, match=f"expected {declared.sha256}, the generator made"):
         source.download("sample", declared.model_copy(update={"seed": 2}), tmp_path / "b")
     assert not (tmp_path / "b" / sample.FILE).exists()
@@ -297,7 +326,9 @@ def test_hostile_archives_are_refused(tmp_path, name, kind):
 
 @pytest.mark.drill("archive: traversal, absolute path, link, device, pipe, bomb, broken", faults=4)
 def test_bombs_and_broken_archives_are_refused(tmp_path):
-    path = archive(tmp_path / "a.tar.gz", *((str(i), tarfile.REGTYPE, b"0" * 1000) for i in range(20)))
+    path = archive(
+        tmp_path / "a.tar.gz", *((str(i), tarfile.REGTYPE, b"0" * 1000) for i in range(20))
+    )
     assert len(list(members(path))) == 20
     with pytest.raises(HeedError, match="more than"):
         list(members(path, max_bytes=5000))

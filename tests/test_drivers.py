@@ -1,7 +1,8 @@
-"""One declaration, two drivers: whatever runs a stage, the other has nothing left to do, and both run the same.
+"""One declaration, two drivers: whatever runs a stage, the other has nothing left to do, and both
+run the same.
 
-The real dvc.yaml and Snakefile, with a stand-in for the command `heed` that writes small files (toy/stub.py) and logs
-what was really executed.
+The real dvc.yaml and Snakefile, with a stand-in for the command `heed` that writes small files
+(toy/stub.py) and logs what was really executed.
 """
 
 import contextlib
@@ -37,16 +38,24 @@ class Toy:
     def __init__(self, path: Path) -> None:
         self.path, self.log = path, path.parent / "log.jsonl"
         self.params = path / "params.yaml"
-        tools = os.pathsep.join([str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
-        author = {f"GIT_{who}_{what}": "toy@heed" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        tools = os.pathsep.join(
+            [str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        )
+        author = {
+            f"GIT_{who}_{what}": "toy@heed"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
         self.environment = (
-            os.environ | author | {"PATH": tools, "TOY_LOG": str(self.log), "PYTHONPATH": str(ROOT / "src")}
+            os.environ
+            | author
+            | {"PATH": tools, "TOY_LOG": str(self.log), "PYTHONPATH": str(ROOT / "src")}
         )
 
     def start(self, *command: str, **environment: str) -> subprocess.Popen:
         return subprocess.Popen(
-            command, cwd=self.path, env=self.environment | environment, text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            command, cwd=self.path, env=self.environment | environment, text=True,
+            start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
     def try_(self, *command: str, **environment: str) -> tuple[int, str]:
@@ -80,7 +89,8 @@ class Toy:
 
 
 def write_stub(path: Path) -> None:
-    """Write the command `heed` that the toy study finds first, and a `python` that notes when the stage `code` runs.
+    """Write the command `heed` that the toy study finds first, and a `python` that notes when the
+    stage `code` runs.
 
     sh finds python, for a #! line takes no space.
     """
@@ -99,7 +109,14 @@ def make_clone(path: Path, params: Path) -> None:
     skip = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("src/heed", "workflow", "data/published", ".dvc/plots"):
         shutil.copytree(ROOT / name, path / name, ignore=skip)
-    for name in ("Snakefile", "dvc.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore"):
+    for name in (
+        "Snakefile",
+        "dvc.yaml",
+        ".dvcignore",
+        ".gitignore",
+        ".dvc/config",
+        ".dvc/.gitignore",
+    ):
         (path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, path / name)
     shutil.copy(params, path / "params.yaml")
@@ -108,7 +125,9 @@ def make_clone(path: Path, params: Path) -> None:
 
 @contextlib.contextmanager
 def shared_room(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
-    """Yield a folder that all workers of this test run share; the first makes it, the others wait."""
+    """Yield a folder that all workers of this test run share; the first makes it, the
+    others wait.
+    """
     base = factory.getbasetemp()
     room = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     with room.with_suffix(".lock").open("a") as lock:
@@ -161,7 +180,10 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
 def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
     check_up_to_date(toy.path)
     toy.change("dropout: 0.2", "dropout: 0.3")
-    with pytest.raises(HeedError, match=r"not up to date: code, recipe@author-baseline, compare\. The results are not"):
+    with pytest.raises(
+        HeedError,
+        match=r"not up to date: code, recipe@author-baseline, compare\. The results are not",
+    ):
         check_up_to_date(toy.path)
 
 
@@ -179,21 +201,46 @@ JUDGED = [f"{stage} {model}" for stage in ("predict", "evaluate") for model in M
 # what: (in params.yaml, changed to, what must be executed)
 CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "a hyperparameter of one model": ("dropout: 0.2", "dropout: 0.3", below("author-baseline")),
-    "a default that one model uses": ("heads: 2", "heads: 4", sorted([*below("feelings-attention"), *(f"recipe {m}" for m in MODELS[::2])])),
-    "one more seed": ("[1, 2]", "[1, 2, 3]", sorted(["code", *(f"train {m} 3" for m in MODELS), *JUDGED, "compare", "report"])),
+    "a default that one model uses": (
+        "heads: 2",
+        "heads: 4",
+        sorted([*below("feelings-attention"), *(f"recipe {m}" for m in MODELS[::2])]),
+    ),
+    "one more seed": (
+        "[1, 2]",
+        "[1, 2, 3]",
+        sorted(["code", *(f"train {m} 3" for m in MODELS), *JUDGED, "compare", "report"]),
+    ),
     "one seed less": ("[1, 2]", "[1]", sorted(["code", *JUDGED, "compare", "report"])),
     "the title of the study": ("title: Toy", "title: Other", ["code", "report"]),
-    "one model less": ("  feelings-attention: {experiment", "#  feelings-attention: {experiment", ["code", "compare", "report"]),
-    "a corpus": ("kind: sample-letters, split: {kind: random, test: 0.25}", "kind: sample-letters, split: {kind: random, test: 0.5}",
-                 sorted([*below("author-baseline"), "tokenize letters", "opponents author"])),
-    "a search, named by a model": ("searches: {}", "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, after: none}}", ["code", "report", "search hunt"]),
-}  # fmt: skip
+    "one model less": (
+        "  feelings-attention: {experiment",
+        "#  feelings-attention: {experiment",
+        ["code", "compare", "report"],
+    ),
+    "a corpus": (
+        "kind: sample-letters, split: {kind: random, test: 0.25}",
+        "kind: sample-letters, split: {kind: random, test: 0.5}",
+        sorted([*below("author-baseline"), "tokenize letters", "opponents author"]),
+    ),
+    "a search, named by a model": (
+        "searches: {}",
+        (
+            "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, "
+            "after: none}}"
+        ),
+        ["code", "report", "search hunt"],
+    ),
+}
 
 
 OFTEN = ("a hyperparameter of one model", "a default that one model uses", "one seed less")
 CASES = [
     pytest.param(
-        what, driver, id=f"{what}-{driver[0]}", marks=[] if what in OFTEN[: 2 + (driver == DVC)] else pytest.mark.slow
+        what,
+        driver,
+        id=f"{what}-{driver[0]}",
+        marks=[] if what in OFTEN[: 2 + (driver == DVC)] else pytest.mark.slow,
     )
     for what in CHANGES
     for driver in (DVC, SNAKEMAKE)
@@ -208,7 +255,8 @@ def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], 
     if driver == SNAKEMAKE:
         assert "up to date" in toy.run("dvc", "status")
     else:
-        swept = {"one seed less": 8, "one model less": 2}  # Snakemake will delete the orphans, and says so
+        # Snakemake will delete the orphans, and says so
+        swept = {"one seed less": 8, "one model less": 2}
         assert len(planned(toy)) == swept.get(what, 0)
 
 
@@ -226,24 +274,38 @@ def edit_evaluation(toy: Toy) -> None:
     """Add a value to a module that evaluations import and nothing else does."""
     named: dict[str, set[str]] = {"evaluate": set(), "": set()}
     for path in (toy.path / "results/code").rglob("*.json"):
-        named["evaluate" if path.parent.name == "evaluate" else ""] |= {*json.loads(path.read_text())["files"]}
-    add_to(min(path for path in named["evaluate"] - named[""] if "__init__" not in path), "\nADDED = 1\n")(toy)
+        named["evaluate" if path.parent.name == "evaluate" else ""] |= {
+            *json.loads(path.read_text())["files"]
+        }
+    add_to(
+        min(path for path in named["evaluate"] - named[""] if "__init__" not in path),
+        "\nADDED = 1\n",
+    )(toy)
 
 
 ATTENTION = "src/heed/models/attention.py"
 # what: (the edit, what must be executed)
 EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
-    "a value of the models": (add_to(ATTENTION, "\nADDED = 1\n"), sorted(["search none", *below(*MODELS)])),
-    "a template": (add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"), ["code", "report"]),
+    "a value of the models": (
+        add_to(ATTENTION, "\nADDED = 1\n"),
+        sorted(["search none", *below(*MODELS)]),
+    ),
+    "a template": (
+        add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"),
+        ["code", "report"],
+    ),
     "the evaluation alone": (edit_evaluation, sorted(["code", *JUDGED[3:], "report"])),
     "a module that nothing imports": (add_to("src/heed/models/unused.py", "ADDED = 1\n"), ["code"]),
     "a comment in params.yaml": (add_to("params.yaml", "# a comment\n"), ["code"]),
-}  # fmt: skip
+}
 FAST_EDITS = {("a comment", "snakemake"), ("the evaluation alone", "dvc")}
 EDIT_CASES = [
     pytest.param(
-        what, driver, id=f"{what}-{driver[0]}", marks=[] if (what, driver[0]) in FAST_EDITS else pytest.mark.slow
+        what,
+        driver,
+        id=f"{what}-{driver[0]}",
+        marks=[] if (what, driver[0]) in FAST_EDITS else pytest.mark.slow,
     )
     for what in EDITS
     for driver in (DVC, SNAKEMAKE)
@@ -251,7 +313,9 @@ EDIT_CASES = [
 
 
 @pytest.mark.parametrize(("what", "driver"), EDIT_CASES)
-def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(toy: Toy, driver: list[str], what: str) -> None:
+def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
+    toy: Toy, driver: list[str], what: str
+) -> None:
     edit, expected = EDITS[what]
     edit(toy)
     if expected == ["code"]:
@@ -263,10 +327,18 @@ def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(toy: Toy, drive
 
 # what: (file, its text, what is said)
 MISTAKES = {
-    "a name in params.yaml": ("dropout: 0.5", "droput: 0.5", "heed: params.yaml:14: defaults.droput: unknown key; did you mean dropout?"),
-    "a value in params.yaml": ("dropout: 0.5", "dropout: 5", "heed: params.yaml:14: defaults.classification.dropout: "),
+    "a name in params.yaml": (
+        "dropout: 0.5",
+        "droput: 0.5",
+        "heed: params.yaml:14: defaults.droput: unknown key; did you mean dropout?",
+    ),
+    "a value in params.yaml": (
+        "dropout: 0.5",
+        "dropout: 5",
+        "heed: params.yaml:14: defaults.classification.dropout: ",
+    ),
     "code that does not parse": ("", "x = (", "heed: src/heed/models/attention.py:"),
-}  # fmt: skip
+}
 MISTAKE_CASES = [
     pytest.param(
         what,
@@ -280,9 +352,13 @@ MISTAKE_CASES = [
 
 
 @pytest.mark.parametrize(("what", "driver"), MISTAKE_CASES)
-def test_a_mistake_stops_a_run_before_any_output_is_touched(toy: Toy, driver: list[str], what: str) -> None:
+def test_a_mistake_stops_a_run_before_any_output_is_touched(
+    toy: Toy, driver: list[str], what: str
+) -> None:
     old, new, message = MISTAKES[what]
-    outputs = {path: path.stat().st_mtime_ns for path in toy.path.glob("results/*/**/*") if path.is_file()}
+    outputs = {
+        path: path.stat().st_mtime_ns for path in toy.path.glob("results/*/**/*") if path.is_file()
+    }
     toy.change(old, new) if old else add_to(ATTENTION, new)(toy)
     toy.log.write_text("")
     code, output = toy.try_(*driver)
@@ -290,7 +366,9 @@ def test_a_mistake_stops_a_run_before_any_output_is_touched(toy: Toy, driver: li
     assert message in output
     assert "Traceback" not in output
     assert set(toy.logged()) <= {"code"}
-    assert {path: path.stat().st_mtime_ns for path in toy.path.glob("results/*/**/*") if path.is_file()} == outputs
+    assert {
+        path: path.stat().st_mtime_ns for path in toy.path.glob("results/*/**/*") if path.is_file()
+    } == outputs
     toy.change(new, old) if old else toy.run("git", "checkout", "--quiet", "src")
     assert toy.executed(*driver) == []
 
@@ -298,9 +376,17 @@ def test_a_mistake_stops_a_run_before_any_output_is_touched(toy: Toy, driver: li
 def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
     toy.change("heads: 2", "heads: 4")
     toy.change("[1, 2]", "[1]")
-    before = sorted(path for path in toy.path.rglob("*") if ".dvc/tmp" not in str(path) and ".heed" not in path.parts)
+    before = sorted(
+        path
+        for path in toy.path.rglob("*")
+        if ".dvc/tmp" not in str(path) and ".heed" not in path.parts
+    )
     found = planned(toy)
-    after = sorted(path for path in toy.path.rglob("*") if ".dvc/tmp" not in str(path) and ".heed" not in path.parts)
+    after = sorted(
+        path
+        for path in toy.path.rglob("*")
+        if ".dvc/tmp" not in str(path) and ".heed" not in path.parts
+    )
     assert [path for path in after if ".snakemake" not in path.parts] == [
         path for path in before if ".snakemake" not in path.parts
     ]
@@ -318,11 +404,14 @@ def test_snakemake_deletes_orphans_that_the_cache_has_and_nothing_made_by_hand(t
     assert not (toy.path / "results/train/author-baseline/2").exists()
     assert by_hand.exists()
     toy.change("[1]", "[1, 2]")
-    assert not [name for name in toy.executed(*SNAKEMAKE) if name.startswith("train")]  # from the cache
+    # from the cache
+    assert not [name for name in toy.executed(*SNAKEMAKE) if name.startswith("train")]
     assert (toy.path / "results/train/author-baseline/2").exists()
 
 
-@pytest.mark.parametrize("driver", [DVC, SNAKEMAKE, ["dvc", "checkout"]], ids=["dvc", "snakemake", "checkout"])
+@pytest.mark.parametrize(
+    "driver", [DVC, SNAKEMAKE, ["dvc", "checkout"]], ids=["dvc", "snakemake", "checkout"]
+)
 def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
     for name in ("results/train/author-baseline", "results/opponents", "reports"):
         shutil.rmtree(toy.path / name)
@@ -350,13 +439,19 @@ def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) ->
     code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="train feelings-baseline 1")
     assert code == 1
     assert "\nheed: train feelings-baseline 1 fails, as told\n" in output
-    assert output.count("heed: train@feelings-baseline-1 failed: train feelings-baseline 1 fails, as told\n") == 1
+    assert (
+        output.count(
+            "heed: train@feelings-baseline-1 failed: train feelings-baseline 1 fails, as told\n"
+        )
+        == 1
+    )
     assert "CalledProcessError" not in output
     assert "train feelings-baseline 2" in toy.logged()
     assert "evaluate feelings-attention" in toy.logged()
     assert "compare" not in toy.logged()
     assert toy.executed(*SNAKEMAKE) == [
-        "compare", "evaluate feelings-baseline", "predict feelings-baseline", "report", "train feelings-baseline 1",
+        "compare", "evaluate feelings-baseline", "predict feelings-baseline", "report",
+        "train feelings-baseline 1",
     ]  # fmt: skip
 
 
@@ -372,7 +467,10 @@ def running(toy: Toy, process: subprocess.Popen, said: str) -> None:
 @pytest.mark.drill("kill -9 of a driver and its stage")
 @pytest.mark.parametrize(
     "driver",
-    [pytest.param(["dvc", "repro"], id="dvc", marks=pytest.mark.slow), pytest.param(SNAKEMAKE, id="snakemake")],
+    [
+        pytest.param(["dvc", "repro"], id="dvc", marks=pytest.mark.slow),
+        pytest.param(SNAKEMAKE, id="snakemake"),
+    ],
 )
 def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")
@@ -384,14 +482,19 @@ def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) ->
     process.communicate()
     done = toy.logged()
     again = toy.executed(*SNAKEMAKE)
-    assert {*done, *again} == {*below("feelings-baseline", "feelings-attention"), "recipe author-baseline"}
+    assert {*done, *again} == {
+        *below("feelings-baseline", "feelings-attention"),
+        "recipe author-baseline",
+    }
     assert len(done) + len(again) <= 16  # at most two were executed and not yet noted
     assert "up to date" in toy.run("dvc", "status")
 
 
 @pytest.mark.drill("power cut under a driver: dvc.lock cut off")
 @pytest.mark.parametrize("kept", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(toy: Toy, kept: bool) -> None:
+def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(
+    toy: Toy, kept: bool
+) -> None:
     toy.run(*SNAKEMAKE)
     lock = toy.path / "dvc.lock"
     text = lock.read_text()
@@ -401,7 +504,8 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(toy: To
     code, output = toy.try_("snakemake", "-n")
     assert code == 1
     assert "heed: dvc.lock: cut off by a kill" in output
-    # Downloads persist, and what persists is never in DVC's run-cache: heed verifies the files that are there.
+    # Downloads persist, and what persists is never in DVC's run-cache: heed verifies the files that
+    # are there.
     assert toy.executed(*SNAKEMAKE) == ([] if kept else ["download one", "download two"])
     assert "up to date" in toy.run("dvc", "status")
 
@@ -423,13 +527,29 @@ def test_a_second_snakemake_is_refused_and_a_dry_run_is_not(toy: Toy) -> None:
 @pytest.mark.slow
 def test_dvc_experiments(toy: Toy) -> None:
     toy.log.write_text("")
-    toy.run("dvc", "exp", "run", "--quiet", "-S", "models.author-baseline.dropout=0.3", "--name", "by-dvc")
+    toy.run(
+        "dvc",
+        "exp",
+        "run",
+        "--quiet",
+        "-S",
+        "models.author-baseline.dropout=0.3",
+        "--name",
+        "by-dvc",
+    )
     assert toy.logged() == below("author-baseline")
     toy.change("dropout: 0.3", "dropout: 0.4")
     assert toy.executed(*SNAKEMAKE) == below("author-baseline")
     toy.run("dvc", "exp", "save", "--name", "by-snakemake")
     table = toy.run(
-        "dvc", "exp", "show", "--only-changed", "--drop", "^(data|results|src|params)", "--no-pager", COLUMNS="120"
+        "dvc",
+        "exp",
+        "show",
+        "--only-changed",
+        "--drop",
+        "^(data|results|src|params)",
+        "--no-pager",
+        COLUMNS="120",
     )
     assert "by-dvc" in table
     assert "by-snakemake" in table
@@ -440,8 +560,12 @@ def test_dvc_experiments(toy: Toy) -> None:
 
 
 @contextlib.contextmanager
-def held(toy: Toy, driver: list[str], command: str) -> Iterator[tuple[subprocess.Popen, Callable[[], None]]]:
-    """Start a driver; yield it when `command` has written its first file and waits, and what lets it go on."""
+def held(
+    toy: Toy, driver: list[str], command: str
+) -> Iterator[tuple[subprocess.Popen, Callable[[], None]]]:
+    """Start a driver; yield it when `command` has written its first file and waits, and what lets
+    it go on.
+    """
     waits = Path(f"{toy.log}.held")
     process = toy.start(*driver, TOY_HOLD=command)
     end = time.monotonic() + 120
@@ -458,16 +582,24 @@ def held(toy: Toy, driver: list[str], command: str) -> Iterator[tuple[subprocess
 
 @pytest.mark.parametrize(
     "driver",
-    [pytest.param(["dvc", "repro"], id="dvc"), pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow)],
+    [
+        pytest.param(["dvc", "repro"], id="dvc"),
+        pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow),
+    ],
 )
-def test_what_a_stage_made_while_its_code_was_edited_is_not_recorded(toy: Toy, driver: list[str]) -> None:
+def test_what_a_stage_made_while_its_code_was_edited_is_not_recorded(
+    toy: Toy, driver: list[str]
+) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
     with held(toy, driver, "train author-baseline 1") as (process, go_on):
         add_to(ATTENTION, "ADDED = 1\n")(toy)
         go_on()
         output = process.communicate(timeout=120)[0]
     assert process.returncode
-    assert f"heed: {ATTENTION}: not as it was when this stage was planned. Run dvc repro or snakemake again" in output
+    assert (
+        f"heed: {ATTENTION}: not as it was when this stage was planned. Run dvc repro or "
+        "snakemake again"
+    ) in output
     toy.run("git", "checkout", "--quiet", "src")  # the edit is taken back: the plan is as it was
     assert "train@author-baseline-1" in toy.run("dvc", "status")
     assert "train author-baseline 1" in toy.executed(*driver)
@@ -479,11 +611,16 @@ def test_a_driver_beside_another_says_what_it_waits_for(toy: Toy) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
     with held(toy, ["dvc", "repro"], "train author-baseline 1") as (process, go_on):
         other = toy.start(*SNAKEMAKE)
-        running(toy, other, f"waiting for process {process.pid}, a dvc that runs train@author-baseline-1")
+        running(
+            toy,
+            other,
+            f"waiting for process {process.pid}, a dvc that runs train@author-baseline-1",
+        )
         add_to(ATTENTION, "\n")(toy)  # `code` is stale, and would write what the training reads
         code, output = toy.try_("dvc", "repro")
         assert code
-        assert f"results/code' is busy, it is being blocked by:\n  (PID {process.pid})" in output  # docs/drivers.md
+        # docs/drivers.md
+        assert f"results/code' is busy, it is being blocked by:\n  (PID {process.pid})" in output
         go_on()
         assert process.wait(timeout=120) == 0
     assert other.communicate(timeout=120) and other.returncode == 0
@@ -492,10 +629,14 @@ def test_a_driver_beside_another_says_what_it_waits_for(toy: Toy) -> None:
 
 @pytest.mark.slow
 def test_results_are_taken_over_where_an_edit_changes_no_byte_of_them(toy: Toy) -> None:
-    """As docs/drivers.md says: one stage of each kind is run again, then DVC is told that the others are good."""
+    """As docs/drivers.md says: one stage of each kind is run again, then DVC is told that the
+    others are good.
+    """
     add_to(ATTENTION, "\nRENAMED = 1\n")(toy)
     toy.run("dvc", "repro", "--quiet", "--single-item", "code")
-    stale = [line.strip() for line in toy.run("dvc", "status").splitlines() if line.startswith("\t\t")]
+    stale = [
+        line.strip() for line in toy.run("dvc", "status").splitlines() if line.startswith("\t\t")
+    ]
     assert stale and all("results/code/" in line for line in stale)
     outs = {key: entry["outs"] for key, entry in lock_of(toy).items() if key != "code"}
     for stage in ("train@author-baseline-1", "predict@author-baseline"):
@@ -514,10 +655,30 @@ def lock_of(toy: Toy) -> dict:
 @pytest.mark.slow
 def test_experiments_on_a_copy_of_the_tree(toy: Toy) -> None:
     toy.log.write_text("")
-    toy.run("dvc", "exp", "run", "--quiet", "--temp", "-S", "models.author-baseline.dropout=0.3", "--name", "by-temp")
+    toy.run(
+        "dvc",
+        "exp",
+        "run",
+        "--quiet",
+        "--temp",
+        "-S",
+        "models.author-baseline.dropout=0.3",
+        "--name",
+        "by-temp",
+    )
     assert toy.logged() == below("author-baseline")
     toy.log.write_text("")
-    toy.run("dvc", "exp", "run", "--quiet", "--queue", "-S", "models.author-baseline.dropout=0.4", "--name", "by-queue")
+    toy.run(
+        "dvc",
+        "exp",
+        "run",
+        "--quiet",
+        "--queue",
+        "-S",
+        "models.author-baseline.dropout=0.4",
+        "--name",
+        "by-queue",
+    )
     toy.run("dvc", "queue", "start")
     end = time.monotonic() + 120
     while "Success" not in (status := toy.run("dvc", "queue", "status")):
@@ -557,11 +718,17 @@ def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> No
 
 
 WRONG = {
-    "params": (["sed", "-i", "s/dropout: 0.5/droput: 0.5/", "params.yaml"], "params.yaml:14: defaults.classification.droput: unknown key"),
+    "params": (
+        ["sed", "-i", "s/dropout: 0.5/droput: 0.5/", "params.yaml"],
+        "params.yaml:14: defaults.classification.droput: unknown key",
+    ),
     "no git": (["mv", ".git", "away"], "it needs .git and .dvc"),
     "no dvc": (["mv", ".dvc", "away"], "it needs .git and .dvc"),
-    "dvc.yaml": (["sed", "-i", "s/cmd: heed compare/cmt: heed compare/", "dvc.yaml"], "`dvc status` says more"),
-}  # fmt: skip
+    "dvc.yaml": (
+        ["sed", "-i", "s/cmd: heed compare/cmt: heed compare/", "dvc.yaml"],
+        "`dvc status` says more",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -580,12 +747,27 @@ def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
     assert findings == {"* Specify a conda environment or container for each rule.:"}
 
 
-def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_its_own(toy: Toy) -> None:
+def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_its_own(
+    toy: Toy,
+) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")
     toy.change("corpus: feelings, variant", "gpu: 1, corpus: feelings, variant")
     toy.log.write_text("")
-    toy.run("snakemake", "--cores", "4", "--resources", "gpu=2", TOY_SLEEP="5", TOY_GPU="1", HEED_GPU_COUNT="2")
-    runs = [record for record in map(json.loads, toy.log.read_text().splitlines()) if record[0].startswith("train")]
+    toy.run(
+        "snakemake",
+        "--cores",
+        "4",
+        "--resources",
+        "gpu=2",
+        TOY_SLEEP="5",
+        TOY_GPU="1",
+        HEED_GPU_COUNT="2",
+    )
+    runs = [
+        record
+        for record in map(json.loads, toy.log.read_text().splitlines())
+        if record[0].startswith("train")
+    ]
     assert len(runs) == 4
     assert {card for *_, card in runs} == {"0", "1"}
     for name, started, _, card in runs:
@@ -600,11 +782,15 @@ def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
     toy.change("corpus: feelings, variant", "gpu: 1, corpus: feelings, variant")
     toy.log.write_text("")
     toy.run("snakemake", "--cores", "4", TOY_SLEEP="1", TOY_GPU="1", HEED_GPU_COUNT="2")
-    runs = sorted(r[1:3] for r in map(json.loads, toy.log.read_text().splitlines()) if r[0].startswith("train"))
+    runs = sorted(
+        r[1:3]
+        for r in map(json.loads, toy.log.read_text().splitlines())
+        if r[0].startswith("train")
+    )
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(runs))
 
 
-# --- what dvc.yaml declares, and what the commands use -----------------------------------------------------------------
+# --- what dvc.yaml declares, and what the commands use --------------------------------------------
 
 WATCH = """
 import atexit, json, os, sys
@@ -614,7 +800,10 @@ def note(event, arguments):
         opened.add(os.path.relpath(os.fspath(arguments[0])))
 sys.addaudithook(note)
 def tell():
-    modules = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "heed" and getattr(m, "__file__", None)]
+    modules = [
+        m.__file__ for n, m in sys.modules.items()
+        if n.split(".")[0] == "heed" and getattr(m, "__file__", None)
+    ]
     json.dump([modules, sorted(opened)], open(report, "w"))
 atexit.register(tell)
 report = sys.argv.pop(1)
@@ -628,28 +817,47 @@ sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
 experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
 searches:
-  hunt: {corpus: letters, experiment: author, model: author-baseline, after: none, trials: 2, scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
-defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1, device: cpu}}
+  hunt: {corpus: letters, experiment: author, model: author-baseline, after: none, trials: 2,
+      scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
+defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1,
+    device: cpu}}
 models:
-  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: hunt, match: author-baseline}
+  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: hunt,
+      match: author-baseline}
 """
-UNTUNED = re.sub("searches:\n.*\n", "searches: {}\n", TINY).replace("tuned_by: hunt", "tuned_by: none")
+UNTUNED = re.sub("searches:\n.*\n", "searches: {}\n", TINY).replace(
+    "tuned_by: hunt", "tuned_by: none"
+)
 COMMANDS = {
-    "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none", "search": "search hunt",
-    "recipe": "recipe author-baseline", "train": "train author-baseline --seed 1", "predict": "predict author-baseline",
-    "opponents": "opponents author",
-    "evaluate": "evaluate author-baseline", "compare": "compare", "report": "report",
+    "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none",
+    "search": "search hunt", "recipe": "recipe author-baseline",
+    "train": "train author-baseline --seed 1", "predict": "predict author-baseline",
+    "opponents": "opponents author", "evaluate": "evaluate author-baseline", "compare": "compare",
+    "report": "report",
 }  # fmt: skip
 NAMES = {
-    "${key}": {"download": "sample", "tokenize": "letters", "search": "hunt", "opponents": "author"},
-    "${item.source}": "sample", "${item.corpus}": "letters", "${item.tuned_by}": "hunt", "${item.seed}": "1",
-    "${item.model}": "author-baseline", "${item.after}": "none", "${item.match}": "author-baseline", "${item.experiment}": "author",
-}  # fmt: skip
+    "${key}": {
+        "download": "sample",
+        "tokenize": "letters",
+        "search": "hunt",
+        "opponents": "author",
+    },
+    "${item.source}": "sample",
+    "${item.corpus}": "letters",
+    "${item.tuned_by}": "hunt",
+    "${item.seed}": "1",
+    "${item.model}": "author-baseline",
+    "${item.after}": "none",
+    "${item.match}": "author-baseline",
+    "${item.experiment}": "author",
+}
 
 
 @pytest.fixture(scope="session")
 def used(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str], set[str]]]:
-    """Run the real commands on a tiny study: stage → (modules of heed imported and not named in its code, files opened)."""
+    """Run the real commands on a tiny study: stage → (modules of heed imported and not named in its
+    code, files opened).
+    """
     room = tmp_path_factory.mktemp("tiny")
     (room / "params.yaml").write_text(TINY)
     (room / "src").symlink_to(ROOT / "src")
@@ -661,12 +869,18 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str], 
     for stage, command in COMMANDS.items():
         name, key, *_ = [*command.split(), ""]
         done = subprocess.run(
-            [sys.executable, "watch.py", "told.json", *command.split()], cwd=room, capture_output=True, text=True
+            [sys.executable, "watch.py", "told.json", *command.split()],
+            cwd=room,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, f"heed {command}: {done.stderr}"
         modules, opened = json.loads((room / "told.json").read_text())
         named = json.loads((room / digests.code_file(name, key)).read_text())["files"]
-        found[stage] = {str(Path(module).relative_to(ROOT)) for module in modules} - {*named}, set(opened)
+        found[stage] = (
+            {str(Path(module).relative_to(ROOT)) for module in modules} - {*named},
+            set(opened),
+        )
     return found
 
 
@@ -675,7 +889,10 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
     section = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"][stage]
     section = section.get("do", section)
     outs = [*section["outs"], *section.get("metrics", [])]
-    paths = [list(section["deps"]), [next(iter(out)) if isinstance(out, dict) else out for out in outs]]
+    paths = [
+        list(section["deps"]),
+        [next(iter(out)) if isinstance(out, dict) else out for out in outs],
+    ]
     for i, group in enumerate(paths):
         for old, new in NAMES.items():
             new = new.get(stage, "author-baseline") if isinstance(new, dict) else new
@@ -688,7 +905,11 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
 @pytest.mark.parametrize("stage", COMMANDS)
 def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> None:
     ignored = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
-    loaded = {path for path in used[stage][0] if path.removesuffix(".py").removesuffix("/__init__") not in ignored}
+    loaded = {
+        path
+        for path in used[stage][0]
+        if path.removesuffix(".py").removesuffix("/__init__") not in ignored
+    }
     if stage not in (
         "download",
         "tokenize",
@@ -711,11 +932,14 @@ def test_a_stage_reads_no_file_that_it_does_not_declare(used: dict, stage: str) 
     if stage == "train":
         allowed |= {"data/tokens"}  # by their digest, in the recipe
     opened = {path for path in used[stage][1] if path.startswith(("data/", "results/", "reports/"))}
-    own = {path for path in opened if "/." not in path}  # not the temporary names of files being written
+    # not the temporary names of files being written
+    own = {path for path in opened if "/." not in path}
     assert {
         path
         for path in own
-        if not any(path == a or path.startswith(f"{a}/") or a.startswith(f"{path}/") for a in allowed)
+        if not any(
+            path == a or path.startswith(f"{a}/") or a.startswith(f"{path}/") for a in allowed
+        )
     } == set()
 
 
@@ -724,10 +948,19 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
     toy.run("snakemake", "--report", "report.zip")
     with zipfile.ZipFile(toy.path / "report.zip") as report:
         text = "".join(
-            report.read(name).decode(errors="replace") for name in report.namelist() if name.endswith((".js", ".html"))
+            report.read(name).decode(errors="replace")
+            for name in report.namelist()
+            if name.endswith((".js", ".html"))
         )
         names = report.namelist()
-    for shown in ("Figures", "Tables", "The report", "feelings_curves.svg", "study_gain.svg", "feelings_seeds.csv"):
+    for shown in (
+        "Figures",
+        "Tables",
+        "The report",
+        "feelings_curves.svg",
+        "study_gain.svg",
+        "feelings_seeds.csv",
+    ):
         assert shown in text or any(shown in name for name in names), shown
     assert "as it stands in" in text  # a caption
     assert "up to date" in toy.run("dvc", "status")
@@ -759,23 +992,33 @@ def sample_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.xdist_group("sample studies")  # one worker runs them
-def test_the_sample_study_under_both_drivers_gives_the_same_bytes(sample_studies: list[Path]) -> None:
+def test_the_sample_study_under_both_drivers_gives_the_same_bytes(
+    sample_studies: list[Path],
+) -> None:
     first, second = sample_studies
     for folder in ("data/tokens", "results", "reports"):
-        files = sorted(path.relative_to(first) for path in (first / folder).rglob("*") if path.is_file())
+        files = sorted(
+            path.relative_to(first) for path in (first / folder).rglob("*") if path.is_file()
+        )
         files = [path for path in files if path.parts[1] != "timing"]
         assert files
-        assert [path for path in files if (first / path).read_bytes() != (second / path).read_bytes()] == []
+        assert [
+            path for path in files if (first / path).read_bytes() != (second / path).read_bytes()
+        ] == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.xdist_group("sample studies")
-def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(sample_studies: list[Path]) -> None:
+def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(
+    sample_studies: list[Path],
+) -> None:
     """Weights, predictions, tables and statistics, bit for bit, by key: tests/fingerprint.py."""
     reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
     if (here := fingerprint.machine()) != reference["machine"]:
-        pytest.skip(f"the fingerprint is of another machine kind ({reference['machine']}; here: {here})")
+        pytest.skip(
+            f"the fingerprint is of another machine kind ({reference['machine']}; here: {here})"
+        )
     found = fingerprint.fingerprint(sample_studies[0])
     assert len(reference["values"]) > 2000
     assert fingerprint.differences(reference["values"], found) == []
@@ -801,8 +1044,12 @@ def test_a_stage_that_failed_is_said_with_heeds_last_word_or_its_log(
     (run.folder / "plan.json").write_text("{}")
     (tmp_path / "logs/done.log").write_text("heed: no\n" + failed)
     (run.folder / "receipts/done").touch()
-    (tmp_path / "logs/wrong.log").write_text("heed: waiting for a free GPU\nheed: a: wrong. Mend it\n" + failed)
-    (tmp_path / "logs/traceback.log").write_text("heed: waiting for a free GPU\nValueError: x\n" + failed)
+    (tmp_path / "logs/wrong.log").write_text(
+        "heed: waiting for a free GPU\nheed: a: wrong. Mend it\n" + failed
+    )
+    (tmp_path / "logs/traceback.log").write_text(
+        "heed: waiting for a free GPU\nValueError: x\n" + failed
+    )
     (tmp_path / "logs/killed.log").write_text(failed)
     (tmp_path / "logs/waits.log").write_text("heed: waiting for a free GPU\n")
     assert [*run.failures()] == [

@@ -1,4 +1,6 @@
-"""Every undocumented name of DVC and Snakemake that heed uses still exists; a failure says the engine, the name and our function."""
+"""Every undocumented name of DVC and Snakemake that heed uses still exists; a failure says the
+engine, the name and our function.
+"""
 
 import ast
 import inspect
@@ -32,7 +34,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repository")
     (root / "dvc.yaml").write_text(DVC_YAML)
     (root / "params.yaml").write_text("study: tiny\n")
-    for command in (["git", "init", "-q"], ["dvc", "init", "-q"], [*engine.REPRO, "--quiet", "first"]):
+    for command in (
+        ["git", "init", "-q"],
+        ["dvc", "init", "-q"],
+        [*engine.REPRO, "--quiet", "first"],
+    ):
         subprocess.run(command, cwd=root, check=True)
     return root
 
@@ -43,7 +49,9 @@ def parameters(function: Callable[..., Any]) -> set[str]:
 
 def has(owner: Any, *names: str) -> bool:
     fields = getattr(owner, "__dataclass_fields__", {})
-    return all(name in fields or inspect.getattr_static(owner, name, None) is not None for name in names)
+    return all(
+        name in fields or inspect.getattr_static(owner, name, None) is not None for name in names
+    )
 
 
 def assigns(owner: Any, *names: str) -> bool:
@@ -81,25 +89,55 @@ def a_message_of_snakemake(message: str) -> bool:
 
 # function of engine_names: [(engine, what it uses, whether that exists)]
 USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
-    "open_repository": [("dvc", "Repo(root_dir)", lambda: "root_dir" in parameters(dvc("repo", "Repo")))],
+    "open_repository": [
+        ("dvc", "Repo(root_dir)", lambda: "root_dir" in parameters(dvc("repo", "Repo")))
+    ],
     "missing_repository_errors": [
-        ("dvc", "exceptions.NotDvcRepoError", lambda: issubclass(dvc("exceptions", "NotDvcRepoError"), Exception)),
+        (
+            "dvc",
+            "exceptions.NotDvcRepoError",
+            lambda: issubclass(dvc("exceptions", "NotDvcRepoError"), Exception),
+        ),
         ("dvc", "scm.SCMError", lambda: issubclass(dvc("scm", "SCMError"), Exception)),
     ],
-    "dvc_errors": [("dvc", "exceptions.DvcException", lambda: issubclass(dvc("exceptions", "DvcException"), Exception))],
+    "dvc_errors": [
+        (
+            "dvc",
+            "exceptions.DvcException",
+            lambda: issubclass(dvc("exceptions", "DvcException"), Exception),
+        )
+    ],
     "pipeline_stages": [
         ("dvc", "Repo.index", lambda: has(dvc("repo", "Repo"), "index")),
         ("dvc", "Index.graph", lambda: has(dvc("repo.index", "Index"), "graph")),
-        ("dvc", "stage.PipelineStage", lambda: issubclass(dvc("stage", "PipelineStage"), dvc("stage", "Stage"))),
+        (
+            "dvc",
+            "stage.PipelineStage",
+            lambda: issubclass(dvc("stage", "PipelineStage"), dvc("stage", "Stage")),
+        ),
     ],
     "upstream_names": [("dvc", "Index.graph", lambda: has(dvc("repo.index", "Index"), "graph"))],
-    "stage_name": [("dvc", "PipelineStage.addressing", lambda: has(dvc("stage", "PipelineStage"), "addressing"))],
+    "stage_name": [
+        (
+            "dvc",
+            "PipelineStage.addressing",
+            lambda: has(dvc("stage", "PipelineStage"), "addressing"),
+        )
+    ],
     "stage_meta": [("dvc", "Stage.meta", lambda: assigns(dvc("stage", "Stage"), "meta"))],
     "dependencies": [("dvc", "Stage.deps", lambda: assigns(dvc("stage", "Stage"), "deps"))],
     "outputs": [("dvc", "Stage.outs", lambda: assigns(dvc("stage", "Stage"), "outs"))],
     "command_changed": [
-        ("dvc", "Stage.changed_stage()", lambda: parameters(dvc("stage", "Stage").changed_stage) == {"self"}),
-        ("dvc", "Stage.changed_stage() without its lock", lambda: not has(dvc("stage", "Stage").changed_stage, "__wrapped__")),
+        (
+            "dvc",
+            "Stage.changed_stage()",
+            lambda: parameters(dvc("stage", "Stage").changed_stage) == {"self"},
+        ),
+        (
+            "dvc",
+            "Stage.changed_stage() without its lock",
+            lambda: not has(dvc("stage", "Stage").changed_stage, "__wrapped__"),
+        ),
     ],
     "always_runs": [
         ("dvc", "Stage.always_changed", lambda: assigns(dvc("stage", "Stage"), "always_changed")),
@@ -108,58 +146,152 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
     "is_frozen": [("dvc", "Stage.frozen", lambda: assigns(dvc("stage", "Stage"), "frozen"))],
     "entry_path": [
         ("dvc", "Output.fs_path", lambda: assigns(dvc("output", "Output"), "fs_path")),
-        ("dvc", "Repo.root_dir", lambda: "root_dir" in dvc("repo", "Repo").__annotations__ or assigns(dvc("repo", "Repo"), "root_dir")),
+        (
+            "dvc",
+            "Repo.root_dir",
+            lambda: (
+                "root_dir" in dvc("repo", "Repo").__annotations__
+                or assigns(dvc("repo", "Repo"), "root_dir")
+            ),
+        ),
     ],
-    "is_recorded": [("dvc", "Output.hash_info", lambda: assigns(dvc("output", "Output"), "hash_info"))],
+    "is_recorded": [
+        ("dvc", "Output.hash_info", lambda: assigns(dvc("output", "Output"), "hash_info"))
+    ],
     "entry_changes": [
         ("dvc", "Output.status()", lambda: parameters(dvc("output", "Output").status) == {"self"}),
-        ("dvc", "ParamsDependency.status()", lambda: parameters(dvc("dependency.param", "ParamsDependency").status) == {"self"}),
+        (
+            "dvc",
+            "ParamsDependency.status()",
+            lambda: parameters(dvc("dependency.param", "ParamsDependency").status) == {"self"},
+        ),
     ],
     "recorded_output": [
-        ("dvc", "output.loadd_from(stage, d_list)", lambda: parameters(dvc("output", "loadd_from")) == {"stage", "d_list"}),
-        ("dvc", "Index.stages", lambda: has(dvc("repo.index", "Index"), "stages") or assigns(dvc("repo.index", "Index"), "stages")),
+        (
+            "dvc",
+            "output.loadd_from(stage, d_list)",
+            lambda: parameters(dvc("output", "loadd_from")) == {"stage", "d_list"},
+        ),
+        (
+            "dvc",
+            "Index.stages",
+            lambda: (
+                has(dvc("repo.index", "Index"), "stages")
+                or assigns(dvc("repo.index", "Index"), "stages")
+            ),
+        ),
     ],
-    "is_in_cache": [("dvc", "Output.changed_cache()", lambda: has(dvc("output", "Output"), "changed_cache"))],
+    "is_in_cache": [
+        ("dvc", "Output.changed_cache()", lambda: has(dvc("output", "Output"), "changed_cache"))
+    ],
     "read_yaml": [
-        ("dvc", "utils.serialize.load_yaml(path)", lambda: "path" in parameters(dvc("utils.serialize", "load_yaml"))),
-        ("dvc", "utils.serialize.YAMLFileCorruptedError", lambda: issubclass(
-            dvc("utils.serialize", "YAMLFileCorruptedError"), Exception)),
+        (
+            "dvc",
+            "utils.serialize.load_yaml(path)",
+            lambda: "path" in parameters(dvc("utils.serialize", "load_yaml")),
+        ),
+        (
+            "dvc",
+            "utils.serialize.YAMLFileCorruptedError",
+            lambda: issubclass(dvc("utils.serialize", "YAMLFileCorruptedError"), Exception),
+        ),
     ],
-    "check_lock": [("dvc", "schema.COMPILED_LOCKFILE_SCHEMA", lambda: callable(dvc("schema", "COMPILED_LOCKFILE_SCHEMA")))],
+    "check_lock": [
+        (
+            "dvc",
+            "schema.COMPILED_LOCKFILE_SCHEMA",
+            lambda: callable(dvc("schema", "COMPILED_LOCKFILE_SCHEMA")),
+        )
+    ],
     "rwlock_processes": [
-        ("dvc", f"lock file {engine.RWLOCK}", lambda: dvc("rwlock", "RWLOCK_FILE") == engine.RWLOCK.name),
-        ("dvc", "lock of write: {path: process}, read: {path: [processes]}", lambda: bool(
-            dvc("rwlock", "SCHEMA")({"write": {"a": {"pid": 1, "cmd": "dvc"}}, "read": {"b": [{"pid": 2, "cmd": "dvc"}]}}))),
+        (
+            "dvc",
+            f"lock file {engine.RWLOCK}",
+            lambda: dvc("rwlock", "RWLOCK_FILE") == engine.RWLOCK.name,
+        ),
+        (
+            "dvc",
+            "lock of write: {path: process}, read: {path: [processes]}",
+            lambda: bool(
+                dvc("rwlock", "SCHEMA")(
+                    {
+                        "write": {"a": {"pid": 1, "cmd": "dvc"}},
+                        "read": {"b": [{"pid": 2, "cmd": "dvc"}]},
+                    }
+                )
+            ),
+        ),
     ],
-    "running_stage": [("dvc", f"variable {engine.STAGE_VARIABLE}", lambda: dvc("env", "DVC_STAGE") == engine.STAGE_VARIABLE)],
-    "is_main_process": [("snakemake", "Workflow.is_main_process", lambda: has(workflow_class(), "is_main_process"))],
+    "running_stage": [
+        (
+            "dvc",
+            f"variable {engine.STAGE_VARIABLE}",
+            lambda: dvc("env", "DVC_STAGE") == engine.STAGE_VARIABLE,
+        )
+    ],
+    "is_main_process": [
+        ("snakemake", "Workflow.is_main_process", lambda: has(workflow_class(), "is_main_process"))
+    ],
     "is_dry_run": [
         ("snakemake", "Workflow.output_settings", lambda: has(workflow_class(), "output_settings")),
         ("snakemake", "OutputSettings.dryrun", lambda: has(settings("OutputSettings"), "dryrun")),
     ],
     "is_running_jobs": [
-        ("snakemake", "Workflow.executor_plugin, dryrun and touch", lambda: has(workflow_class(), "executor_plugin", "dryrun", "touch")),
+        (
+            "snakemake",
+            "Workflow.executor_plugin, dryrun and touch",
+            lambda: has(workflow_class(), "executor_plugin", "dryrun", "touch"),
+        ),
     ],
     "cores": [
-        ("snakemake", "Workflow.resource_settings", lambda: has(workflow_class(), "resource_settings")),
+        (
+            "snakemake",
+            "Workflow.resource_settings",
+            lambda: has(workflow_class(), "resource_settings"),
+        ),
         ("snakemake", "ResourceSettings.cores", lambda: has(settings("ResourceSettings"), "cores")),
     ],
     "silence_snakemake": [
-        ("snakemake", f"logger {engine.SNAKEMAKE_LOGGER}", lambda: __import__(
-            engine.SNAKEMAKE_LOGGER, fromlist=["logger"]).logger.name == engine.SNAKEMAKE_LOGGER),
-        *(("snakemake", f"message {text!r}", lambda text=text: a_message_of_snakemake(text))
-          for text in engine.USELESS_MESSAGES if "\n" not in text),
-        ("snakemake", "message 'missing provenance'", lambda: all(
-            part in snakemake_source() for part in ('"no_metadata", "missing"', "provenance/metadata so that"))),
+        (
+            "snakemake",
+            f"logger {engine.SNAKEMAKE_LOGGER}",
+            lambda: (
+                __import__(engine.SNAKEMAKE_LOGGER, fromlist=["logger"]).logger.name
+                == engine.SNAKEMAKE_LOGGER
+            ),
+        ),
+        *(
+            ("snakemake", f"message {text!r}", lambda text=text: a_message_of_snakemake(text))
+            for text in engine.USELESS_MESSAGES
+            if "\n" not in text
+        ),
+        (
+            "snakemake",
+            "message 'missing provenance'",
+            lambda: all(
+                part in snakemake_source()
+                for part in ('"no_metadata", "missing"', "provenance/metadata so that")
+            ),
+        ),
     ],
-    "drop_snakemake_locks": [("snakemake", f"folder {engine.SNAKEMAKE_LOCKS}", lambda: 'os.path.join(self.path, "locks")' in snakemake_source())],
-}  # fmt: skip
+    "drop_snakemake_locks": [
+        (
+            "snakemake",
+            f"folder {engine.SNAKEMAKE_LOCKS}",
+            lambda: 'os.path.join(self.path, "locks")' in snakemake_source(),
+        )
+    ],
+}
 CASES = [(function, *use) for function, uses in USED.items() for use in uses]
 
 
-@pytest.mark.parametrize(("function", "package", "name", "exists"), CASES, ids=[f"{c[0]}-{c[2]}" for c in CASES])
+@pytest.mark.parametrize(
+    ("function", "package", "name", "exists"), CASES, ids=[f"{c[0]}-{c[2]}" for c in CASES]
+)
 def test_the_engines_have_every_name_that_is_used(function, package, name, exists):
-    message = f"{package} {version(package)} has no {name}: see {function}() in workflow/engine_names.py"
+    message = (
+        f"{package} {version(package)} has no {name}: see {function}() in workflow/engine_names.py"
+    )
     try:
         found = exists()
     except (AttributeError, ImportError, TypeError, ValueError) as error:
@@ -168,15 +300,26 @@ def test_the_engines_have_every_name_that_is_used(function, package, name, exist
 
 
 def test_every_function_is_tested_here():
-    functions = {name for name, value in vars(engine).items() if inspect.isfunction(value) and name[0] != "_"}
+    functions = {
+        name for name, value in vars(engine).items() if inspect.isfunction(value) and name[0] != "_"
+    }
     assert {*USED} == functions
 
 
 def test_the_drivers_use_dvc_and_snakemake_through_these_functions_alone():
     tree = ast.parse((ROOT / "workflow/stages.py").read_text())
-    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not {name for name in imported if name.split(".")[0] in ("dvc", "snakemake", "networkx", "voluptuous")}
+    assert not {
+        name
+        for name in imported
+        if name.split(".")[0] in ("dvc", "snakemake", "networkx", "voluptuous")
+    }
     snakefile = (ROOT / "Snakefile").read_text()
     assert snakefile.count("workflow.") == snakefile.count("workflow.basedir")  # documented
 
@@ -186,15 +329,26 @@ def test_a_repository_is_read_as_dvc_reads_it(root, monkeypatch):
     repository = engine.open_repository(root)
     first, second = engine.pipeline_stages(repository)
     assert [engine.stage_name(stage) for stage in (first, second)] == ["first", "second"]
-    assert engine.upstream_names(repository, second) == ["first"] and engine.upstream_names(repository, first) == []
+    assert (
+        engine.upstream_names(repository, second) == ["first"]
+        and engine.upstream_names(repository, first) == []
+    )
     assert engine.stage_meta(first) == {"gpu": 1} and engine.stage_meta(second) == {}
     (out,) = engine.outputs(first)
     assert engine.entry_path(repository, out) == "out"
     assert all(map(engine.is_recorded, [out, *engine.dependencies(first)]))
     assert not any(map(engine.is_recorded, engine.outputs(second)))
-    assert not engine.command_changed(first) and not engine.always_runs(first) and not engine.is_frozen(first)
+    assert (
+        not engine.command_changed(first)
+        and not engine.always_runs(first)
+        and not engine.is_frozen(first)
+    )
     assert engine.always_runs(second) and engine.is_frozen(second)
-    assert [engine.entry_changes(entry) for entry in [out, *engine.dependencies(first)]] == [{}, {}, {}]
+    assert [engine.entry_changes(entry) for entry in [out, *engine.dependencies(first)]] == [
+        {},
+        {},
+        {},
+    ]
 
 
 def test_an_output_is_compared_with_the_lock_and_the_cache(root):
@@ -213,7 +367,9 @@ def test_an_output_is_compared_with_the_lock_and_the_cache(root):
 def test_a_folder_without_dvc_raises_a_missing_repository_error(tmp_path):
     with pytest.raises(engine.missing_repository_errors()) as caught:
         engine.open_repository(tmp_path)
-    assert issubclass(caught.type, Exception) and issubclass(engine.missing_repository_errors()[0], engine.dvc_errors())
+    assert issubclass(caught.type, Exception) and issubclass(
+        engine.missing_repository_errors()[0], engine.dvc_errors()
+    )
 
 
 def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path):
@@ -228,14 +384,20 @@ def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path):
 
 
 def test_a_command_knows_its_stage():
-    assert engine.running_stage({"DVC_STAGE": "train@a-1"}) == "train@a-1" and engine.running_stage({}) == ""
+    assert (
+        engine.running_stage({"DVC_STAGE": "train@a-1"}) == "train@a-1"
+        and engine.running_stage({}) == ""
+    )
 
 
 def test_dvc_reads_the_same_yaml_as_heed(tmp_path):
-    """YAML 1.2, whether ruamel.yaml has its C parser (ruamel.yaml.clib) or not: DVC takes it, heed's params.py does not."""
+    """YAML 1.2, whether ruamel.yaml has its C parser (ruamel.yaml.clib) or not: DVC takes it,
+    heed's params.py does not.
+    """
     path = tmp_path / "params.yaml"
     path.write_text(
-        "{a: yes, b: no, c: on, d: 010, e: 0o10, f: '1:30', g: 1e-3, h: 1_000, i: ~, j: y, k: .5, l: 2001-01-01}"
+        "{a: yes, b: no, c: on, d: 010, e: 0o10, f: '1:30', g: 1e-3, h: 1_000, i: ~, j: y, k: .5, "
+        "l: 2001-01-01}"
     )
     ours = YAML(typ="safe", pure=True).load(path)
     assert engine.read_yaml(path) == ours and ours["a"] == "yes" and ours["d"] == 10

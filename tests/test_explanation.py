@@ -1,4 +1,6 @@
-"""Which documents are explained is decided by a rule; weights are the model's, where its tokens stand."""
+"""Which documents are explained is decided by a rule; weights are the model's, where its tokens
+stand.
+"""
 
 from pathlib import Path
 
@@ -15,20 +17,34 @@ INTO = Path("results/predict/tiny-attention")
 def table(count: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     generator = np.random.default_rng(seed)
     right = generator.random(count) < 0.7
-    frame = pd.DataFrame({"label": "a", "predicted": np.where(right, "a", "b"), "probability": generator.random(count)})
+    frame = pd.DataFrame(
+        {
+            "label": "a",
+            "predicted": np.where(right, "a", "b"),
+            "probability": generator.random(count),
+        }
+    )
     return frame, generator.integers(0, 50, count)
 
 
 def test_two_hundred_are_chosen_from_all_eight_groups_by_the_rule_alone():
     frame, lengths = table(5000)
     chosen = choose(frame, lengths)
-    assert len(chosen) == 200 and chosen["rule"].value_counts().eq(25).all() and chosen["rule"].nunique() == 8
+    assert (
+        len(chosen) == 200
+        and chosen["rule"].value_counts().eq(25).all()
+        and chosen["rule"].nunique() == 8
+    )
     assert chosen["row"].is_monotonic_increasing and chosen["row"].is_unique
     assert (lengths[chosen["row"]] > 0).all()
-    found = frame.iloc[chosen["row"]].assign(rule=chosen["rule"].to_numpy(), length=lengths[chosen["row"]])
+    found = frame.iloc[chosen["row"]].assign(
+        rule=chosen["rule"].to_numpy(), length=lengths[chosen["row"]]
+    )
     for rule, group in found.groupby("rule"):
         assert (group["label"] == group["predicted"]).eq(rule.startswith("right")).all()
-    wrong = frame[(frame["label"] != frame["predicted"]) & (lengths >= np.median(lengths[lengths > 0]))]
+    wrong = frame[
+        (frame["label"] != frame["predicted"]) & (lengths >= np.median(lengths[lengths > 0]))
+    ]
     expected = wrong["probability"].nlargest(25).index
     assert set(found[found["rule"] == "wrong, long, most certain"].index) == set(expected)
     again = choose(*table(5000))
@@ -42,16 +58,26 @@ def test_a_small_corpus_is_explained_whole_and_once():
 
 @pytest.mark.parametrize("hierarchical", [False, True])
 def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
-    changes = {"hierarchical": True, "attention": "none", "pooling": "attention"} if hierarchical else {}
+    changes = (
+        {"hierarchical": True, "attention": "none", "pooling": "attention"} if hierarchical else {}
+    )
     change_recipe(**changes)
     train_and_predict()
-    documents, weights = pd.read_parquet(INTO / "documents.parquet"), pd.read_parquet(INTO / "weights.parquet")
+    documents, weights = (
+        pd.read_parquet(INTO / "documents.parquet"),
+        pd.read_parquet(INTO / "weights.parquet"),
+    )
     assert list(documents.columns) == ["id", "text", "label", "predicted", "probability", "rule"]
     assert weights.groupby("id")["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)
     texts = documents.set_index("id")["text"]
     for row in weights.itertuples():
         word = texts[row.id][row.start : row.end]
-        assert word and " " not in word and row.evidence == (word == "fine") and row.sentence == row.token // 4
+        assert (
+            word
+            and " " not in word
+            and row.evidence == (word == "fine")
+            and row.sentence == row.token // 4
+        )
     assert weights["evidence"].any() and weights["token"].max() == 11, "cut at max_tokens: 12"
     assert weights["sentence_weight"].isna().all() != hierarchical
     if hierarchical:
@@ -59,4 +85,6 @@ def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
             {"weight": "sum", "sentence_weight": ["first", "nunique"]}
         )
         assert of_sentence[("sentence_weight", "nunique")].eq(1).all()
-        assert np.allclose(of_sentence[("weight", "sum")], of_sentence[("sentence_weight", "first")], atol=1e-5)
+        assert np.allclose(
+            of_sentence[("weight", "sum")], of_sentence[("sentence_weight", "first")], atol=1e-5
+        )

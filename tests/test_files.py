@@ -48,7 +48,9 @@ def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_no
     for path in (dead, living, others):
         path.write_text("half")
     write_text(tmp_path / "file", "whole")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([living.name, others.name, "file"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [living.name, others.name, "file"]
+    )
 
 
 def test_a_sealed_folder_that_was_changed_is_refused_and_one_that_was_never_sealed_is_not(tmp_path):
@@ -59,7 +61,11 @@ def test_a_sealed_folder_that_was_changed_is_refused_and_one_that_was_never_seal
         write_text(out / "b", "2")
     check(path, "heed compare")
     assert subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=path).returncode == 0
-    for spoil in (lambda: (path / "a").write_text("3"), (path / "b").unlink, lambda: (path / "c").write_text("")):
+    for spoil in (
+        lambda: (path / "a").write_text("3"),
+        (path / "b").unlink,
+        lambda: (path / "c").write_text(""),
+    ):
         with writing_folder(path, sealed=True) as out:
             write_text(out / "a", "1")
             write_text(out / "b", "2")
@@ -85,7 +91,9 @@ def test_yaml_that_was_cut_off_is_refused(tmp_path):
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="no /dev/full on this system")
 def test_a_full_disk_is_one_message(tmp_path):
     with (
-        pytest.raises(HeedError, match=r"out: cannot be written: No space left on device. Free space"),
+        pytest.raises(
+            HeedError, match=r"out: cannot be written: No space left on device. Free space"
+        ),
         writing(tmp_path / "out"),
     ):
         Path("/dev/full").write_text("x")

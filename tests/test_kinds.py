@@ -1,4 +1,6 @@
-"""What a kind of corpus is, is declared once, in the module of its publication; everything else reads the registry."""
+"""What a kind of corpus is, is declared once, in the module of its publication; everything else
+reads the registry.
+"""
 
 import ast
 import importlib
@@ -28,7 +30,9 @@ from tests.conftest import ROOT
 SOURCE = ROOT / "src/heed"
 SPLITS = typing.get_args(SplitKind)
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-every_source = pytest.mark.parametrize("source", SOURCE_KINDS.values(), ids=lambda source: source.name)
+every_source = pytest.mark.parametrize(
+    "source", SOURCE_KINDS.values(), ids=lambda source: source.name
+)
 
 
 @every_kind
@@ -37,8 +41,12 @@ def test_a_kind_says_all_that_is_asked_of_it(kind: Kind) -> None:
     assert kind.splits and set(kind.splits) <= set(SPLITS)
     assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
     assert {*kind.needs, *kind.takes} <= set(Corpus.model_fields)
-    assert bool(kind.labels) != ("label_column" in kind.needs), "labels are fixed, or the user names their column"
-    assert bool(kind.tokens) == bool(kind.labels), "only of a file of one's own the size is not known"
+    assert bool(kind.labels) != ("label_column" in kind.needs), (
+        "labels are fixed, or the user names their column"
+    )
+    assert bool(kind.tokens) == bool(kind.labels), (
+        "only of a file of one's own the size is not known"
+    )
     assert bool(kind.documents or "documents" in kind.source.needs) == bool(kind.tokens)
 
 
@@ -56,7 +64,9 @@ def test_no_name_is_taken_twice_and_no_publication_is_left_out() -> None:
     assert all(kind.source is SOURCE_KINDS[kind.source.name] for kind in KINDS.values())
     names = [found.name for found in pkgutil.iter_modules(heed.corpora.__path__)]
     modules = [importlib.import_module(f"heed.corpora.{name}") for name in names]
-    declaring = [module.__name__ for module in modules if isinstance(getattr(module, "KINDS", None), tuple)]
+    declaring = [
+        module.__name__ for module in modules if isinstance(getattr(module, "KINDS", None), tuple)
+    ]
     assert declaring == sorted(module.__name__ for module in PUBLICATIONS)
 
 
@@ -72,7 +82,9 @@ def write_raw(folder: Path, source: str) -> Path:
         with tarfile.open(folder / imdb.ARCHIVE, "w:gz") as archive:
             archive.addfile(tarfile.TarInfo("aclImdb/test/pos/1_9.txt"), BytesIO())
     written = {
-        "letters": dict.fromkeys([letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")),
+        "letters": dict.fromkeys(
+            [letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")
+        ),
         "huffpost": {huffpost.FULL: row(category="ARTS", headline="a", short_description="b")},
         "few-shot-01": dict.fromkeys(few_shot.NAMES, row(class_name="arts", sentence="a")),
         "table": {"table.csv": "t,l,s\na,b,train\n"},
@@ -95,22 +107,46 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
         assert tuple(document.labels) == (kind.labels or ("label",))
         assert bool(document.split) == ("given" in kind.splits)
         assert document.group or not kind.grouped
-        assert bool(document.evidence) == kind.generated, "evidence is planted in generated text and nowhere else"
+        assert bool(document.evidence) == kind.generated, (
+            "evidence is planted in generated text and nowhere else"
+        )
 
 
 @pytest.mark.parametrize(
     ("kind", "given", "message"),
     [
-        ("news", {"split": Split(kind="given")}, "corpus kind news comes without a split of its own: use random or folds"),
-        ("letters", {"split": Split(kind="folds", k=5)}, "letters is used with its published files: split kind must be given"),
-        ("imdb", {"split": Split(kind="folds", k=5, grouped=True)}, "only letters-pieces has groups"),
-        ("imdb", {"label_column": "l", "text_column": "t"}, "label_column and text_column go with kind table"),
+        (
+            "news",
+            {"split": Split(kind="given")},
+            "corpus kind news comes without a split of its own: use random or folds",
+        ),
+        (
+            "letters",
+            {"split": Split(kind="folds", k=5)},
+            "letters is used with its published files: split kind must be given",
+        ),
+        (
+            "imdb",
+            {"split": Split(kind="folds", k=5, grouped=True)},
+            "only letters-pieces has groups",
+        ),
+        (
+            "imdb",
+            {"label_column": "l", "text_column": "t"},
+            "label_column and text_column go with kind table",
+        ),
         ("table", {}, "a corpus of kind table needs text_column and label_column"),
         ("table", {"text_column": "t"}, "a corpus of kind table needs label_column"),
-        ("table", {"text_column": "t", "label_column": "l", "split_column": "s"}, "split_column needs split kind given"),
+        (
+            "table",
+            {"text_column": "t", "label_column": "l", "split_column": "s"},
+            "split_column needs split kind given",
+        ),
     ],
-)  # fmt: skip
-def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(kind: str, given: dict, message: str) -> None:
+)
+def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(
+    kind: str, given: dict, message: str
+) -> None:
     with pytest.raises(ValidationError, match=message):
         Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | given))
 
@@ -118,15 +154,22 @@ def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(kind: str, given:
 def strings(path: Path) -> set[str]:
     """Return the string literals of a module."""
     tree = ast.parse(path.read_text())
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 READERS = sorted({*SOURCE.rglob("*.py")} - {Path(module.__file__) for module in PUBLICATIONS})
 
 
 @pytest.mark.parametrize("path", READERS, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_the_name_of_a_kind_stands_in_the_module_of_its_publication_and_nowhere_else(path: Path) -> None:
-    words = {"table", "sample"} if "report" in path.parts else set()  # a report speaks of tables and samples too
+def test_the_name_of_a_kind_stands_in_the_module_of_its_publication_and_nowhere_else(
+    path: Path,
+) -> None:
+    # a report speaks of tables and samples too
+    words = {"table", "sample"} if "report" in path.parts else set()
     assert not strings(path) & ({*KINDS, *SOURCE_KINDS} - words)
 
 
@@ -138,7 +181,8 @@ from heed.files import write_text
 
 
 def make(name, source, into):
-    write_text(into / "proverbs.txt", "".join(f"haste makes waste {i}\\n" for i in range(source.documents)))
+    lines = (f"haste makes waste {i}\\n" for i in range(source.documents))
+    write_text(into / "proverbs.txt", "".join(lines))
     return "proverbs.txt"
 
 
@@ -148,7 +192,11 @@ def read(raw, corpus):
 
 
 SOURCE = SourceKind(name="proverbs", make=make, needs=("documents",), takes=())
-KINDS = (Kind(name="proverbs", source=SOURCE, read=read, splits=("random",), labels=("parity",), tokens=4),)
+KINDS = (
+    Kind(
+        name="proverbs", source=SOURCE, read=read, splits=("random",), labels=("parity",), tokens=4
+    ),
+)
 '''
 COMMANDS = """
 import json
@@ -176,7 +224,11 @@ def test_a_new_kind_is_one_module_and_one_entry(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_text(text)
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src"), "HEED_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", COMMANDS], cwd=tmp_path, env=environment, capture_output=True, text=True
+        [sys.executable, "-c", COMMANDS],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert "without mine" not in done.stdout, "its size is known"
@@ -193,5 +245,6 @@ def test_the_documentation_has_every_kind_with_its_source_labels_and_splits() ->
         if line.startswith("| `")
     ]
     assert {name: (source, labels, splits) for (name,), (source,), labels, splits in rows} == {
-        kind.name: (kind.source.name, list(kind.labels) or ["label"], list(kind.splits)) for kind in KINDS.values()
+        kind.name: (kind.source.name, list(kind.labels) or ["label"], list(kind.splits))
+        for kind in KINDS.values()
     }

@@ -1,4 +1,6 @@
-"""The report in German: every text has its German, with the same values in it, and none is left over."""
+"""The report in German: every text has its German, with the same values in it, and none is left
+over.
+"""
 
 import os
 import re
@@ -32,10 +34,22 @@ def test_no_german_is_a_guess():
 
 
 def test_pybabel_finds_the_texts_of_the_catalogue(tmp_path):
-    """What `make locale` does: extraction finds every text, so that the update adds what is new and drops what is not used."""
-    command = [sys.executable, "-m", "babel.messages.frontend", "--quiet", "extract", "-F", "babel.cfg"]
+    """What `make locale` does: extraction finds every text, so that the update adds what is new and
+    drops what is not used.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "babel.messages.frontend",
+        "--quiet",
+        "extract",
+        "-F",
+        "babel.cfg",
+    ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    subprocess.run([*command, "-o", tmp_path / "heed.pot", "src/heed"], cwd=ROOT, env=environment, check=True)
+    subprocess.run(
+        [*command, "-o", tmp_path / "heed.pot", "src/heed"], cwd=ROOT, env=environment, check=True
+    )
     with (tmp_path / "heed.pot").open("rb") as file:
         assert {message.id for message in read_po(file) if message.id} == set(GERMAN)
 
@@ -44,7 +58,10 @@ def test_pybabel_finds_the_texts_of_the_catalogue(tmp_path):
 def test_the_german_has_the_same_values_in_it_and_the_same_space_around_it(english):
     german = GERMAN[english]
     assert set(NAMED.findall(german)) == set(NAMED.findall(english))
-    assert (german[:1].isspace(), german[-1:].isspace()) == (english[:1].isspace(), english[-1:].isspace())
+    assert (german[:1].isspace(), german[-1:].isspace()) == (
+        english[:1].isspace(),
+        english[-1:].isspace(),
+    )
     assert '"' not in german
 
 
@@ -61,7 +78,9 @@ def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
             assert [re.findall(r"\d+\.\d+", cell) for cell in theirs] == numbers
     for text in sorted(all_texts(), key=len)[-60:]:  # no English sentence is left
         plain = [part for part in NAMED.split(text)[::2] if len(part) > 40]
-        assert not any(part in page.text or part in (folders[1] / "report.tex").read_text() for part in plain), text
+        assert not any(
+            part in page.text or part in (folders[1] / "report.tex").read_text() for part in plain
+        ), text
     tex = (folders[1] / "report.tex").read_text()
     assert r"\usepackage[ngerman,shorthands=off]{babel}" in tex and "Hilft Attention?" in tex
     assert "Der Vortrag" in (folders[1] / "tables/summary.tex").read_text()

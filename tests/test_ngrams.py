@@ -1,4 +1,6 @@
-"""Hashed n-grams and TF-IDF: stateless, the same for a word wherever it stands, near what scikit-learn makes."""
+"""Hashed n-grams and TF-IDF: stateless, the same for a word wherever it stands, near what
+scikit-learn makes.
+"""
 
 import numpy as np
 import pytest
@@ -14,8 +16,12 @@ def test_a_bigram_is_a_word_and_the_one_before_it():
     ids = np.array([[5, 6, 5, 6], [6, 5, 6, 0]])
     there = np.array([[True] * 4, [True, True, True, False]])
     rows = bigrams(ids, there, 10**9)
-    assert rows[0, 1] == rows[0, 3] == rows[1, 2] and rows[0, 2] == rows[1, 1], "5 6 is 5 6 wherever it stands"
-    assert len({rows[0, 0], rows[0, 1], rows[0, 2], rows[1, 0]}) == 4, "the first word's pair is with the start"
+    assert rows[0, 1] == rows[0, 3] == rows[1, 2] and rows[0, 2] == rows[1, 1], (
+        "5 6 is 5 6 wherever it stands"
+    )
+    assert len({rows[0, 0], rows[0, 1], rows[0, 2], rows[1, 0]}) == 4, (
+        "the first word's pair is with the start"
+    )
     assert rows[1, 3] == 0 and (rows[there] > 0).all()
     small = bigrams(np.arange(10_000)[None], np.ones((1, 10_000), bool), 10)
     assert set(np.unique(small)) == set(range(1, 11))
@@ -40,11 +46,15 @@ def test_a_words_character_ngrams_do_not_depend_on_its_neighbours(words):
 
 def test_words_that_share_letters_share_ngrams():
     ngrams = character_ngrams(["running", "runner", "zebra"], 10**6)
-    running, runner, zebra = (set(ngrams.ids[ngrams.offsets[i] : ngrams.offsets[i + 1]]) for i in range(3))
+    running, runner, zebra = (
+        set(ngrams.ids[ngrams.offsets[i] : ngrams.offsets[i + 1]]) for i in range(3)
+    )
     assert len(running & runner) >= 10 and not running & zebra
 
 
-TEXTS = ["the cat sat", "the dog sat down", "a cat and a dog", "the end", "cat cat dog"] * 3 + ["once only words"]
+TEXTS = ["the cat sat", "the dog sat down", "a cat and a dog", "the end", "cat cat dog"] * 3 + [
+    "once only words"
+]
 
 
 @pytest.mark.parametrize("kind", ANALYZERS)
@@ -67,4 +77,7 @@ def test_both_kinds_stand_side_by_side_and_an_unfitted_one_says_so():
     with pytest.raises(ValueError, match="fit first"):
         features.transform(TEXTS)
     features.fit(TEXTS)
-    assert features.transform(TEXTS).shape == (len(TEXTS), 128) and kinds("both") == ("words", "characters")
+    assert features.transform(TEXTS).shape == (len(TEXTS), 128) and kinds("both") == (
+        "words",
+        "characters",
+    )

@@ -14,9 +14,12 @@ from heed.study.own_corpus import add, changed
 from tests.conftest import ROOT
 
 TABLE = pd.DataFrame(
-    {"text": [f"{('fine', 'poor')[i % 2]} thing number {i}" for i in range(60)], "label": [("good", "bad")[i % 2] for i in range(60)],
-     "part": ["train"] * 40 + ["validation"] * 10 + ["test"] * 10}
-)  # fmt: skip
+    {
+        "text": [f"{('fine', 'poor')[i % 2]} thing number {i}" for i in range(60)],
+        "label": [("good", "bad")[i % 2] for i in range(60)],
+        "part": ["train"] * 40 + ["validation"] * 10 + ["test"] * 10,
+    }
+)
 
 
 @pytest.fixture
@@ -70,7 +73,9 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
 def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
     TABLE.to_csv("table.csv", index=False)
     said = add(Path("table.csv"), "mine", "label", "text", "", Path("params.yaml"))
-    assert f"'text' has {TABLE['text'].nunique()} classes in {len(TABLE)} rows: is it a label?" in said
+    assert (
+        f"'text' has {TABLE['text'].nunique()} classes in {len(TABLE)} rows: is it a label?" in said
+    )
     said = add(Path("table.csv"), "ours", "text", "label", "", Path("params.yaml"))
     assert "is it a label?" not in said
 

@@ -1,4 +1,6 @@
-"""A wrong params.yaml is one message a mistake: file, line, key, what was found, what is allowed."""
+"""A wrong params.yaml is one message a mistake: file, line, key, what was found, what is
+allowed.
+"""
 
 import json
 import re
@@ -24,41 +26,151 @@ def line_of(fragment: str, text: str) -> int:
 
 
 WRONG = [
-    ("hidden_size: 32", "hiden_size: 32", "defaults.classification.hiden_size", "did you mean hidden_size?"),
+    (
+        "hidden_size: 32",
+        "hiden_size: 32",
+        "defaults.classification.hiden_size",
+        "did you mean hidden_size?",
+    ),
     ("epochs: 6", "epochs: -1", "defaults.classification.epochs", "greater than 0, found -1"),
-    ("epochs: 6", "epochs: eight", "defaults.classification.epochs", "valid integer, found 'eight'"),
+    (
+        "epochs: 6",
+        "epochs: eight",
+        "defaults.classification.epochs",
+        "valid integer, found 'eight'",
+    ),
     ("epochs: 6", 'epochs: "8"', "defaults.classification.epochs", "valid integer"),
     ("epochs: 6", "epochs: 2.5", "defaults.classification.epochs", "integer"),
     ("epochs: 6", "epochs: true", "defaults.classification.epochs", "integer"),
-    ("embedding_dim: 32", "embedding_dim: 0", "defaults.classification.embedding_dim", "greater than 0, found 0"),
+    (
+        "embedding_dim: 32",
+        "embedding_dim: 0",
+        "defaults.classification.embedding_dim",
+        "greater than 0, found 0",
+    ),
     ("dropout: 0.2", "dropout: 1.0", "defaults.classification.dropout", "less than 1, found 1.0"),
-    ("learning_rate: 0.01", "learning_rate: 0", "defaults.classification.learning_rate", "greater than 0"),
-    ("pooling: mean", "pooling: average", "defaults.classification.pooling", "'attention' or 'max-attention', found 'average'"),
+    (
+        "learning_rate: 0.01",
+        "learning_rate: 0",
+        "defaults.classification.learning_rate",
+        "greater than 0",
+    ),
+    (
+        "pooling: mean",
+        "pooling: average",
+        "defaults.classification.pooling",
+        "'attention' or 'max-attention', found 'average'",
+    ),
     ("heads: 4", "heads: 5", "models.sample-sentiment-attention.heads", "5 heads do not divide 64"),
-    ("corpus: sample-sentiment, data", "corpus: sample-sentimant, data", "experiments.sample-sentiment.corpus", "did you mean sample-sentiment?"),
+    (
+        "corpus: sample-sentiment, data",
+        "corpus: sample-sentimant, data",
+        "experiments.sample-sentiment.corpus",
+        "did you mean sample-sentiment?",
+    ),
     ("seeds: [1, 2, 3]", "seeds: []", "seeds", "at least 1"),
     ("seeds: [1, 2, 3]", "seeds: [1, 1]", "seeds", "each seed once"),
     ("seeds: [1, 2, 3]", "seeds: [0]", "seeds", "from 1"),
     ("seeds: [1, 2, 3]", "seeds: 3", "seeds", "valid list, found 3"),
-    ("source: sample,", "source: simple,", "corpora.sample-sentiment.source", "did you mean sample?"),
-    ("kind: sample-letters", "kind: imdb", "corpora.sample-letters.source", "made from a source of kind imdb, found sample"),
+    (
+        "source: sample,",
+        "source: simple,",
+        "corpora.sample-sentiment.source",
+        "did you mean sample?",
+    ),
+    (
+        "kind: sample-letters",
+        "kind: imdb",
+        "corpora.sample-letters.source",
+        "made from a source of kind imdb, found sample",
+    ),
     ("test: 0.25", "test: 1.5", "corpora.sample-sentiment.split", "share below 1"),
     ("kind: random, test: 0.25", "kind: folds", "corpora.sample-sentiment.split", "needs it"),
     ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
-    ("variant: baseline", "variant: attention", "models.sample-sentiment-baseline", "expected sample-sentiment-attention"),
-    ("tuned_by: none", "tuned_by: nine", "models.sample-sentiment-baseline.tuned_by", "no search nine"),
-    ("match: sample-sentiment-mean", "match: sample-sentiment-men", "models.sample-sentiment-mean.match", "did you mean sample-sentiment-mean?"),
-    ("match: sample-sentiment-mean", "match: sample-author-mean", "models.sample-sentiment-mean.match", "only variant wide"),
-    ("attention: multi-head, heads: 4", "attention: none", "models.sample-sentiment-attention.variant", "needs attention (multi-head, single-head)"),
-    ("pooling: last}", "pooling: max-attention}", "models.sample-sentiment-baseline.pooling", "without attention, found max-attention"),
-    ("pooling: last}", "pooling: last, skip: true}", "models.sample-sentiment-baseline.skip", "does not go with skip"),
-    ("pooling: last}", "pooling: last, encoder: embeddings}", "models.sample-sentiment-baseline.pooling", "encoder embeddings has none"),
-    ("pooling: last}", "pooling: mean, encoder: none}", "models.sample-sentiment-baseline.encoder", "linear_branch is none"),
-    ("pooling: last}", "pooling: last, patience: 2, select: last}", "models.sample-sentiment-baseline.patience", "knows none"),
-    ("attention: multi-head, heads: 4", "attention: multi-head, heads: 4, encoder: none, linear_branch: words", "models.sample-sentiment-attention.encoder", "no states to attend to"),
-    ("attention: multi-head, heads: 4", "pooling: attention, score: adittive", "models.sample-sentiment-attention.score", "'additive', 'concat'"),
-    ("attention: multi-head, heads: 4", "attention: multi-head, heads: 4, skip: true, embedding_dim: 33", "models.sample-sentiment-attention.heads", "4 heads do not divide 97"),
-    ("pooling: last}", "pooling: last, attention: multi-head}", "models.sample-sentiment-baseline.attention", "without attention"),
+    (
+        "variant: baseline",
+        "variant: attention",
+        "models.sample-sentiment-baseline",
+        "expected sample-sentiment-attention",
+    ),
+    (
+        "tuned_by: none",
+        "tuned_by: nine",
+        "models.sample-sentiment-baseline.tuned_by",
+        "no search nine",
+    ),
+    (
+        "match: sample-sentiment-mean",
+        "match: sample-sentiment-men",
+        "models.sample-sentiment-mean.match",
+        "did you mean sample-sentiment-mean?",
+    ),
+    (
+        "match: sample-sentiment-mean",
+        "match: sample-author-mean",
+        "models.sample-sentiment-mean.match",
+        "only variant wide",
+    ),
+    (
+        "attention: multi-head, heads: 4",
+        "attention: none",
+        "models.sample-sentiment-attention.variant",
+        "needs attention (multi-head, single-head)",
+    ),
+    (
+        "pooling: last}",
+        "pooling: max-attention}",
+        "models.sample-sentiment-baseline.pooling",
+        "without attention, found max-attention",
+    ),
+    (
+        "pooling: last}",
+        "pooling: last, skip: true}",
+        "models.sample-sentiment-baseline.skip",
+        "does not go with skip",
+    ),
+    (
+        "pooling: last}",
+        "pooling: last, encoder: embeddings}",
+        "models.sample-sentiment-baseline.pooling",
+        "encoder embeddings has none",
+    ),
+    (
+        "pooling: last}",
+        "pooling: mean, encoder: none}",
+        "models.sample-sentiment-baseline.encoder",
+        "linear_branch is none",
+    ),
+    (
+        "pooling: last}",
+        "pooling: last, patience: 2, select: last}",
+        "models.sample-sentiment-baseline.patience",
+        "knows none",
+    ),
+    (
+        "attention: multi-head, heads: 4",
+        "attention: multi-head, heads: 4, encoder: none, linear_branch: words",
+        "models.sample-sentiment-attention.encoder",
+        "no states to attend to",
+    ),
+    (
+        "attention: multi-head, heads: 4",
+        "pooling: attention, score: adittive",
+        "models.sample-sentiment-attention.score",
+        "'additive', 'concat'",
+    ),
+    (
+        "attention: multi-head, heads: 4",
+        "attention: multi-head, heads: 4, skip: true, embedding_dim: 33",
+        "models.sample-sentiment-attention.heads",
+        "4 heads do not divide 97",
+    ),
+    (
+        "pooling: last}",
+        "pooling: last, attention: multi-head}",
+        "models.sample-sentiment-baseline.attention",
+        "without attention",
+    ),
     ("documents: 1600, ", "", "sources.sample", "needs documents"),
     ("seed: 1,", "seed: 1, path: x,", "sources.sample", "does not take path"),
     ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
@@ -67,60 +179,172 @@ WRONG = [
     ("name: sample\n", "name: [sample]\n", "study.name", "valid string"),
     ("sha256: 488bc1", "sha256: 488BC1", "sources.sample.sha256", "pattern"),
     ("documents: 1600", "documents: 1_600.5", "sources.sample.documents", "valid integer"),
-    ("kind: sample, documents", "kind: samples, documents", "sources.sample.kind", "found 'samples'"),
-    ("validation: 0.15", "validation: 0", "corpora.sample-sentiment.split.validation", "greater than 0"),
-    ("validation: 0.15", "validation: 15%", "corpora.sample-sentiment.split.validation", "valid number"),
-    ("{kind: random, test: 0.25, validation: 0.15}", "random", "corpora.sample-sentiment.split", "valid dictionary"),
-    ("{label: sentiment}", "{lable: sentiment}", "experiments.sample-sentiment.data.lable", "did you mean label?"),
+    (
+        "kind: sample, documents",
+        "kind: samples, documents",
+        "sources.sample.kind",
+        "found 'samples'",
+    ),
+    (
+        "validation: 0.15",
+        "validation: 0",
+        "corpora.sample-sentiment.split.validation",
+        "greater than 0",
+    ),
+    (
+        "validation: 0.15",
+        "validation: 15%",
+        "corpora.sample-sentiment.split.validation",
+        "valid number",
+    ),
+    (
+        "{kind: random, test: 0.25, validation: 0.15}",
+        "random",
+        "corpora.sample-sentiment.split",
+        "valid dictionary",
+    ),
+    (
+        "{label: sentiment}",
+        "{lable: sentiment}",
+        "experiments.sample-sentiment.data.lable",
+        "did you mean label?",
+    ),
     ("batch_size: 32", "batch_size: .inf", "defaults.classification.batch_size", "valid integer"),
-    ("learning_rate: 0.01", "learning_rate: .inf", "defaults.classification.learning_rate", "finite"),
-    ("learning_rate: 0.01", "learning_rate: 0,01", "defaults.classification.learning_rate", "valid number"),
-    ("learning_rate: 0.01", "learning_rate:", "defaults.classification.learning_rate", "valid number, found None"),
-    ("trials: 6", "trials: -6", "searches.sample-author-searched.trials", "greater than or equal to 0"),
-    ("choice: [16, 24, 32]", "choice: [16, 24, 0]", "searches.sample-author-searched.space.hidden_size", "found 0"),
+    (
+        "learning_rate: 0.01",
+        "learning_rate: .inf",
+        "defaults.classification.learning_rate",
+        "finite",
+    ),
+    (
+        "learning_rate: 0.01",
+        "learning_rate: 0,01",
+        "defaults.classification.learning_rate",
+        "valid number",
+    ),
+    (
+        "learning_rate: 0.01",
+        "learning_rate:",
+        "defaults.classification.learning_rate",
+        "valid number, found None",
+    ),
+    (
+        "trials: 6",
+        "trials: -6",
+        "searches.sample-author-searched.trials",
+        "greater than or equal to 0",
+    ),
+    (
+        "choice: [16, 24, 32]",
+        "choice: [16, 24, 0]",
+        "searches.sample-author-searched.space.hidden_size",
+        "found 0",
+    ),
     ("  sample-author-searched:\n    corpus", "  none:\n    corpus", "searches.none", "taken"),
-    ("{label: author}", "{label: autor}", "experiments.sample-author.data.label", "corpus sample-letters has no label autor; did you mean author? Known: author, language"),
-    ("{label: author}", "{label: sentiment}", "experiments.sample-author.data.label", "Known: author, language"),
-    ("{label: author}", "{label: author, source: de}", "experiments.sample-author.data.source", "unknown key. Allowed: label"),
+    (
+        "{label: author}",
+        "{label: autor}",
+        "experiments.sample-author.data.label",
+        "corpus sample-letters has no label autor; did you mean author? Known: author, language",
+    ),
+    (
+        "{label: author}",
+        "{label: sentiment}",
+        "experiments.sample-author.data.label",
+        "Known: author, language",
+    ),
+    (
+        "{label: author}",
+        "{label: author, source: de}",
+        "experiments.sample-author.data.source",
+        "unknown key. Allowed: label",
+    ),
     ("{label: author}", "author", "experiments.sample-author.data", "found 'author'"),
-    ("{task: classification, corpus: sample-letters", "{task: clasification, corpus: sample-letters", "experiments.sample-author.task", "input should be 'classification', found 'clasification'"),
-    ("  classification:\n", "  clasification:\n", "defaults.clasification", "did you mean classification?"),
-    ("  classification:\n", "  epochs: 6\n  classification:\n", "defaults.epochs", "is now defaults.classification.epochs"),
-]  # fmt: skip
+    (
+        "{task: classification, corpus: sample-letters",
+        "{task: clasification, corpus: sample-letters",
+        "experiments.sample-author.task",
+        "input should be 'classification', found 'clasification'",
+    ),
+    (
+        "  classification:\n",
+        "  clasification:\n",
+        "defaults.clasification",
+        "did you mean classification?",
+    ),
+    (
+        "  classification:\n",
+        "  epochs: 6\n  classification:\n",
+        "defaults.epochs",
+        "is now defaults.classification.epochs",
+    ),
+]
 
 
 @pytest.mark.drill("params.yaml: one mistake, one line with file, line and key")
-@pytest.mark.parametrize(("right", "wrong", "key", "says"), WRONG, ids=[case[1][:40] for case in WRONG])
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "says"), WRONG, ids=[case[1][:40] for case in WRONG]
+)
 def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says):
     assert right in SAMPLE
     text = SAMPLE.replace(right, wrong, 1)
     message = complaint(text)
     first = next(line for line in message.splitlines() if f": {key}: " in line and says in line)
-    assert len(message.splitlines()) == (2 if key == "searches.none" else 1), "one mistake, one line"
+    assert len(message.splitlines()) == (2 if key == "searches.none" else 1), (
+        "one mistake, one line"
+    )
     number = int(first.split(":")[1])
     last_key = key.rsplit(".", 1)[-1]
-    assert last_key in text.splitlines()[number - 1] or (key == "seeds" and "seeds" in text.splitlines()[number - 1])
+    assert last_key in text.splitlines()[number - 1] or (
+        key == "seeds" and "seeds" in text.splitlines()[number - 1]
+    )
     assert first.startswith("params.yaml:")
     assert "Traceback" not in message
 
 
 OLD_EXPERIMENT = SAMPLE.replace(
-    "{task: classification, corpus: sample-letters, data: {label: author}", "{corpus: sample-letters, label: author"
+    "{task: classification, corpus: sample-letters, data: {label: author}",
+    "{corpus: sample-letters, label: author",
 )
 DEFAULTS = SAMPLE[SAMPLE.index("defaults:\n") : SAMPLE.index("\n\n# `mean`")]
-OLD_DEFAULTS = SAMPLE.replace(DEFAULTS, DEFAULTS.replace("  classification:\n", "").replace("\n    ", "\n  "))
+OLD_DEFAULTS = SAMPLE.replace(
+    DEFAULTS, DEFAULTS.replace("  classification:\n", "").replace("\n    ", "\n  ")
+)
 
 
 @pytest.mark.parametrize(
     ("text", "old", "new"),
     [
-        (OLD_EXPERIMENT, ["experiments.sample-author.label"], "experiments.sample-author.data.label, beside task: classification"),
-        (OLD_DEFAULTS, [f"defaults.{key}" for key in ("embedding_dim", "embedding_std", "hidden_size", "linear_size", "pooling", "dropout", "epochs", "batch_size", "learning_rate")], "defaults.classification.{key}"),
+        (
+            OLD_EXPERIMENT,
+            ["experiments.sample-author.label"],
+            "experiments.sample-author.data.label, beside task: classification",
+        ),
+        (
+            OLD_DEFAULTS,
+            [
+                f"defaults.{key}"
+                for key in (
+                    "embedding_dim",
+                    "embedding_std",
+                    "hidden_size",
+                    "linear_size",
+                    "pooling",
+                    "dropout",
+                    "epochs",
+                    "batch_size",
+                    "learning_rate",
+                )
+            ],
+            "defaults.classification.{key}",
+        ),
     ],
     ids=["label", "defaults"],
-)  # fmt: skip
+)
 def test_a_key_of_an_earlier_heed_is_answered_with_the_one_of_today(text, old, new):
-    """One line for each: that `task`, `data` or `classification` is missing beside it is not said a second time."""
+    """One line for each: that `task`, `data` or `classification` is missing beside it is not said a
+    second time.
+    """
     assert text != SAMPLE
     lines = complaint(text).splitlines()
     assert len(lines) == len(old)
@@ -131,14 +355,21 @@ def test_a_key_of_an_earlier_heed_is_answered_with_the_one_of_today(text, old, n
 
 
 def test_an_experiment_without_a_task_is_answered_with_its_line():
-    text = SAMPLE.replace("{task: classification, corpus: sample-letters", "{corpus: sample-letters")
+    text = SAMPLE.replace(
+        "{task: classification, corpus: sample-letters", "{corpus: sample-letters"
+    )
     line = line_of("sample-author: {corpus", text)
-    assert complaint(text) == f"params.yaml:{line}: experiments.sample-author.task: missing, and it has no default"
+    assert (
+        complaint(text)
+        == f"params.yaml:{line}: experiments.sample-author.task: missing, and it has no default"
+    )
 
 
 @pytest.mark.parametrize("name", ["data", "classification", "split"])
 def test_a_corpus_may_be_named_as_a_section(name):
-    text = re.sub(r"(?<=[ {])sample-letters(?=[:,\n])", name, SAMPLE).replace("kind: " + name, "kind: sample-letters")
+    text = re.sub(r"(?<=[ {])sample-letters(?=[:,\n])", name, SAMPLE).replace(
+        "kind: " + name, "kind: sample-letters"
+    )
     assert name in study.parse(text).corpora
     text = text.replace(f"  {name}: {{source", f"  {name}: {{sorce")
     assert f"corpora.{name}.sorce: unknown key; did you mean source?" in complaint(text)
@@ -157,7 +388,10 @@ def test_the_label_of_a_table_is_known_when_the_file_is_read():
     ("text", "says"),
     [
         ("study: [", "params.yaml:1: not valid YAML"),
-        ("study:\n  title: yes: no\n", "params.yaml:2: not valid YAML: mapping values are not allowed here"),
+        (
+            "study:\n  title: yes: no\n",
+            "params.yaml:2: not valid YAML: mapping values are not allowed here",
+        ),
         ("a: 1\na: 2\n", 'params.yaml:2: not valid YAML: found duplicate key "a"'),
         ("\tx: 1", "not valid YAML"),
         ("", "expected sections"),
@@ -180,15 +414,22 @@ def test_a_missing_file_says_what_to_do(tmp_path):
     [("sources", "source"), ("corpora", "corpus"), ("searches", "search"), ("models", "model")],
 )
 def test_what_is_not_in_params_is_named_in_the_singular(kind, what):
-    with pytest.raises(HeedError, match=rf"^params.yaml: {kind}: there is no {what} nosuch\. Known: "):
+    with pytest.raises(
+        HeedError, match=rf"^params.yaml: {kind}: there is no {what} nosuch\. Known: "
+    ):
         study.load(ROOT / "workflow/studies/desk.yaml").section(kind, "nosuch")
 
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
-    assert study.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.classification.learning_rate == 0.01
+    assert (
+        study.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.classification.learning_rate
+        == 0.01
+    )
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_every_study_is_valid_and_named_as_its_file(path):
     loaded = study.load(path)
     assert loaded.study.name == path.stem
@@ -198,13 +439,20 @@ def test_every_study_is_valid_and_named_as_its_file(path):
 
 def test_the_documented_schema_is_the_one_in_the_code():
     assert (ROOT / "docs/params.md").read_text() == reference(), "run `heed schema`"
-    assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), "run `heed schema`"
+    assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), (
+        "run `heed schema`"
+    )
 
 
 def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
-    wide = "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, tuned_by: none, match: sample-author-attention}\n"
+    wide = (
+        "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
+        "tuned_by: none, match: sample-author-attention}\n"
+    )
     loaded = study.parse(SAMPLE + wide)
-    assert loaded.resolved("sample-author-wide", {}) == loaded.resolved("sample-author-attention", {})
+    assert loaded.resolved("sample-author-wide", {}) == loaded.resolved(
+        "sample-author-attention", {}
+    )
     assert loaded.resolved("sample-author-wide", {"epochs": 3}).epochs == 3
     assert "take epochs away" in complaint(SAMPLE + wide.replace("}", ", epochs: 3}"))
     assert "names the model" in complaint(
@@ -217,4 +465,6 @@ def test_a_variant_cannot_be_named_as_an_opponent():
         "variant: mean, tuned_by: none, match: sample-author-linear",
         "variant: linear, tuned_by: none, match: sample-author-linear",
     )
-    assert "models.sample-author-linear.variant: linear is the name of an opponent" in complaint(text)
+    assert "models.sample-author-linear.variant: linear is the name of an opponent" in complaint(
+        text
+    )

@@ -1,4 +1,6 @@
-"""A terminal has one live bar, which vanishes; a log has whole lines without control characters, and costs no import of rich."""
+"""A terminal has one live bar, which vanishes; a log has whole lines without control characters,
+and costs no import of rich.
+"""
 
 import os
 import pty
@@ -36,16 +38,25 @@ with progress_bar("train.tar.gz", in_bytes=True) as bar:
         time.sleep(0.25)
         bar.update(done, 4_000_000)
 """
-EPOCH = r"author-attention seed 1: epoch {0}/3, train loss 0\.5000, validation accuracy 0\.7500, \d+ docs/s, \d+ s, \d+ s left"
+EPOCH = (
+    r"author-attention seed 1: epoch {0}/3, train loss 0\.5000, validation accuracy 0\.7500, \d+ "
+    r"docs/s, \d+ s, \d+ s left"
+)
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
 def in_a_terminal(code: str, stdout: int | None = None) -> str:
-    """Run code whose stderr, and stdout where no other is given, is a terminal; return what the terminal received."""
+    """Run code whose stderr, and stdout where no other is given, is a terminal; return what the
+    terminal received.
+    """
     controller, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     subprocess.run(
-        [sys.executable, "-c", code], stdout=stdout or terminal, stderr=terminal, env=environment, check=True
+        [sys.executable, "-c", code],
+        stdout=stdout or terminal,
+        stderr=terminal,
+        env=environment,
+        check=True,
     )
     os.close(terminal)
     received = b""
@@ -71,8 +82,12 @@ def test_a_log_of_a_training_has_a_line_an_epoch_and_no_control_characters():
 
 def test_a_terminal_has_a_live_bar_above_which_the_lines_of_the_epochs_stay():
     received = in_a_terminal(TRAINING)
-    assert re.search(r"author-attention seed 1: epoch 2/3, loss 0\.5000, [\d,]+ docs/s \S*━.* 50%", received), received
-    assert received.rstrip().endswith("\x1b[2K\x1b[?25h") or received.rstrip().endswith("\x1b[2K"), "the bar is wiped"
+    assert re.search(
+        r"author-attention seed 1: epoch 2/3, loss 0\.5000, [\d,]+ docs/s \S*━.* 50%", received
+    ), received
+    assert received.rstrip().endswith("\x1b[2K\x1b[?25h") or received.rstrip().endswith(
+        "\x1b[2K"
+    ), "the bar is wiped"
     plain = re.sub(r"\x1b\[[\d?;]*[a-zA-Z]", "", received)
     assert [n for n in (1, 2, 3) if re.search(EPOCH.format(n), plain)] == [1, 2, 3], plain
 
@@ -87,7 +102,9 @@ def test_lines_go_to_a_file_even_where_the_bar_is_in_a_terminal(tmp_path):
 def test_a_search_logs_its_last_line_and_draws_its_trials():
     logged = in_a_log(SEARCH)
     assert re.fullmatch(
-        r"hunt: 3 of 3 trials ended \(1 stopped early\), 0 running, no score yet, \d+ s, 0 s left\n", logged
+        r"hunt: 3 of 3 trials ended \(1 stopped early\), 0 running, no score yet, "
+        r"\d+ s, 0 s left\n",
+        logged,
     )
     received = in_a_terminal(SEARCH)
     assert "hunt: 1 of 3 trials, 2 running, no score yet, 1 stopped early" in received

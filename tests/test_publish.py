@@ -1,4 +1,6 @@
-"""A published study: no text of a corpus, all that it was made with, and a summary in the README that is its metrics."""
+"""A published study: no text of a corpus, all that it was made with, and a summary in the README
+that is its metrics.
+"""
 
 import dataclasses
 import json
@@ -20,7 +22,8 @@ STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/m
 def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty drawings."""
     monkeypatch.setattr(
-        "heed.report.render.draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>")
+        "heed.report.render.draw",
+        lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 
 
@@ -28,7 +31,17 @@ def clone(tmp_path: Path) -> Path:
     """A folder with what `heed publish` reads at the top of a clone."""
     for name in ("params.yaml", "dvc.lock", "metrics.json"):
         (tmp_path / name).write_text("{}\n")
-    metrics = {"sample-author": {"baseline": 0.8, "attention": 0.75, "gain_pp": -5.0, "low_pp": -7.5, "high_pp": -2.5, "p_holm": 0.0021, "linear": 0.9}}  # fmt: skip
+    metrics = {
+        "sample-author": {
+            "baseline": 0.8,
+            "attention": 0.75,
+            "gain_pp": -5.0,
+            "low_pp": -7.5,
+            "high_pp": -2.5,
+            "p_holm": 0.0021,
+            "linear": 0.9,
+        }
+    }
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     (tmp_path / "README.md").write_text(
         "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
@@ -42,7 +55,9 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
     if not generated:
         name, result = next(iter(comparison.experiments.items()))
-        corpus = dataclasses.replace(result.corpus, facts=dataclasses.replace(result.corpus.facts, generated=False))
+        corpus = dataclasses.replace(
+            result.corpus, facts=dataclasses.replace(result.corpus.facts, generated=False)
+        )
         comparison.experiments[name] = dataclasses.replace(result, corpus=corpus)
     (root / "docs/studies/sample").mkdir(parents=True)
     (root / "docs/studies/sample/README.md").write_text("what came out")
@@ -50,8 +65,21 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     for _ in range(2):
         into = publish(params, comparison, ROOT / "data/published", results, root)
     names = {path.relative_to(into).as_posix() for path in into.rglob("*") if path.is_file()}
-    assert {"index.html", "report.tex", "README.md", "params.yaml", "dvc.lock", "metrics.json", "tables/summary.csv", "figures/gain.svg"} <= names  # fmt: skip
-    assert any(name.startswith("documents/") for name in names) == (into / "documents").exists() == generated
+    assert {
+        "index.html",
+        "report.tex",
+        "README.md",
+        "params.yaml",
+        "dvc.lock",
+        "metrics.json",
+        "tables/summary.csv",
+        "figures/gain.svg",
+    } <= names
+    assert (
+        any(name.startswith("documents/") for name in names)
+        == (into / "documents").exists()
+        == generated
+    )
     assert ("documents/" in (into / "index.html").read_text()) == generated
     assert (into / "README.md").read_text() == "what came out"
     text = (root / "README.md").read_text()
@@ -69,14 +97,19 @@ def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
     (root / "reports/report.pdf").write_text("printed")
     (root / ".heed/pdf").mkdir(parents=True)
     (root / ".heed/pdf/printed.tex").write_text("before")
-    with pytest.raises(HeedError, match=r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf"):
+    with pytest.raises(
+        HeedError,
+        match=r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf",
+    ):
         publish(params, comparison, ROOT / "data/published", results, root)
     assert not (root / "docs").exists()
     (root / ".heed/pdf/printed.tex").write_text("now")
     into = publish(params, comparison, ROOT / "data/published", results, root)
     assert (into / "report.pdf").read_text() == "printed"
     (root / "reports/report.pdf").unlink()
-    assert not (publish(params, comparison, ROOT / "data/published", results, root) / "report.pdf").exists()
+    assert not (
+        publish(params, comparison, ROOT / "data/published", results, root) / "report.pdf"
+    ).exists()
 
 
 def test_a_readme_without_a_place_is_one_clear_message_and_nothing_is_written(tmp_path):
@@ -91,7 +124,10 @@ def test_a_readme_without_a_place_is_one_clear_message_and_nothing_is_written(tm
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_readmes_summary_is_the_published_metrics(name):
     folder, readme = ROOT / "docs/studies" / name, (ROOT / "README.md").read_text()
-    params, metrics = load(folder / "params.yaml"), json.loads((folder / "metrics.json").read_text())
+    params, metrics = (
+        load(folder / "params.yaml"),
+        json.loads((folder / "metrics.json").read_text()),
+    )
     block = summary(name, metrics, {key: each.title for key, each in params.experiments.items()})
     assert with_block(readme, name, block) == readme, "say: heed publish"
 
@@ -99,7 +135,9 @@ def test_the_readmes_summary_is_the_published_metrics(name):
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_published_study_holds_no_text_of_a_corpus(name):
     folder = ROOT / "docs/studies" / name
-    generated = all(KINDS[corpus.kind].generated for corpus in load(folder / "params.yaml").corpora.values())
+    generated = all(
+        KINDS[corpus.kind].generated for corpus in load(folder / "params.yaml").corpora.values()
+    )
     assert not [*folder.rglob("*.parquet")] and (generated or not [*folder.rglob("documents")])
 
 

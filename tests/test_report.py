@@ -1,4 +1,6 @@
-"""What the report prints is what was measured; what users wrote is escaped; bad news comes first."""
+"""What the report prints is what was measured; what users wrote is escaped; bad news comes
+first.
+"""
 
 import copy
 import csv
@@ -54,7 +56,8 @@ from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
 HOSTILE = [
-    r"""<script>alert(1)</script> & "q" 'p' 50%_#{}~^\ $x$ é 語 {{7*7}} <<x>> <% y %> </style><!--""",
+    r"""<script>alert(1)</script> & "q" 'p' 50%_#{}~^\ $x$ é 語 """
+    "{{7*7}} <<x>> <% y %> </style><!--",
     r"[10pt] starts with a bracket",
     r"*starred",
     r"語 begins with what pdflatex cannot print",
@@ -66,23 +69,43 @@ HOSTILE = [
 
 
 def worth(values: list[float], family: str) -> Difference:
-    """A comparison as in comparison.json, here by a paired t test over seeds alone; one value has no interval."""
+    """A comparison as in comparison.json, here by a paired t test over seeds alone; one value has
+    no interval.
+    """
     mean, few = 100 * statistics.fmean(values), len(values) < 2
     error = 0 if few else max(100 * statistics.stdev(values) / len(values) ** 0.5, 1e-9)
     half = 0 if few else stats.t.isf(0.025, len(values) - 1) * error
     p = None if few else 2 * stats.t.sf(abs(mean) / error, len(values) - 1)
     return Difference(
-        family=family, mean_pp=mean, interval_pp=None if few else (mean - half, mean + half), p=p, p_holm=p, error_pp=None, freedom=None,
-        seeds_needed=None, detectable_pp=None, effect=Effect(odds_ratio=1.0, g=None, seeds_won=0.5),
-        others=OtherTests(bootstrap_pp=None, documents_p=0.5, mcnemar_p=[0.5], seeds_t_p=p, seeds_sign_p=p,
-                          seeds_sign_smallest_p=None if few else 0.25),
-    )  # fmt: skip
+        family=family,
+        mean_pp=mean,
+        interval_pp=None if few else (mean - half, mean + half),
+        p=p,
+        p_holm=p,
+        error_pp=None,
+        freedom=None,
+        seeds_needed=None,
+        detectable_pp=None,
+        effect=Effect(odds_ratio=1.0, g=None, seeds_won=0.5),
+        others=OtherTests(
+            bootstrap_pp=None,
+            documents_p=0.5,
+            mcnemar_p=[0.5],
+            seeds_t_p=p,
+            seeds_sign_p=p,
+            seeds_sign_smallest_p=None if few else 0.25,
+        ),
+    )
 
 
 def model(accuracy: list[float], baseline: list[float]) -> ModelResult:
     """A model of which only the accuracy counts; it has a score function."""
-    recipe = Hyperparameters(encoder="bilstm", attention="multi-head", pooling="mean", score="additive")
-    return ModelResult("", recipe, 0, [], {"accuracy": spread(accuracy)}, {"classes": {}}, gain(accuracy, baseline))
+    recipe = Hyperparameters(
+        encoder="bilstm", attention="multi-head", pooling="mean", score="additive"
+    )
+    return ModelResult(
+        "", recipe, 0, [], {"accuracy": spread(accuracy)}, {"classes": {}}, gain(accuracy, baseline)
+    )
 
 
 def numbers(
@@ -90,9 +113,17 @@ def numbers(
 ) -> ExperimentResult:
     """An experiment of which only the accuracies and their differences count."""
     named = {"baseline": baseline, **controls, "attention": attention}
-    rivals = {"baseline": baseline, **controls, "majority": [0.5] * len(attention), "linear": [linear] * len(attention)}
+    rivals = {
+        "baseline": baseline,
+        **controls,
+        "majority": [0.5] * len(attention),
+        "linear": [linear] * len(attention),
+    }
     own = {
-        name: worth([a - b for a, b in zip(attention, values, strict=True)], "gain" if name == "baseline" else "rivals")
+        name: worth(
+            [a - b for a, b in zip(attention, values, strict=True)],
+            "gain" if name == "baseline" else "rivals",
+        )
         for name, values in rivals.items()
     }
     own["baseline"] = dataclasses.replace(own["baseline"], seeds_needed=needed)
@@ -100,7 +131,9 @@ def numbers(
         task="classification",
         groups={"classes": []},
         metric="accuracy",
-        corpus=Corpus("made-up", 0, CorpusFacts("sample-letters", 0, 0, {}, reduced=False, generated=True)),
+        corpus=Corpus(
+            "made-up", 0, CorpusFacts("sample-letters", 0, 0, {}, reduced=False, generated=True)
+        ),
         models={name: model(list(values), list(baseline)) for name, values in named.items()},
         opponents={
             name: OpponentResult({"accuracy": spread([value])}, {"classes": {}})
@@ -112,10 +145,13 @@ def numbers(
 
 @pytest.fixture(autouse=True)
 def quick_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty drawings for tests that look at words and numbers: drawing all of a study takes half a minute."""
+    """Empty drawings for tests that look at words and numbers: drawing all of a study takes half a
+    minute.
+    """
     if not request.node.get_closest_marker("slow"):
         monkeypatch.setattr(
-            "heed.report.render.draw", lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>")
+            "heed.report.render.draw",
+            lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"),
         )
 
 
@@ -132,11 +168,15 @@ def named(params: Params, **changes) -> Params:
 
 def changed(data: ExperimentResult, first: str, second: str, **changes) -> None:
     """Put other numbers into a comparison."""
-    data.comparisons[first][second] = dataclasses.replace(data.comparisons[first][second], **changes)
+    data.comparisons[first][second] = dataclasses.replace(
+        data.comparisons[first][second], **changes
+    )
 
 
 def with_classes(data: Comparison, experiment: str, names: list[str]) -> Comparison:
-    """The comparison with this experiment's classes replaced, each with the figures of the first."""
+    """The comparison with this experiment's classes replaced, each with the figures of the
+    first.
+    """
     data = copy.deepcopy(data)
     found = data.experiments[experiment]
     for results in (found.models, found.opponents):
@@ -148,7 +188,9 @@ def with_classes(data: Comparison, experiment: str, names: list[str]) -> Compari
 
 
 class Page(HTMLParser):
-    """The rows of every table by the id of its figure (`first` for the first), every address, every tag and id."""
+    """The rows of every table by the id of its figure (`first` for the first), every address, every
+    tag and id.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -164,7 +206,9 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
         self.tags.add(tag)
-        self.links += [value for key, value in attrs if key in ("href", "src", "srcset", "action", "data")]
+        self.links += [
+            value for key, value in attrs if key in ("href", "src", "srcset", "action", "data")
+        ]
         self.ids += [attributes["id"]] if "id" in attributes else []
         if tag == "figure":
             self._name = attributes["id"].removeprefix("table-")
@@ -201,33 +245,60 @@ def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path,
     for experiment, found in data.experiments.items():
         for variant, result in (found.models | found.opponents).items():
             table = {row[0]: row[1:] for row in page.tables[f"{experiment}--{variant}"][1:]}
-            lines = {row["row"]: row for row in rows(folder / f"tables/{experiment}--{variant}.csv")}
-            assert list(table) == list(lines) == [*found.groups["classes"], "accuracy", "macro avg", "weighted avg"]
+            lines = {
+                row["row"]: row for row in rows(folder / f"tables/{experiment}--{variant}.csv")
+            }
+            assert (
+                list(table)
+                == list(lines)
+                == [*found.groups["classes"], "accuracy", "macro avg", "weighted avg"]
+            )
             for row, cells in table.items():
-                for figure, printed in zip(("precision", "recall", "f1", "support"), cells, strict=True):
+                for figure, printed in zip(
+                    ("precision", "recall", "f1", "support"), cells, strict=True
+                ):
                     assert printed.split(" ")[0] == lines[row][figure]
                     assert printed.split(" ")[1:2] == (
-                        [lines[row][f"published_{figure}"]] if lines[row][f"published_{figure}"] else []
+                        [lines[row][f"published_{figure}"]]
+                        if lines[row][f"published_{figure}"]
+                        else []
                     )
             for row, figures in result.details["classes"].items():
                 means = [figures[figure].mean for figure in ("precision", "recall", "f1")]
-                assert [printed.split(" ")[0] for printed in table[row][:3]] == [f"{mean:.4f}" for mean in means]
+                assert [printed.split(" ")[0] for printed in table[row][:3]] == [
+                    f"{mean:.4f}" for mean in means
+                ]
                 assert float(table[row][3].split(" ")[0]) == figures["support"].mean
             assert table["accuracy"][2].split(" ")[0] == f"{result.summary['accuracy'].mean:.4f}"
-            assert table["macro avg"][1].split(" ")[0] == f"{result.summary['macro_recall'].mean:.4f}"
+            assert (
+                table["macro avg"][1].split(" ")[0] == f"{result.summary['macro_recall'].mean:.4f}"
+            )
 
 
-def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_corrected_p(tmp_path):
+def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_corrected_p(
+    tmp_path,
+):
     data = made_up.comparison("sample")
     folder = written(made_up.study("sample"), data, tmp_path)
     first = Page(folder / "index.html").tables["first"]
-    for row, line, found in zip(first[1:], rows(folder / "tables/summary.csv"), data.experiments.values(), strict=True):
-        accuracy = {k: f"{m.summary['accuracy'].mean:.4f}" for k, m in (found.models | found.opponents).items()}
+    for row, line, found in zip(
+        first[1:], rows(folder / "tables/summary.csv"), data.experiments.values(), strict=True
+    ):
+        accuracy = {
+            k: f"{m.summary['accuracy'].mean:.4f}"
+            for k, m in (found.models | found.opponents).items()
+        }
         won = found.comparisons["attention"]["baseline"]
         low, high = won.interval_pp
         assert row[1:3] == [accuracy["baseline"], accuracy["attention"]]
-        assert row[3:6] == [points(won.mean_pp), f"{points(low)} to {points(high)}", probability(won.p_holm)]
-        assert [float(line[key]) for key in ("gain_low_pp", "gain_high_pp")] == pytest.approx([low, high], abs=0.005)
+        assert row[3:6] == [
+            points(won.mean_pp),
+            f"{points(low)} to {points(high)}",
+            probability(won.p_holm),
+        ]
+        assert [float(line[key]) for key in ("gain_low_pp", "gain_high_pp")] == pytest.approx(
+            [low, high], abs=0.005
+        )
         assert float(line["p_holm"]) == pytest.approx(won.p_holm, rel=0.01)
         assert row[6:] == [f"mean {accuracy['mean']}", accuracy["linear"], accuracy["majority"]]
         assert [line[key] for key in ("baseline", "attention", "mean", "linear", "majority")] == [
@@ -244,13 +315,17 @@ def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
     values = data.experiments["sample-author"].models["attention"].summary["accuracy"].values
     table = page.tables["sample-author--attention_seeds"]
     assert table[0][4:] == ["seed 1", "seed 2", "seed 3"]
-    assert next(row[4:] for row in table if row[0] == "accuracy") == [f"{value:.4f}" for value in values]
+    assert next(row[4:] for row in table if row[0] == "accuracy") == [
+        f"{value:.4f}" for value in values
+    ]
     lines = [
         row
         for row in rows(folder / "tables/sample-author_seeds.csv")
         if row["row"] == "accuracy" and row["figure"] == "f1"
     ]
-    assert [row["value"] for row in lines if row["variant"] == "attention"] == [f"{value:.4f}" for value in values]
+    assert [row["value"] for row in lines if row["variant"] == "attention"] == [
+        f"{value:.4f}" for value in values
+    ]
     assert "sample-author--linear_seeds" not in page.tables
 
 
@@ -258,17 +333,24 @@ def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
     folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     for path in ("index.html", "report.tex"):  # each experiment has the control `mean` too
         text = (folder / path).read_text()
-        assert text.count("Steigerung durch Attention") == 2 and text.count("Gain over the baseline") == 4
+        assert (
+            text.count("Steigerung durch Attention") == 2
+            and text.count("Gain over the baseline") == 4
+        )
 
 
 @pytest.mark.slow
 def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path):
     params, data = made_up.study("talk"), made_up.comparison("talk")
-    data = dataclasses.replace(data, experiments={name: data.experiments[name] for name in ("letters-author", "news")})
+    data = dataclasses.replace(
+        data, experiments={name: data.experiments[name] for name in ("letters-author", "news")}
+    )
     data = with_classes(data, "letters-author", HOSTILE)
     one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
     drawings = sorted((one / "figures").glob("*.svg"))
-    assert {path.stem for path in drawings} == {path.stem for path in (one / "figures").glob("*.pdf")}
+    assert {path.stem for path in drawings} == {
+        path.stem for path in (one / "figures").glob("*.pdf")
+    }
     assert len(drawings) == 1 + 2 * (4 + 2)
     for path in (one / "figures").iterdir():
         assert path.read_bytes() == (two / "figures" / path.name).read_bytes(), path.name
@@ -280,7 +362,9 @@ def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path)
     assert "[U+202E]" in texts and "prefers-color-scheme:dark" in texts
 
 
-def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(tmp_path):
+def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_bytes_twice(
+    tmp_path,
+):
     params, data = made_up.study("talk"), made_up.comparison("talk")
     one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
     files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
@@ -288,7 +372,9 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
     page = Page(one / "index.html")
     assert not page.tags & {"link", "iframe", "object", "embed"}
-    assert re.findall(r"<script[^>]*>(.*?)</script>", page.source, flags=re.DOTALL) == [script("tables.js")]
+    assert re.findall(r"<script[^>]*>(.*?)</script>", page.source, flags=re.DOTALL) == [
+        script("tables.js")
+    ]
     assert "default-src 'none'" in page.source
     assert not re.search(r"https?:|url\(|@import|//[a-z]", page.source)
     assert len(page.ids) == len(set(page.ids))
@@ -300,30 +386,125 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
 @pytest.mark.parametrize(
     ("changes", "verdict", "says", "never"),
     [
-        ({}, "helps", "Attention did better than the baseline: +4.00 p.p. (95% interval +1.52 to +6.48, corrected p = 0.020); no control was", "tell"),
-        ({"attention": (0.70, 0.72, 0.71)}, "hurts", "attention did worse than the baseline: −10.00 p.p. (95% interval", "better"),
-        ({"attention": (0.80, 0.85, 0.79)}, "cannot tell", "no difference to the baseline seen: 3 seeds cannot tell +0.33 p.p.", "better"),
-        ({"attention": (0.80, 0.85, 0.79)}, "cannot tell", "from chance; a difference of this size would need more test documents, not only more seeds.", "about"),
-        ({"attention": (0.80, 0.85, 0.79), "needed": 71}, "cannot tell", "from chance; to see a difference of this size would take about 71 seeds.", "documents"),
-        ({"attention": (0.8, 0.82, 0.81)}, "cannot tell", "3 seeds cannot tell +0.00 p.p.", "better"),
-        ({"linear": 0.9}, "helps, not the best", "The linear model (0.9000) did better than attention (0.8500); attention did better than the baseline", "tell"),
-        ({"linear": 0.86}, "helps", "The linear model (0.8600) did at least as well as attention (0.8500): no difference can be shown; attention", "not the best"),
-        ({"mean": (0.85, 0.86, 0.84)}, "gains, perhaps not by attention", "The control mean (0.8500) did at least as well as attention (0.8500): no", "attention's own"),
+        (
+            {},
+            "helps",
+            (
+                "Attention did better than the baseline: +4.00 p.p. (95% interval +1.52 to +6.48, "
+                "corrected p = 0.020); no control was"
+            ),
+            "tell",
+        ),
+        (
+            {"attention": (0.70, 0.72, 0.71)},
+            "hurts",
+            "attention did worse than the baseline: −10.00 p.p. (95% interval",
+            "better",
+        ),
+        (
+            {"attention": (0.80, 0.85, 0.79)},
+            "cannot tell",
+            "no difference to the baseline seen: 3 seeds cannot tell +0.33 p.p.",
+            "better",
+        ),
+        (
+            {"attention": (0.80, 0.85, 0.79)},
+            "cannot tell",
+            (
+                "from chance; a difference of this size would need more test documents, not only "
+                "more "
+                "seeds."
+            ),
+            "about",
+        ),
+        (
+            {"attention": (0.80, 0.85, 0.79), "needed": 71},
+            "cannot tell",
+            "from chance; to see a difference of this size would take about 71 seeds.",
+            "documents",
+        ),
+        (
+            {"attention": (0.8, 0.82, 0.81)},
+            "cannot tell",
+            "3 seeds cannot tell +0.00 p.p.",
+            "better",
+        ),
+        (
+            {"linear": 0.9},
+            "helps, not the best",
+            (
+                "The linear model (0.9000) did better than attention (0.8500); attention did "
+                "better "
+                "than the baseline"
+            ),
+            "tell",
+        ),
+        (
+            {"linear": 0.86},
+            "helps",
+            (
+                "The linear model (0.8600) did at least as well as attention (0.8500): no "
+                "difference "
+                "can be shown; attention"
+            ),
+            "not the best",
+        ),
+        (
+            {"mean": (0.85, 0.86, 0.84)},
+            "gains, perhaps not by attention",
+            "The control mean (0.8500) did at least as well as attention (0.8500): no",
+            "attention's own",
+        ),
         (
             {"mean": (0.85, 0.86, 0.84), "wide": (0.9, 0.9, 0.9), "linear": 0.9},
             "gains, but not by attention, not the best",
-            "The linear model (0.9000) and the control wide (0.9000) did better than attention (0.8500); the control mean (0.8500) did at",
+            (
+                "The linear model (0.9000) and the control wide (0.9000) did better than "
+                "attention (0.8500); the control mean (0.8500) did at"
+            ),
             "attention's own",
         ),
-        ({"mean": (0.82, 0.833, 0.811)}, "helps", "; over the control mean it gained +2.87 p.p. (95% interval", "need not"),
-        ({"mean": (0.84, 0.87, 0.83)}, "gains, perhaps not by attention", "+0.33 p.p. (95% interval ", "worse"),
-        ({"mean": (0.84, 0.87, 0.83), "wide": (0.84, 0.87, 0.83)}, "gains, perhaps not by attention", " over the control mean and +0.33 p.p. (95% interval ", "worse"),
-        ({"dot": (0.84, 0.87, 0.83)}, "helps", "Attention did better than the baseline", "variant dot"),
-        ({"baseline": (0.8,), "attention": (0.9,)}, "cannot tell", "One seed cannot tell: the difference to the baseline was +10.00 p.p.", "did better"),
-        ({"baseline": (0.8,), "attention": (0.9,), "linear": 0.95}, "cannot tell", "The linear model (0.9500) did at least as well as", "not the best"),
+        (
+            {"mean": (0.82, 0.833, 0.811)},
+            "helps",
+            "; over the control mean it gained +2.87 p.p. (95% interval",
+            "need not",
+        ),
+        (
+            {"mean": (0.84, 0.87, 0.83)},
+            "gains, perhaps not by attention",
+            "+0.33 p.p. (95% interval ",
+            "worse",
+        ),
+        (
+            {"mean": (0.84, 0.87, 0.83), "wide": (0.84, 0.87, 0.83)},
+            "gains, perhaps not by attention",
+            " over the control mean and +0.33 p.p. (95% interval ",
+            "worse",
+        ),
+        (
+            {"dot": (0.84, 0.87, 0.83)},
+            "helps",
+            "Attention did better than the baseline",
+            "variant dot",
+        ),
+        (
+            {"baseline": (0.8,), "attention": (0.9,)},
+            "cannot tell",
+            "One seed cannot tell: the difference to the baseline was +10.00 p.p.",
+            "did better",
+        ),
+        (
+            {"baseline": (0.8,), "attention": (0.9,), "linear": 0.95},
+            "cannot tell",
+            "The linear model (0.9500) did at least as well as",
+            "not the best",
+        ),
     ],
-)  # fmt: skip
-def test_the_answer_is_chosen_by_the_statistics_and_bad_news_comes_first(changes, verdict, says, never):
+)
+def test_the_answer_is_chosen_by_the_statistics_and_bad_news_comes_first(
+    changes, verdict, says, never
+):
     found = answer(numbers(**changes), len(changes.get("baseline", (1, 2, 3))), 0.05)
     assert found.verdict == verdict
     assert says.casefold() in found.sentence.casefold() and never not in found.sentence
@@ -386,12 +567,23 @@ def test_a_sentence_ends_with_one_full_stop():
         (None, None, "cannot tell: one seed"),
     ],
 )
-def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(tmp_path, interval, p, says):
+def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(
+    tmp_path, interval, p, says
+):
     """The talk's gain on letters by author is +1.15 p.p."""
     data = made_up.comparison("talk")
-    changed(data.experiments["letters-author"], "attention", "baseline", interval_pp=interval, p=p, p_holm=p)
+    changed(
+        data.experiments["letters-author"],
+        "attention",
+        "baseline",
+        interval_pp=interval,
+        p=p,
+        p_holm=p,
+    )
     made = experiments(made_up.study("talk"), data, ROOT / "data/published")
-    assert next(each for each in made if each.key == "letters-author").line.reproduction.startswith(says)
+    assert next(each for each in made if each.key == "letters-author").line.reproduction.startswith(
+        says
+    )
 
 
 def drawn(data: Comparison, study: str) -> tuple[list, Figure]:
@@ -406,9 +598,19 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
     data = made_up.comparison("talk")
     bars, figure = drawn(data, "talk")
     (axes,) = figure.axes
-    marks = {(line.get_gid(), line.get_ydata()[0]): line for line in axes.lines if len(line.get_xdata()) == 1}
-    ends = {kind: sorted((line.get_ydata()[0], line.get_xdata()[0]) for line in axes.lines if line.get_gid() == kind)
-            for kind in ("end", "cut")}  # fmt: skip
+    marks = {
+        (line.get_gid(), line.get_ydata()[0]): line
+        for line in axes.lines
+        if len(line.get_xdata()) == 1
+    }
+    ends = {
+        kind: sorted(
+            (line.get_ydata()[0], line.get_xdata()[0])
+            for line in axes.lines
+            if line.get_gid() == kind
+        )
+        for kind in ("end", "cut")
+    }
     published = experiments(made_up.study("talk"), data, ROOT / "data/published")
     assert len(bars) == len(data.experiments) and not ends["cut"]
     for place, (key, each) in enumerate(zip(data.experiments, published, strict=True)):
@@ -429,7 +631,9 @@ def test_an_interval_much_wider_than_every_gain_ends_in_an_arrow():
         changed(found, "attention", "baseline", mean_pp=1.0, interval_pp=(-50.0, 52.0))
     _, figure = drawn(data, "sample")
     (axes,) = figure.axes
-    cut = {(line.get_ydata()[0], line.get_xdata()[0]) for line in axes.lines if line.get_gid() == "cut"}
+    cut = {
+        (line.get_ydata()[0], line.get_xdata()[0]) for line in axes.lines if line.get_gid() == "cut"
+    }
     assert cut == {(0, -4), (0, 4), (1, -4), (1, 4)}
     assert [text.get_text() for text in axes.get_xticklabels()] == ["−4", "−2", "0", "+2", "+4"]
 
@@ -449,14 +653,25 @@ def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     for name, found in data.experiments.items():
-        entries = {f"{a} − {b}": e for a, others in found.comparisons.items() for b, e in others.items()}
+        entries = {
+            f"{a} − {b}": e for a, others in found.comparisons.items() for b, e in others.items()
+        }
         printed = {row[0]: row for row in page.tables[f"{name}_comparisons"][1:]}
-        lines = {f"{row['first']} − {row['second']}": row for row in rows(folder / f"tables/{name}_comparisons.csv")}
-        assert next(iter(printed)) == "attention − baseline" and set(printed) == set(lines) == set(entries)
+        lines = {
+            f"{row['first']} − {row['second']}": row
+            for row in rows(folder / f"tables/{name}_comparisons.csv")
+        }
+        assert next(iter(printed)) == "attention − baseline" and set(printed) == set(lines) == set(
+            entries
+        )
         for compared, entry in entries.items():
             low, high = entry.interval_pp
-            assert printed[compared][1:5] == [points(entry.mean_pp), f"{points(low)} to {points(high)}",
-                                              probability(entry.p), probability(entry.p_holm)]  # fmt: skip
+            assert printed[compared][1:5] == [
+                points(entry.mean_pp),
+                f"{points(low)} to {points(high)}",
+                probability(entry.p),
+                probability(entry.p_holm),
+            ]
             assert float(lines[compared]["p_holm"]) == pytest.approx(entry.p_holm, rel=0.01)
             assert lines[compared]["seeds_needed"] == str(entry.seeds_needed or "")
     assert data.significance.signature in page.text
@@ -480,7 +695,10 @@ def test_without_a_baseline_or_attention_there_is_no_comparison(tmp_path, missin
     folder = written(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     assert f"the study has no {' and no '.join(missing)} model" in page.text
-    assert page.tables["first"][2][3] == "–" and rows(folder / "tables/summary.csv")[1]["gain_pp"] == ""
+    assert (
+        page.tables["first"][2][3] == "–"
+        and rows(folder / "tables/summary.csv")[1]["gain_pp"] == ""
+    )
     assert answer(data.experiments["sample-sentiment"], 3, 0.05) != Answer("no comparison", "")
     assert not (folder / "tables/sample-author_pair.tex").exists()
 
@@ -490,12 +708,16 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     data = dataclasses.replace(data, seeds=[1])
     for found in data.experiments.values():
         for variant, model in found.models.items():
-            classes = {k: {f: spread(v.values[:1]) for f, v in c.items()} for k, c in model.details["classes"].items()}
+            classes = {
+                k: {f: spread(v.values[:1]) for f, v in c.items()}
+                for k, c in model.details["classes"].items()
+            }
             found.models[variant] = dataclasses.replace(
                 model,
                 summary={key: spread(value.values[:1]) for key, value in model.summary.items()},
                 details={"classes": classes},
-                gain=model.gain and Gain(mean_pp=model.gain.values_pp[0], std_pp=None, values_pp=[0]),
+                gain=model.gain
+                and Gain(mean_pp=model.gain.values_pp[0], std_pp=None, values_pp=[0]),
             )
         for others in found.comparisons.values():
             for name in others:
@@ -516,7 +738,11 @@ def test_the_talks_figures_stand_beside_ours_exactly(tmp_path):
     assert first["Letters: author"][9] == "0.8859 → 0.8974 (+1.15)"
     assert first["Letters: author"][10].startswith("not reproduced: ")
     assert first["News Big: headlines and descriptions"][9] == "0.6602 → 0.6725 (+1.23)"
-    beside = {row[0]: [cell.split(" ")[1] for cell in row[1:]] for row in page.tables["news--attention"][1:] if row[1]}
+    beside = {
+        row[0]: [cell.split(" ")[1] for cell in row[1:]]
+        for row in page.tables["news--attention"][1:]
+        if row[1]
+    }
     assert beside["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
     assert beside["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
     ours = (
@@ -529,7 +755,9 @@ def test_the_talks_figures_stand_beside_ours_exactly(tmp_path):
     printed = next(row[2] for row in page.tables["news--attention"] if row[0] == "WEIRD NEWS")
     assert printed == f"{ours:.4f} 0.0564 ({100 * (ours - 0.0564):+.1f})".replace("(-", "(−")
     assert (
-        "the talk: 2.172%" in page.text and "the talk: +0.31 p.p." in page.text and "the talk: 7.6 million" in page.text
+        "the talk: 2.172%" in page.text
+        and "the talk: +0.31 p.p." in page.text
+        and "the talk: 7.6 million" in page.text
     )
     assert r"\scriptsize 0.4660" in (folder / "tables/news_pair.tex").read_text()
 
@@ -538,7 +766,8 @@ def test_the_loss_by_suboptimal_hyperparameters_stands_beside_the_talks(tmp_path
     data = made_up.comparison("talk")
     page = Page(written(made_up.study("talk"), data, tmp_path) / "index.html")
     bad, good = (
-        data.experiments[name].models["baseline"].summary["accuracy"].mean for name in ("imdb-suboptimal", "imdb")
+        data.experiments[name].models["baseline"].summary["accuracy"].mean
+        for name in ("imdb-suboptimal", "imdb")
     )
     assert f"baseline: {points(100 * (bad - good))} p.p." in page.text
     assert "the talk: −11.33 p.p." in page.text and "the talk: −1.20 p.p." in page.text
@@ -556,20 +785,33 @@ def test_a_class_called_accuracy_is_a_class(tmp_path):
     data = with_classes(made_up.comparison("talk"), "imdb", ["accuracy", "macro avg"])
     folder = written(made_up.study("talk"), data, tmp_path)
     table = Page(folder / "index.html").tables["imdb--baseline"]
-    assert [row[0] for row in table[1:]] == ["accuracy", "macro avg", "accuracy", "macro avg", "weighted avg"]
+    assert [row[0] for row in table[1:]] == [
+        "accuracy",
+        "macro avg",
+        "accuracy",
+        "macro avg",
+        "weighted avg",
+    ]
     assert " " not in table[1][3] and "0.8539" in table[3][3]
 
 
 def test_generated_and_reduced_corpora_are_named_so_and_never_comparable(tmp_path):
-    folder = written(named(made_up.study("sample"), note=""), made_up.comparison("sample"), tmp_path / "sample")
+    folder = written(
+        named(made_up.study("sample"), note=""), made_up.comparison("sample"), tmp_path / "sample"
+    )
     assert "GENERATED TEXT, NOT A RESULT" in Page(folder / "index.html").text
     assert "GENERATED TEXT, NOT A RESULT" in (folder / "report.tex").read_text()
-    assert {row["mark"] for path in (folder / "tables").glob("*.csv") for row in rows(path)} == {"generated text"}
+    assert {row["mark"] for path in (folder / "tables").glob("*.csv") for row in rows(path)} == {
+        "generated text"
+    }
     folder = written(made_up.study("talk"), made_up.comparison("talk"), tmp_path / "talk")
     page = Page(folder / "index.html")
     assert page.tables["first"][3][0] == "IMDB: sentiment reduced corpus"
     assert page.tables["first"][3][10] == "not comparable: reduced corpus"
-    assert "Without attention reduced corpus" in " ".join(page.text.split()) and "GENERATED" not in page.text
+    assert (
+        "Without attention reduced corpus" in " ".join(page.text.split())
+        and "GENERATED" not in page.text
+    )
 
 
 def test_an_experiment_the_talk_does_not_have_is_a_clear_error(tmp_path):
@@ -577,35 +819,60 @@ def test_an_experiment_the_talk_does_not_have_is_a_clear_error(tmp_path):
     published = params.experiments["imdb"].published.model_copy(update={"experiment": "imbd"})
     wrong = params.experiments["imdb"].model_copy(update={"published": published})
     params = params.model_copy(update={"experiments": params.experiments | {"imdb": wrong}})
-    with pytest.raises(HeedError, match=r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd"):
+    with pytest.raises(
+        HeedError,
+        match=r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd",
+    ):
         written(params, made_up.comparison("talk"), tmp_path)
 
 
 def hostile(tmp_path: Path) -> Path:
     params = named(made_up.study("sample"), title=" ".join(HOSTILE), note=" ".join(HOSTILE))
-    wrong = params.experiments["sample-author"].model_copy(update={"title": HOSTILE[1] + HOSTILE[0]})
-    params = params.model_copy(update={"experiments": params.experiments | {"sample-author": wrong}})
+    wrong = params.experiments["sample-author"].model_copy(
+        update={"title": HOSTILE[1] + HOSTILE[0]}
+    )
+    params = params.model_copy(
+        update={"experiments": params.experiments | {"sample-author": wrong}}
+    )
     data = with_classes(made_up.comparison("sample"), "sample-author", HOSTILE)
-    return written(params, with_classes(data, "sample-sentiment", [f"CLASS & {i}" for i in range(34)]), tmp_path)
+    return written(
+        params,
+        with_classes(data, "sample-sentiment", [f"CLASS & {i}" for i in range(34)]),
+        tmp_path,
+    )
 
 
 def test_what_users_wrote_is_text_in_html_latex_and_csv(tmp_path):
     folder = hostile(tmp_path)
     page = Page(folder / "index.html")
-    assert page.source.count("<script") == 1 and page.source.count("</style>") == 1 and "<!--" not in page.source
+    assert (
+        page.source.count("<script") == 1
+        and page.source.count("</style>") == 1
+        and "<!--" not in page.source
+    )
     shown = [row[0] for row in page.tables["sample-author--baseline"][1:-3]]
     assert shown[0] == HOSTILE[0] and "turned [U+202E] round, NUL [U+0000], [U+001B]" in shown[4]
     assert not re.search("[\x00\x1b\u202e]", page.source)
     text = (folder / "report.tex").read_text()
-    assert r"50\%\_\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in text and r"\write" not in text
-    assert [row["row"] for row in rows(folder / "tables/sample-author--baseline.csv")][: len(HOSTILE)] == HOSTILE
+    assert (
+        r"50\%\_\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}" in text
+        and r"\write" not in text
+    )
+    assert [row["row"] for row in rows(folder / "tables/sample-author--baseline.csv")][
+        : len(HOSTILE)
+    ] == HOSTILE
 
 
 def test_latex_keeps_brackets_stars_and_ligatures_and_breaks_long_words():
     assert escape("[a]*") == "{[}a{]}{*}" and escape("語") == r"\allowbreak{}{[}U+8A9E{]}"
     assert escape("a--b ''") == "a-{}-b '{}'" and escape("one\r\ntwo") == "one two"
     assert escape("W" * 100).count(r"\allowbreak{}") == 19 and "allowbreak" not in escape("W" * 20)
-    assert cell("−1.50") == "-1.50" and cell("+1.50") == "+1.50" and cell("–") == "{--}" and cell("1_0") == r"{1\_0}"
+    assert (
+        cell("−1.50") == "-1.50"
+        and cell("+1.50") == "+1.50"
+        and cell("–") == "{--}"
+        and cell("1_0") == r"{1\_0}"
+    )
 
 
 def test_numbers_are_printed_with_a_real_minus_and_a_dash_for_none():
@@ -638,11 +905,14 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     first = (folder / "report.pdf").read_bytes()
     assert first.startswith(b"%PDF")
     log = (tmp_path / ".heed/pdf/report.log").read_text(errors="replace")
-    assert not re.findall(r"LaTeX Warning: .*|Package \w+ Warning: .*|Missing character.*|Overfull .*", log)
+    assert not re.findall(
+        r"LaTeX Warning: .*|Package \w+ Warning: .*|Missing character.*|Overfull .*", log
+    )
     source = (folder / "report.tex").read_text(encoding="utf-8")
     changed = source.replace("\\maketitle", "\\maketitle Another report.", 1)
     (folder / "report.tex").write_text(changed, encoding="utf-8")
-    shutil.copy(tmp_path / ".heed/pdf/printed.tex", tmp_path / ".heed/pdf/report.tex")  # as an older heed left it
+    # as an older heed left it
+    shutil.copy(tmp_path / ".heed/pdf/printed.tex", tmp_path / ".heed/pdf/report.tex")
     subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, check=True)
     assert (folder / "report.pdf").read_bytes() != first, "the PDF is that of the report before"
     (folder / "report.tex").write_text(source, encoding="utf-8")
@@ -709,12 +979,24 @@ def test_every_table_and_figure_leads_to_its_file_hash_stage_and_command(tmp_pat
 
 
 def test_provenance_names_commit_versions_and_core_hours(tmp_path):
-    write_json(tmp_path / "results/timing/train/it/1.json",
-               {"seconds": 1800, "device": "cpu", "host": "here", "torch": "2", "ended": "2026-01-02T03:04:05+0000"})  # fmt: skip
+    write_json(
+        tmp_path / "results/timing/train/it/1.json",
+        {
+            "seconds": 1800,
+            "device": "cpu",
+            "host": "here",
+            "torch": "2",
+            "ended": "2026-01-02T03:04:05+0000",
+        },
+    )
     write_provenance(tmp_path, tmp_path / "reports/provenance.html", {"it": 2})
     text = (tmp_path / "reports/provenance.html").read_text()
     assert "1.00 core-hours" in text and "No git commit is known" in text and "2026-01-02" in text
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"]):
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"],
+    ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     write_provenance(tmp_path, tmp_path / "reports/provenance.html", {"it": 2})
     assert "differed from the commit" in (tmp_path / "reports/provenance.html").read_text()
@@ -724,23 +1006,46 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     assert "The tree was clean" in text and "not of the present study" in text
 
 
-def test_a_search_is_read_with_its_expected_best_or_why_there_is_none_and_a_broken_one_is_one_message(tmp_path):
-    trial = {"trial": 0, "configuration": {"heads": 2}, "score": 0.5, "best_epoch": 1, "stop": "finished"}
-    about = {"search": "hunt", "model": "m", "sampler": "random", "scheduler": "none", "seed": 1, "space": {"heads": {"choice": [1, 2]}},
-             "metric": "accuracy", "best": {"trial": 0, "score": 0.5, "epoch": 1}, "epochs": 3, "trials": [trial, trial | {"score": None}],
-             "expected_best": {"scores": [0.5]}}  # fmt: skip
+def test_a_search_is_read_with_its_expected_best_and_a_broken_one_is_one_message(
+    tmp_path,
+):
+    trial = {
+        "trial": 0,
+        "configuration": {"heads": 2},
+        "score": 0.5,
+        "best_epoch": 1,
+        "stop": "finished",
+    }
+    about = {
+        "search": "hunt",
+        "model": "m",
+        "sampler": "random",
+        "scheduler": "none",
+        "seed": 1,
+        "space": {"heads": {"choice": [1, 2]}},
+        "metric": "accuracy",
+        "best": {"trial": 0, "score": 0.5, "epoch": 1},
+        "epochs": 3,
+        "trials": [trial, trial | {"score": None}],
+        "expected_best": {"scores": [0.5]},
+    }
     folder = tmp_path / "hunt"
     assert read_search(folder) is None, "it had no trials"
     write_json(folder / "search.json", about)
     search = read_search(folder)
     assert search.scores == [0.5] and search.expected_best == ExpectedBest(scores=[0.5])
     assert search.scored == [Trial(0, {"heads": 2}, 0.5, "finished")] and search.epochs == 3
-    write_json(folder / "search.json", about | {"expected_best": {"reason": "cut", "values": {"early": 1}}})
+    write_json(
+        folder / "search.json", about | {"expected_best": {"reason": "cut", "values": {"early": 1}}}
+    )
     assert read_search(folder).expected_best == ExpectedBest(reason="cut", values={"early": 1})
     write_json(folder / "search.json", about | {"trials": [{"trial": 0}]})
     with pytest.raises(
         HeedError,
-        match=r"search.json: cannot be read \(trials.0.configuration is missing\). Run again: heed search hunt",
+        match=(
+            r"search.json: cannot be read \(trials.0.configuration is missing\). Run again: heed "
+            r"search hunt"
+        ),
     ):
         read_search(folder)
 
@@ -748,7 +1053,9 @@ def test_a_search_is_read_with_its_expected_best_or_why_there_is_none_and_a_brok
 def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(tmp_path):
     data = made_up.comparison("sample")
     models = data.experiments["sample-author"].models
-    hyperparameters = dataclasses.replace(models["mean"].hyperparameters, pooling="attention", score="general")
+    hyperparameters = dataclasses.replace(
+        models["mean"].hyperparameters, pooling="attention", score="general"
+    )
     models["mean"] = dataclasses.replace(models["mean"], hyperparameters=hyperparameters)
     folder = written(made_up.study("sample"), data, tmp_path)
     table = Page(folder / "index.html").tables["scores"]
@@ -756,20 +1063,34 @@ def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(t
     general = next(row for row in table if row[0] == "general")
     accuracy = models["mean"].summary["accuracy"]
     assert general[3].startswith("Sample letters by author (generated): mean (pooling)")
-    assert general[4:7] == [f"{accuracy.mean:.4f}", f"{accuracy.std_pp:.2f}", points(models["mean"].gain.mean_pp)]
+    assert general[4:7] == [
+        f"{accuracy.mean:.4f}",
+        f"{accuracy.std_pp:.2f}",
+        points(models["mean"].gain.mean_pp),
+    ]
     assert next(row for row in table if row[0] == "dot")[3] == "no model of this study"
     lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
     assert lines["general"]["variant"] == "mean" and "dot" not in lines
     text = (folder / "tables/scores.tex").read_text()
-    assert "multi-head" in text and text.count("Luong et al. 2015") == 4, "only within a score a source is left out"
+    assert "multi-head" in text and text.count("Luong et al. 2015") == 4, (
+        "only within a score a source is left out"
+    )
 
 
 def block(title: str = "Some [table] & more", mark: str = "") -> Table:
-    """A table of every kind of column: text, numbers, percentage points, p values, notes, and columns of one form only."""
+    """A table of every kind of column: text, numbers, percentage points, p values, notes, and
+    columns of one form only.
+    """
     columns = (
         Column("corpus", "", value=lambda _: "news"),
         Column("name", "Name", value=lambda record: record[0]),
-        Column("size", "Size", decimals(2, 3), lambda record: Cell(record[1], "0.40", "+1.2"), meaning="how large"),
+        Column(
+            "size",
+            "Size",
+            decimals(2, 3),
+            lambda record: Cell(record[1], "0.40", "+1.2"),
+            meaning="how large",
+        ),
         Column("gain_pp", "Gain", POINTS, lambda record: record[2], unit="p.p."),
         Column("", "p", PROBABILITY, lambda record: record[3]),
     )
@@ -791,9 +1112,14 @@ def test_a_table_declared_once_has_the_same_cells_in_html_latex_and_csv(tmp_path
     text = latex.table(made)
     assert r"a\_b \& \textless{}c\textgreater{} & 0.50 & -1.25 & \textless{} 0.001 \\" in text
     assert r"plain & {--} & +2.00 & -- \\" in text and r"\scriptsize 0.40\,(+1.2)" in text
-    assert "S[table-format=+1.2,retain-explicit-plus" in text and r"{\shortstack[r]{Gain\\(p.p.)}}" in text
+    assert (
+        "S[table-format=+1.2,retain-explicit-plus" in text
+        and r"{\shortstack[r]{Gain\\(p.p.)}}" in text
+    )
     assert "\n\n" not in text, "an empty line within a table is a paragraph, where none may be"
-    assert csv_of(made) == "corpus,name,size,gain_pp\nnews,a_b & <c>,0.500,-1.25\nnews,plain,,+2.00\n"
+    assert (
+        csv_of(made) == "corpus,name,size,gain_pp\nnews,a_b & <c>,0.500,-1.25\nnews,plain,,+2.00\n"
+    )
 
 
 def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path, monkeypatch):
@@ -801,7 +1127,9 @@ def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path
         figure.subplots().plot([0, 1], [0, 1])
 
     def chapter(results, experiment):
-        figure = blocks.Figure("made-up-figure", "A figure", "Drawn.", results.compared, draw, (3, 2))
+        figure = blocks.Figure(
+            "made-up-figure", "A figure", "Drawn.", results.compared, draw, (3, 2)
+        )
         table = dataclasses.replace(block(mark=experiment.mark), key=f"{experiment.key}_made-up")
         words = blocks.Paragraph(("Only on the page.",), on=(blocks.PAGE,))
         return [table, words, *([figure] if experiment.key == "sample-author" else [])]
@@ -812,7 +1140,10 @@ def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path
     page, paper = Page(folder / "index.html"), (folder / "report.tex").read_text()
     for name in ("sample-author", "sample-sentiment"):
         assert page.tables[f"{name}_made-up"][1][0] == "a_b & <c>"
-        assert rf"\input{{tables/{name}_made-up.tex}}" in paper and (folder / f"tables/{name}_made-up.tex").exists()
+        assert (
+            rf"\input{{tables/{name}_made-up.tex}}" in paper
+            and (folder / f"tables/{name}_made-up.tex").exists()
+        )
         assert rows(folder / f"tables/{name}_made-up.csv")[1]["gain_pp"] == "+2.00"
     assert "figure-made-up-figure" in page.ids and (folder / "figures/made-up-figure.svg").exists()
     assert "figures/made-up-figure.pdf" in paper

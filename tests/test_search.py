@@ -1,4 +1,6 @@
-"""Searches: a space is checked before Ray starts, drawn the same for the same seed, and its winner is real."""
+"""Searches: a space is checked before Ray starts, drawn the same for the same seed, and its winner
+is real.
+"""
 
 import csv
 import itertools
@@ -18,7 +20,16 @@ import yaml
 from heed.files import SUMS, HeedError, write_yaml
 from heed.recipe import recipe_of
 from heed.search.adopt import adopt
-from heed.search.outcome import ASHA, FAILED, FINISHED, Trial, expected_best, summary, why_no_expectation, winner
+from heed.search.outcome import (
+    ASHA,
+    FAILED,
+    FINISHED,
+    Trial,
+    expected_best,
+    summary,
+    why_no_expectation,
+    winner,
+)
 from heed.search.space import draw
 from heed.search.stage import run_search, write_untuned
 from heed.search.trainable import read_reports
@@ -27,11 +38,15 @@ from heed.study.rules import fits
 from heed.study.searches import GROUPS
 from tests.conftest import ROOT
 
-SPACE = "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: [1, 2, 3, 4]}}"
+SPACE = (
+    "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: "
+    "[1, 2, 3, 4]}}"
+)
 STUDY = f"""study: {{name: tiny, title: Tiny}}
 seeds: [1, 2]
 sources: {{tiny: {{kind: table, path: tiny.csv, sha256: {"a" * 64}}}}}
-corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: kind, split: {{kind: random, test: 0.2}}}}}}
+corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: kind,
+    split: {{kind: random, test: 0.2}}}}}}
 experiments: {{tiny: {{task: classification, corpus: tiny, data: {{label: kind}}, title: Tiny}}}}
 searches:
   hunt: # for heads that fit
@@ -43,88 +58,194 @@ searches:
     epochs: 3
     scheduler: none
     space: {SPACE}
-defaults: {{classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6, linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu, dropout: 0.2}}}}
+defaults: {{classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6,
+    linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu,
+    dropout: 0.2}}}}
 models:
-  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, tuned_by: none, match: tiny-baseline}}
+  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, tuned_by: none,
+      match: tiny-baseline}}
   # the one that is searched
-  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, tuned_by: hunt, match: tiny-attention, attention: multi-head, heads: 3}}
-  tiny-wide: {{experiment: tiny, corpus: tiny, variant: wide, tuned_by: hunt, match: tiny-attention}}
-"""  # fmt: skip
+  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, tuned_by: hunt,
+      match: tiny-attention, attention: multi-head, heads: 3}}
+  tiny-wide: {{experiment: tiny, corpus: tiny, variant: wide, tuned_by: hunt,
+      match: tiny-attention}}
+"""
 
 
 def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "heed.cli", *command], capture_output=True, text=True, env=os.environ | environment
+        [sys.executable, "-m", "heed.cli", *command],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
     )
 
 
 @pytest.fixture
 def study(workplace: Path) -> Path:
-    """The tokenised corpus `tiny`, a study that searches on it, and the search `none`; the test runs inside."""
+    """The tokenised corpus `tiny`, a study that searches on it, and the search `none`; the test
+    runs inside.
+    """
     Path("params.yaml").write_text(STUDY)
     write_untuned(Path("results/search/none"))
     return workplace
 
 
-# --- the space ---------------------------------------------------------------------------------------------------------
+# --- the space ------------------------------------------------------------------------------------
 
 WRONG = [
-    ("learning_rate: {loguniform", "learning_rte: {loguniform", "space.learning_rte", "did you mean learning_rate?"),
-    ("loguniform: [0.001, 0.05]", "loguniform: [0, 0.05]", "space.learning_rate", "needs numbers above 0, found [0"),
-    ("loguniform: [0.001, 0.05]", "loguniform: [0.05, 0.001]", "space.learning_rate", "from a smaller to a larger number"),
-    ("loguniform: [0.001, 0.05]", "loguniform: [0.001]", "space.learning_rate.loguniform", "at least 2 items"),
-    ("loguniform: [0.001, 0.05]", "logunifrom: [0.001, 0.05]", "space.learning_rate.logunifrom", "did you mean loguniform?"),
-    ("loguniform: [0.001, 0.05]", "integer: [1, 5]", "space.learning_rate", "say uniform or loguniform"),
+    (
+        "learning_rate: {loguniform",
+        "learning_rte: {loguniform",
+        "space.learning_rte",
+        "did you mean learning_rate?",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "loguniform: [0, 0.05]",
+        "space.learning_rate",
+        "needs numbers above 0, found [0",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "loguniform: [0.05, 0.001]",
+        "space.learning_rate",
+        "from a smaller to a larger number",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "loguniform: [0.001]",
+        "space.learning_rate.loguniform",
+        "at least 2 items",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "logunifrom: [0.001, 0.05]",
+        "space.learning_rate.logunifrom",
+        "did you mean loguniform?",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "integer: [1, 5]",
+        "space.learning_rate",
+        "say uniform or loguniform",
+    ),
     ("{loguniform: [0.001, 0.05]}", "[0.001, 0.05]", "space.learning_rate", "found [0.001, 0.05]"),
-    ("{loguniform: [0.001, 0.05]}", "{}", "space.learning_rate", "exactly one of uniform, loguniform, integer, choice; found none"),
-    ("{loguniform: [0.001, 0.05]}", "{uniform: [0.1, 0.2], choice: [1, 2]}", "space.learning_rate", "found uniform and choice"),
+    (
+        "{loguniform: [0.001, 0.05]}",
+        "{}",
+        "space.learning_rate",
+        "exactly one of uniform, loguniform, integer, choice; found none",
+    ),
+    (
+        "{loguniform: [0.001, 0.05]}",
+        "{uniform: [0.1, 0.2], choice: [1, 2]}",
+        "space.learning_rate",
+        "found uniform and choice",
+    ),
     ("integer: [2, 9]", "uniform: [2, 9]", "space.hidden_size", "say integer or choice"),
     ("integer: [2, 9]", "integer: [0, 9]", "space.hidden_size", "greater than 0, found 0"),
     ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
     ("integer: [2, 9]", "choice: [2, big]", "space.hidden_size", "valid integer, found 'big'"),
-    ("hidden_size: {integer: [2, 9]}", "dropout: {uniform: [0.5, 1.0]}", "space.dropout", "less than 1, found 1.0"),
-    ("hidden_size: {integer", "epochs: {integer", "space.epochs", "the winner's best epoch is kept"),
+    (
+        "hidden_size: {integer: [2, 9]}",
+        "dropout: {uniform: [0.5, 1.0]}",
+        "space.dropout",
+        "less than 1, found 1.0",
+    ),
+    (
+        "hidden_size: {integer",
+        "epochs: {integer",
+        "space.epochs",
+        "the winner's best epoch is kept",
+    ),
     ("hidden_size: {integer", "threads: {integer", "space.threads", "it belongs to the machine"),
-    ("hidden_size: {integer: [2, 9]}", "attention: {choice: [none, multi-head]}", "space.attention", "needs attention"),
-    ("model: tiny-attention", "model: tiny-baseline", "space.heads", "does nothing here: model tiny-baseline has attention: none"),
-    ("model: tiny-attention", "model: tiny-wide", "model", "takes its hyperparameters from tiny-attention"),
+    (
+        "hidden_size: {integer: [2, 9]}",
+        "attention: {choice: [none, multi-head]}",
+        "space.attention",
+        "needs attention",
+    ),
+    (
+        "model: tiny-attention",
+        "model: tiny-baseline",
+        "space.heads",
+        "does nothing here: model tiny-baseline has attention: none",
+    ),
+    (
+        "model: tiny-attention",
+        "model: tiny-wide",
+        "model",
+        "takes its hyperparameters from tiny-attention",
+    ),
     ("model: tiny-attention", "model: tiny-atention", "model", "did you mean tiny-attention?"),
-    ("    experiment: tiny", "    experiment: other", "experiment", "model tiny-attention has experiment tiny, found other"),
-    ("    corpus: tiny\n", "    corpus: other\n", "corpus", "model tiny-attention has corpus tiny, found other"),
+    (
+        "    experiment: tiny",
+        "    experiment: other",
+        "experiment",
+        "model tiny-attention has experiment tiny, found other",
+    ),
+    (
+        "    corpus: tiny\n",
+        "    corpus: other\n",
+        "corpus",
+        "model tiny-attention has corpus tiny, found other",
+    ),
     ("after: none", "after: hnt", "after", "did you mean hunt?"),
     ("after: none", "after: hunt", "after", "wait for each other: hunt after hunt"),
     ("    epochs: 3", "    seed: 2", "seed", "the study's seeds are [1, 2]"),
     ("    epochs: 3", "    gpu: 2", "gpu", "less than or equal to 1"),
     ("scheduler: none", "scheduler: halving", "scheduler", "'asha' or 'none'"),
-    ("scheduler: none", "grace_period: 4", "grace_period", "at most the epochs of a trial, 3, found 4"),
-    ("scheduler: none", "reports: 4\n    grace_period: 0.3", "grace_period", "a multiple of 1/reports of an epoch, 1/4, found 0.3"),
+    (
+        "scheduler: none",
+        "grace_period: 4",
+        "grace_period",
+        "at most the epochs of a trial, 3, found 4",
+    ),
+    (
+        "scheduler: none",
+        "reports: 4\n    grace_period: 0.3",
+        "grace_period",
+        "a multiple of 1/reports of an epoch, 1/4, found 0.3",
+    ),
     ("scheduler: none", "reports: 0", "reports", "greater than 0"),
     ("trials: 4", "trails: 4", "trails", "did you mean trials?"),
     ("trials: 4", "trials: -1", "trials", "greater than or equal to 0"),
     (f"    space: {SPACE}\n", "", "space", "nothing to search"),
     (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "'group-1' or 'group-2'"),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("right", "wrong", "key", "says"), WRONG, ids=[f"{w[2]}: {w[1]}"[:60] for w in WRONG])
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "says"), WRONG, ids=[f"{w[2]}: {w[1]}"[:60] for w in WRONG]
+)
 def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, says):
     assert right in STUDY
     text = STUDY.replace(right, wrong, 1)
     with pytest.raises(HeedError) as caught:
         parse(text)
-    first = next(line for line in str(caught.value).splitlines() if f": searches.hunt.{key}: " in line and says in line)
+    first = next(
+        line
+        for line in str(caught.value).splitlines()
+        if f": searches.hunt.{key}: " in line and says in line
+    )
     line = text.splitlines()[int(first.split(":")[1]) - 1]
     assert key.split(".")[1 if key.startswith("space.") else 0] in line or "hunt:" in line, first
 
 
 def test_compared_variants_get_the_same_budget():
     other = (
-        "  other: {corpus: tiny, experiment: tiny, model: tiny-baseline, after: none, trials: 8, epochs: 3, "
+        "  other: {corpus: tiny, experiment: tiny, model: tiny-baseline, after: none, trials: 8, "
+        "epochs: 3, "
         "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
     text = STUDY.replace("defaults:", other + "defaults:")
     with pytest.raises(
-        HeedError, match=r"searches.other.trials: compared variants get the same budget: 8 here, 4 in search hunt"
+        HeedError,
+        match=(
+            r"searches.other.trials: compared variants get the same budget: 8 here, 4 in search "
+            r"hunt"
+        ),
     ):
         parse(text)
     assert parse(text.replace("trials: 8", "trials: 4"))
@@ -155,7 +276,10 @@ def test_the_groups_hold_every_value_that_the_talk_chose():
 
 def test_a_group_offers_heads_only_where_there_are_some():
     study = parse(
-        STUDY.replace(f"space: {SPACE}", "groups: [group-1, group-2]\n    space: {dropout: {choice: [0.1, 0.2]}}")
+        STUDY.replace(
+            f"space: {SPACE}",
+            "groups: [group-1, group-2]\n    space: {dropout: {choice: [0.1, 0.2]}}",
+        )
     )
     search = study.searches["hunt"]
     found = search.dimensions(study.hyperparameters("tiny-attention"))
@@ -184,7 +308,11 @@ def test_the_same_seed_draws_the_same_and_more_trials_begin_with_the_same():
 
 
 def test_every_kind_of_dimension_covers_its_span():
-    space = {"learning_rate": Dimension(loguniform=[0.001, 1.0]), "dropout": Dimension(uniform=[0.0, 0.5]), "heads": Dimension(integer=[1, 3])}  # fmt: skip
+    space = {
+        "learning_rate": Dimension(loguniform=[0.001, 1.0]),
+        "dropout": Dimension(uniform=[0.0, 0.5]),
+        "heads": Dimension(integer=[1, 3]),
+    }
     drawn = pd.DataFrame(draw(space, 300, 7, anything))
     assert {*drawn["heads"]} == {1, 2, 3}
     thirds = np.histogram(np.log10(drawn["learning_rate"]), bins=[-3, -2, -1, 0])[0]
@@ -207,18 +335,30 @@ def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(s
     assert len({json.dumps(c) for c in draw(space, 4, 1, anything)}) == 4
     with pytest.raises(HeedError, match=r"too few configurations: 4 found of 5 trials"):
         draw(space, 5, 1, anything)
-    text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]").replace("choice: [1, 2, 3, 4]", "choice: [5, 7]")
+    text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]").replace(
+        "choice: [1, 2, 3, 4]", "choice: [5, 7]"
+    )
     with pytest.raises(
-        HeedError, match=r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found"
+        HeedError,
+        match=r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found",
     ):
         run_search(parse(text), "hunt", Path("results/search"), Path("data/tokens/tiny"), 1)
 
 
-# --- what a search came to ---------------------------------------------------------------------------------------------
+# --- what a search came to ------------------------------------------------------------------------
 
 
 def trial(number: int, *scores: float, stop: str = FINISHED) -> Trial:
-    rows = [{"epoch": i, "train_loss": 1.0, "validation_loss": 1 - s, "validation_accuracy": s, "validation_macro_f1": s} for i, s in enumerate(scores, 1)]  # fmt: skip
+    rows = [
+        {
+            "epoch": i,
+            "train_loss": 1.0,
+            "validation_loss": 1 - s,
+            "validation_accuracy": s,
+            "validation_macro_f1": s,
+        }
+        for i, s in enumerate(scores, 1)
+    ]
     return Trial(number, {"heads": number + 1}, rows, stop)
 
 
@@ -226,22 +366,30 @@ def test_the_winner_is_the_best_then_the_shortest_then_the_first():
     assert winner([trial(0, 0.5, 0.6), trial(1, 0.7, 0.2)], "accuracy").number == 1
     assert winner([trial(0, 0.5, 0.7), trial(1, 0.7, 0.2), trial(2, 0.7)], "accuracy").number == 1
     assert winner([trial(0, 0.5, 0.7), trial(1, 0.7)], "loss").number == 1
-    assert trial(0, 0.5, 0.7, 0.7).best_epoch("accuracy") == 2, "the earliest of equals, as training keeps it"
+    assert trial(0, 0.5, 0.7, 0.7).best_epoch("accuracy") == 2, (
+        "the earliest of equals, as training keeps it"
+    )
     assert winner([trial(0, float("nan")), trial(1, 0.1), trial(2)], "accuracy").number == 1
     assert winner([trial(0)], "accuracy") is None
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "loss"])
 def test_the_expected_best_is_the_mean_over_all_draws(metric):
-    """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with replacement."""
+    """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with
+    replacement.
+    """
     scores, best = [0.3, 0.9, 0.5, 0.6], max if metric == "accuracy" else min
     for n, found in enumerate(expected_best(scores, metric), 1):
-        assert found == pytest.approx(np.mean([best(draws) for draws in itertools.product(scores, repeat=n)]))
+        assert found == pytest.approx(
+            np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
+        )
 
 
 def test_the_expected_best_is_given_only_where_its_assumption_holds():
     whole = [trial(0, 0.5), trial(1, 0.6)]
-    assert summary(whole, "accuracy", "random")["expected_best"] == {"scores": pytest.approx([0.55, 0.575])}
+    assert summary(whole, "accuracy", "random")["expected_best"] == {
+        "scores": pytest.approx([0.55, 0.575])
+    }
     for trials, sampler, reason in [
         (whole, "tpe", "no independent draws"),
         ([*whole, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
@@ -249,7 +397,10 @@ def test_the_expected_best_is_given_only_where_its_assumption_holds():
     ]:
         text, values = why_no_expectation(trials, sampler)
         assert reason in text.format(**values)
-        assert summary(trials, "accuracy", sampler)["expected_best"] == {"reason": text, "values": values}
+        assert summary(trials, "accuracy", sampler)["expected_best"] == {
+            "reason": text,
+            "values": values,
+        }
 
 
 def test_asha_is_given_what_it_saw_before_a_kill(study):
@@ -263,8 +414,12 @@ def test_asha_is_given_what_it_saw_before_a_kill(study):
     for number, score in enumerate((0.9, 0.8)):
         plan.folder(number).mkdir(parents=True)
         it = trial(number, score, score, score)
-        (plan.folder(number) / "ended.json").write_text(json.dumps({"history": it.history, "stop": FINISHED}))
-        (plan.folder(number) / "reported.jsonl").write_text(f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0")
+        (plan.folder(number) / "ended.json").write_text(
+            json.dumps({"history": it.history, "stop": FINISHED})
+        )
+        (plan.folder(number) / "reported.jsonl").write_text(
+            f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0"
+        )
     watch = Watch(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
     assert {*watch.ended} == {0, 1}
     asha = _scheduler(params.searches["hunt"], watch)
@@ -311,18 +466,22 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
         assert 2 * c["hidden_size"] % c["heads"] == 0
         assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
     again = tpe({0: 0.1, 1: 0.2, 3: None})
-    assert drawn(again, 3) == [first[2], first[4], first[5]], "what had not ended comes first, as it was"
+    assert drawn(again, 3) == [first[2], first[4], first[5]], (
+        "what had not ended comes first, as it was"
+    )
     more = drawn(again, 6)
     assert [trial["number"] for trial in more] == [*range(6, 12)]
     assert again.suggest("one too many") == "FINISHED"
     assert len({json.dumps(trial["configuration"]) for trial in first + more}) == 12
 
 
-# --- the real thing ----------------------------------------------------------------------------------------------------
+# --- the real thing -------------------------------------------------------------------------------
 
 
 def marked(mark: str) -> list[str]:
-    """Return the command lines of all processes that were started with this mark in their environment."""
+    """Return the command lines of all processes that were started with this mark in their
+    environment.
+    """
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -350,19 +509,32 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     home.mkdir()
     room.mkdir()
     ports = "HEED_MARK=one-machine"
-    done = heed("search", "hunt", HEED_MARK="one-machine", HEED_THREADS="2", HOME=str(home), TMPDIR=str(room))
+    done = heed(
+        "search",
+        "hunt",
+        HEED_MARK="one-machine",
+        HEED_THREADS="2",
+        HOME=str(home),
+        TMPDIR=str(room),
+    )
     assert done.returncode == 0, done.stderr
     assert gone(ports), marked(ports)
     assert [*home.iterdir()] == [], "no token, no statistics, no settings in the home folder"
     assert not [*room.glob("heed-ray-*")]
     assert [*Path(".heed/work").iterdir()] == [], "the work folder goes on success"
     assert "trial" in done.stdout
-    said = (done.stdout + done.stderr).splitlines()  # on a busy machine a line of progress a minute more
-    assert len([line for line in said if not re.match(r"hunt: [0-3] of 4 trials ended", line)]) == 3, said
+    # on a busy machine a line of progress a minute more
+    said = (done.stdout + done.stderr).splitlines()
+    assert (
+        len([line for line in said if not re.match(r"hunt: [0-3] of 4 trials ended", line)]) == 3
+    ), said
 
     folder = Path("results/search/hunt")
     assert sorted(path.name for path in folder.iterdir()) == FILES
-    found, best = json.loads((folder / "search.json").read_text()), yaml.safe_load((folder / "best.yaml").read_text())
+    found, best = (
+        json.loads((folder / "search.json").read_text()),
+        yaml.safe_load((folder / "best.yaml").read_text()),
+    )
     params = load()
     trials = pd.read_csv(folder / "trials.csv")
     space = params.searches["hunt"].space
@@ -376,7 +548,9 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())
     assert {len(t["starts"]) for t in timing["trials"]} == {1}
     workers = {t["starts"][0]["pid"] for t in timing["trials"]}
-    assert len(workers) <= 2, "two cores, at most two workers (a slow one may come too late), each for several trials"
+    assert len(workers) <= 2, (
+        "two cores, at most two workers (a slow one may come too late), each for several trials"
+    )
 
     assert heed("recipe", "tiny-attention").returncode == 0
     assert heed("recipe", "tiny-wide").returncode == 0
@@ -385,7 +559,12 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     done = heed("train", "tiny-attention", "--seed", "1000")  # outside Ray, the search's own seed
     assert done.returncode == 0, done.stderr
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
-    inside = pd.read_csv(folder / "epochs.csv").query("trial == @number").drop(columns="trial").reset_index(drop=True)
+    inside = (
+        pd.read_csv(folder / "epochs.csv")
+        .query("trial == @number")
+        .drop(columns="trial")
+        .reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(outside, inside[:epoch], check_exact=True)
     assert outside["validation_accuracy"].iloc[-1] == score
     run = json.loads(Path("results/train/tiny-attention/1000/run.json").read_text())
@@ -405,7 +584,10 @@ def test_trials_0_hands_the_given_hyperparameters_on(study):
 def test_a_search_after_another_starts_from_its_winner(study):
     from heed.search.stage import make_plan
 
-    second = "  second: {corpus: tiny, experiment: tiny, model: tiny-attention, after: hunt, trials: 2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
+    second = (
+        "  second: {corpus: tiny, experiment: tiny, model: tiny-attention, after: hunt, trials: "
+        "2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
+    )
     params = parse(STUDY.replace("defaults:", second + "defaults:"))
     before = {"learning_rate": 0.02, "epochs": 2, "select": "accuracy"}
     h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe.hyperparameters
@@ -434,7 +616,12 @@ def test_what_only_places_trials_does_not_begin_a_search_anew(study):
         return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).store
 
     first = store(STUDY)
-    assert store(STUDY.replace("trials: 4", "trials: 4\n    address: 10.0.0.1:6379\n    concurrent: 2")) == first
+    assert (
+        store(
+            STUDY.replace("trials: 4", "trials: 4\n    address: 10.0.0.1:6379\n    concurrent: 2")
+        )
+        == first
+    )
     for change in (
         ("trials: 4", "trials: 5"),
         ("[2, 9]", "[2, 8]"),
@@ -444,7 +631,7 @@ def test_what_only_places_trials_does_not_begin_a_search_anew(study):
         assert store(STUDY.replace(*change)) != first
 
 
-# --- heed adopt --------------------------------------------------------------------------------------------------------
+# --- heed adopt -----------------------------------------------------------------------------------
 
 
 def found(folder: Path = Path("results/search/hunt")) -> dict:
@@ -453,8 +640,9 @@ def found(folder: Path = Path("results/search/hunt")) -> dict:
     write_yaml(folder / "best.yaml", best)
     trial = {"trial": 2, "configuration": {"heads": 4}, "score": 0.75, "stop": "finished"}
     about = {
-        "search": "hunt", "model": "tiny-attention", "sampler": "random", "scheduler": "none", "seed": 1000, "space": {},
-        "metric": "accuracy", "best": {"trial": 2, "score": 0.75, "epoch": 2}, "epochs": 8, "trials": [trial] * 4,
+        "search": "hunt", "model": "tiny-attention", "sampler": "random", "scheduler": "none",
+        "seed": 1000, "space": {}, "metric": "accuracy",
+        "best": {"trial": 2, "score": 0.75, "epoch": 2}, "epochs": 8, "trials": [trial] * 4,
         "expected_best": {},
     }  # fmt: skip
     (folder / "search.json").write_text(json.dumps(about))
@@ -468,7 +656,10 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study)
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
     done = heed("adopt", "hunt")
     assert done.returncode == 0, done.stderr
-    assert "tiny-attention, tiny-wide took trial 2 of 4, validation accuracy 0.7500 of search hunt" in done.stdout
+    assert (
+        "tiny-attention, tiny-wide took trial 2 of 4, validation accuracy 0.7500 of search hunt"
+        in done.stdout
+    )
     text = Path("params.yaml").read_text()
     assert "# the one that is searched" in text
     assert "# for heads that fit" in text
@@ -479,7 +670,9 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study)
     assert params.searches["hunt"].trials == 0
     for model in ("tiny-attention", "tiny-wide"):
         assert heed("recipe", model).returncode == 0
-    assert {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()} == before, "no training is stale"
+    assert {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()} == before, (
+        "no training is stale"
+    )
     assert "trials is 0: there is no winner to adopt" in heed("adopt", "hunt").stderr
 
 

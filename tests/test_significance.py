@@ -1,4 +1,6 @@
-"""The statistics against published worked values, and against data whose true difference is known."""
+"""The statistics against published worked values, and against data whose true difference is
+known.
+"""
 
 import json
 import math
@@ -31,22 +33,34 @@ from heed.evaluation.significance import (
 from heed.files import HeedError
 from heed.records import as_json
 
-# Darwin's fifteen pairs of maize plants, in eighths of an inch, and what Fisher (1935), The Design of Experiments,
-# sections 17 and 21, made of them: t = 2.148, and 1,726 of 32,768 sign flips as far from nothing.
+# Darwin's fifteen pairs of maize plants, in eighths of an inch, and what Fisher (1935), The Design
+# of Experiments, sections 17 and 21, made of them: t = 2.148, and 1,726 of 32,768 sign flips as far
+# from nothing.
 DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 # Shrout & Fleiss (1979), Intraclass correlations, table 2: six targets (rows) rated by four judges.
-RATINGS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
+RATINGS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+)
 
 
-def crossed(generator: np.random.Generator, seeds: int, documents: int, true: float, noise: float) -> list[np.ndarray]:
-    """Answers of two models on one test part, whose accuracies differ by `true` over all seeds and documents.
+def crossed(
+    generator: np.random.Generator, seeds: int, documents: int, true: float, noise: float
+) -> list[np.ndarray]:
+    """Answers of two models on one test part, whose accuracies differ by `true` over all seeds and
+    documents.
 
-    Documents differ in how hard they are and in which model they suit; seeds by a normal deviation `noise` of accuracy.
+    Documents differ in how hard they are and in which model they suit; seeds by a normal deviation
+    `noise` of accuracy.
     """
-    hard, suits = generator.choice([-0.15, 0.15], documents), generator.choice([-0.06, 0.06], documents)
+    hard, suits = (
+        generator.choice([-0.15, 0.15], documents),
+        generator.choice([-0.06, 0.06], documents),
+    )
     ours, theirs = generator.normal(0, noise / math.sqrt(2), (2, seeds, 1)).clip(-0.12, 0.12)
     drawn = generator.random((2, seeds, documents))
-    return differences([drawn[0] < 0.6 + hard + suits + ours + true], [drawn[1] < 0.6 + hard - suits + theirs])
+    return differences(
+        [drawn[0] < 0.6 + hard + suits + ours + true], [drawn[1] < 0.6 + hard - suits + theirs]
+    )
 
 
 def nested(
@@ -80,11 +94,14 @@ def test_a_crossed_standard_error_and_its_freedom_are_those_of_hillis():
 
 
 def test_folds_pay_for_the_overlap_of_their_training_parts():
-    """scikit-learn's example "Statistical comparison of models using grid search": 100 scores of ten tenfold runs have
-    t = 2.611 uncorrected and 0.750 corrected; the factor is that of Nadeau & Bengio (2003) for 1/9 of test to train."""
+    """scikit-learn's example "Statistical comparison of models using grid search": 100 scores of
+    ten tenfold runs have t = 2.611 uncorrected and 0.750 corrected; the factor is that of Nadeau &
+    Bengio (2003) for 1/9 of test to train."""
     assert round(2.611 * math.sqrt((1 / 100) / (1 / 100 + 1 / 9)), 3) == 0.750
     means = [0.04, 0.01, 0.03, 0.05, 0.02]
-    blocks = [np.array([[1] * round(1000 * mean) + [0] * round(1000 * (1 - mean))]) for mean in means]
+    blocks = [
+        np.array([[1] * round(1000 * mean) + [0] * round(1000 * (1 - mean))]) for mean in means
+    ]
     found = t_test(blocks)
     assert found.error_pp == pytest.approx(100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4))
     assert found.freedom == 4
@@ -98,7 +115,9 @@ def test_the_sign_flip_test_and_the_t_test_are_fishers_on_darwins_maize():
 
 
 def test_mcnemar_is_exact():
-    """Fay (2010), Two-sided exact tests, R Journal 2(1), and the vignette of his exact2x2: the table 21, 9, 2, 12."""
+    """Fay (2010), Two-sided exact tests, R Journal 2(1), and the vignette of his exact2x2: the
+    table 21, 9, 2, 12.
+    """
     table = np.array([[1] * 9 + [-1] * 2 + [0] * 33])
     assert mcnemar(table) == [pytest.approx(0.06543, abs=5e-6)]
     assert documents_test([table]) == pytest.approx(mcnemar(table)[0])
@@ -115,16 +134,20 @@ def test_the_test_over_documents_is_the_enumeration_of_all_sign_flips():
 
 
 def test_the_bootstrap_has_the_standard_error_of_efron_and_tibshirani():
-    """An Introduction to the Bootstrap (1993), table 2.2: the mean survival of seven treated mice, 86.86, and its
-    bootstrap standard error with infinitely many resamples, 23.36."""
+    """An Introduction to the Bootstrap (1993), table 2.2: the mean survival of seven treated mice,
+    86.86, and its bootstrap standard error with infinitely many resamples, 23.36."""
     mice = np.array([[94, 197, 16, 38, 99, 141, 23]])
     means = significance._resampled(mice, 100_000, np.random.default_rng(0))
-    assert means.mean() == pytest.approx(86.86, abs=0.3) and means.std() == pytest.approx(23.36, abs=0.2)
+    assert means.mean() == pytest.approx(86.86, abs=0.3) and means.std() == pytest.approx(
+        23.36, abs=0.2
+    )
 
 
 def test_the_bootstrap_resamples_seeds_and_documents():
-    alike = np.tile([[1, 0, -1, 0, 1, 0, 0, 1]], (4, 1))  # the seeds agree: all width is the documents'
-    steady = np.repeat([[1], [-1], [1], [0]], 500, axis=1)  # the documents agree: all width is the seeds'
+    # the seeds agree: all width is the documents'
+    alike = np.tile([[1, 0, -1, 0, 1, 0, 0, 1]], (4, 1))
+    # the documents agree: all width is the seeds'
+    steady = np.repeat([[1], [-1], [1], [0]], 500, axis=1)
     for block in (alike, steady):
         low, high = bootstrap([block])
         assert low < block.mean() < high
@@ -136,7 +159,8 @@ def test_the_bootstrap_resamples_seeds_and_documents():
 @pytest.mark.parametrize(
     ("given", "corrected"),
     [
-        # Wright (1992), Adjusted p-values for simultaneous inference, and R's p.adjust(method = "holm").
+        # Wright (1992), Adjusted p-values for simultaneous inference, and R's p.adjust(method =
+        # "holm").
         ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),
         ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
         ([0.9, 0.8], [1.0, 1.0]),
@@ -149,11 +173,15 @@ def test_holm(given, corrected):
 
 
 def test_power_is_that_of_cohens_tables():
-    """Cohen (1988): an effect of half a deviation needs 34 pairs for 80% power at 5%, two-sided; G*Power: 0.8078."""
+    """Cohen (1988): an effect of half a deviation needs 34 pairs for 80% power at 5%, two-sided;
+    G*Power: 0.8078.
+    """
     assert power(0.5, 1 / math.sqrt(33), 32, 0.05) < 0.8
     assert power(0.5, 1 / math.sqrt(34), 33, 0.05) == pytest.approx(0.8078, abs=5e-5)
     assert detectable(1 / math.sqrt(34), 33, 0.05) < 0.5 < detectable(1 / math.sqrt(33), 32, 0.05)
-    assert detectable(1.0, math.inf, 0.05) == pytest.approx(stats.norm.isf(0.025) + stats.norm.isf(0.2), abs=1e-4)
+    assert detectable(1.0, math.inf, 0.05) == pytest.approx(
+        stats.norm.isf(0.025) + stats.norm.isf(0.2), abs=1e-4
+    )
     for freedom in (1, 4, 1e3, math.inf):  # far out, where the noncentral t runs out of digits
         assert power(1.0, 1e-7, freedom, 0.05 / 20) == pytest.approx(1)
 
@@ -185,7 +213,8 @@ def test_effect_sizes():
     found = effect(blocks, [0.2, 0.0])
     assert found.odds_ratio == pytest.approx(5.5 / 3.5) and found.seeds_won == 0.75
     assert effect(blocks, [0.1, 0.1]).g is None and effect(blocks, [0.1]).g is None
-    # Hedges' correction for n - 1 = 4 degrees of freedom is 1 - 3 / 15 (Hedges 1981, approximation).
+    # Hedges' correction for n - 1 = 4 degrees of freedom is 1 - 3 / 15 (Hedges 1981,
+    # approximation).
     assert effect(blocks, [0.1, 0.2, 0.3, 0.4, 0.5]).g == pytest.approx(
         0.3 / np.std([1, 2, 3, 4, 5], ddof=1) * 10 * 0.8
     )
@@ -193,27 +222,43 @@ def test_effect_sizes():
 
 @pytest.mark.parametrize(("seeds", "noise"), [(2, 0.0), (3, 0.0), (3, 0.04), (5, 0.01), (5, 0.04)])
 def test_the_interval_of_a_fixed_split_covers_the_known_difference(seeds, noise):
-    """Nothing but documents varies, seeds matter as much, seeds alone matter: at least 95%, but for chance of 700 runs."""
+    """Nothing but documents varies, seeds matter as much, seeds alone matter: at least 95%, but for
+    chance of 700 runs.
+    """
     generator = np.random.default_rng(seeds)
-    assert share([covers(crossed(generator, seeds, 1000, 0.03, noise), 0.03) for _ in range(700)]) >= 0.935
+    assert (
+        share([covers(crossed(generator, seeds, 1000, 0.03, noise), 0.03) for _ in range(700)])
+        >= 0.935
+    )
 
 
-@pytest.mark.parametrize(("folds", "each", "noise"), [(5, 1, 0.0), (5, 1, 0.04), (3, 4, 0.02), (10, 1, 0.02)])
+@pytest.mark.parametrize(
+    ("folds", "each", "noise"), [(5, 1, 0.0), (5, 1, 0.04), (3, 4, 0.02), (10, 1, 0.02)]
+)
 def test_the_interval_of_folds_covers_the_known_difference(folds, each, noise):
     generator = np.random.default_rng(folds)
-    assert share([covers(nested(generator, folds, each, 200, 0.03, noise), 0.03) for _ in range(500)]) >= 0.935
+    assert (
+        share([covers(nested(generator, folds, each, 200, 0.03, noise), 0.03) for _ in range(500)])
+        >= 0.935
+    )
 
 
-@pytest.mark.parametrize("draw", [lambda g: crossed(g, 5, 500, 0, 0.03), lambda g: nested(g, 5, 1, 100, 0, 0.03)])
+@pytest.mark.parametrize(
+    "draw", [lambda g: crossed(g, 5, 500, 0, 0.03), lambda g: nested(g, 5, 1, 100, 0, 0.03)]
+)
 def test_no_difference_is_seen_where_there_is_none_more_often_than_stated(draw):
-    """Of three tests in one family, any is a false alarm in at most 5% of studies (2.5 deviations for 500 studies)."""
+    """Of three tests in one family, any is a false alarm in at most 5% of studies (2.5 deviations
+    for 500 studies).
+    """
     generator = np.random.default_rng(6)
     alarms = [min(holm([t_test(draw(generator)).p for _ in range(3)])) < 0.05 for _ in range(500)]
     assert share(alarms) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
 
 
 def test_a_test_over_documents_alone_takes_the_luck_of_seeds_for_a_difference():
-    """Why it does not decide: with seeds that vary it sees a difference in most studies where there is none."""
+    """Why it does not decide: with seeds that vary it sees a difference in most studies where there
+    is none.
+    """
     generator = np.random.default_rng(7)
     draws = [crossed(generator, 3, 1000, 0.0, 0.04) for _ in range(200)]
     assert share([documents_test(blocks) < 0.05 for blocks in draws]) > 0.3
@@ -223,11 +268,21 @@ def test_a_test_over_documents_alone_takes_the_luck_of_seeds_for_a_difference():
 def test_everything_is_the_same_twice_and_is_json_without_nan():
     generator = np.random.default_rng(8)
     one = [np.ones((1, 5), int)]
-    cases = [crossed(generator, 3, 50, 0.1, 0.01), nested(generator, 3, 1, 20, 0.1, 0.01), nested(generator, 2, 3, 20, 0, 0),
-             one, [np.ones((3, 5), int)], [np.zeros((3, 5), int)], [np.zeros((3, 1), int)], [np.ones((1, 4), int)] * 2]  # fmt: skip
+    cases = [
+        crossed(generator, 3, 50, 0.1, 0.01),
+        nested(generator, 3, 1, 20, 0.1, 0.01),
+        nested(generator, 2, 3, 20, 0, 0),
+        one,
+        [np.ones((3, 5), int)],
+        [np.zeros((3, 5), int)],
+        [np.zeros((3, 1), int)],
+        [np.ones((1, 4), int)] * 2,
+    ]
     for blocks in cases:
         found = assess(blocks, tests=3)
-        assert json.dumps(as_json(found), allow_nan=False) == json.dumps(as_json(assess(blocks, tests=3)))
+        assert json.dumps(as_json(found), allow_nan=False) == json.dumps(
+            as_json(assess(blocks, tests=3))
+        )
         assert (found.interval_pp is None) == (found.p is None)
         assert found.p is None or 0 < found.p <= 1
 
@@ -245,7 +300,11 @@ def test_the_interval_excludes_nothing_exactly_where_p_is_below_alpha():
 def test_one_seed_has_no_interval_and_its_documents_speak_for_that_seed_alone():
     found = assess([np.array([[1] * 30 + [0] * 70])])
     assert found.interval_pp is found.p is found.seeds_needed is found.detectable_pp is None
-    assert found.others.mcnemar_p == [pytest.approx(2.0**-29)] == [pytest.approx(found.others.documents_p)]
+    assert (
+        found.others.mcnemar_p
+        == [pytest.approx(2.0**-29)]
+        == [pytest.approx(found.others.documents_p)]
+    )
     assert found.others.bootstrap_pp is found.others.seeds_t_p is found.others.seeds_sign_p is None
 
 
@@ -255,13 +314,21 @@ def test_five_seeds_can_never_be_significant_by_their_signs():
 
 
 def test_unequal_folds_count_by_their_seeds_not_their_documents():
-    blocks = differences([np.ones((1, 10)), np.zeros((1, 30))], [np.zeros((1, 10)), np.zeros((1, 30))])
+    blocks = differences(
+        [np.ones((1, 10)), np.zeros((1, 30))], [np.zeros((1, 10)), np.zeros((1, 30))]
+    )
     assert mean_difference(blocks) == 0.5
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [([], []), ([np.ones((2, 3))], [np.ones((1, 4))]), ([np.ones((2, 0))], [np.ones((2, 0))]), ([np.ones(3)], [np.ones(3)])]
-)  # fmt: skip
+    ("ours", "theirs"),
+    [
+        ([], []),
+        ([np.ones((2, 3))], [np.ones((1, 4))]),
+        ([np.ones((2, 0))], [np.ones((2, 0))]),
+        ([np.ones(3)], [np.ones(3)]),
+    ],
+)
 def test_what_cannot_be_paired_is_refused(ours, theirs):
     with pytest.raises(HeedError, match=r"test documents|nothing"):
         differences(ours, theirs)
@@ -275,7 +342,9 @@ def test_other_bad_inputs_are_refused():
 
 
 def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compared():
-    found = dict(field.split(":", 1) for field in significance.signature(folds=True, fixed=True).split("|"))
+    found = dict(
+        field.split(":", 1) for field in significance.signature(folds=True, fixed=True).split("|")
+    )
     assert found["design"] == "crossed:seeds×documents(Hillis)+folds:t(Nadeau-Bengio)"
     assert found["generator"] == "PCG64(1)" and found["scipy"] and found["alpha"] == "0.05"
     assert "folds" not in significance.signature(folds=False, fixed=True)
@@ -283,9 +352,11 @@ def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compar
 
 @pytest.mark.slow
 def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
-    """Two ridge classifiers on features of the same worth: the difference is nothing by symmetry, the folds overlap.
+    """Two ridge classifiers on features of the same worth: the difference is nothing by symmetry,
+    the folds overlap.
 
-    300 documents, 100 features a classifier, 5 folds: the plain t test over folds is wrong in about 10% of 600 studies.
+    300 documents, 100 features a classifier, 5 folds: the plain t test over folds is wrong in about
+    10% of 600 studies.
     """
     generator, plain, corrected = np.random.default_rng(1), [], []
     for _ in range(600):
@@ -294,11 +365,16 @@ def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
         features = generator.normal(size=(2, 300, 100)) + worth
         blocks = []
         for test in (fold == f for f in range(5)):
-            right = [RidgeClassifier().fit(x[~test], label[~test]).predict(x[test]) == label[test] for x in features]
+            right = [
+                RidgeClassifier().fit(x[~test], label[~test]).predict(x[test]) == label[test]
+                for x in features
+            ]
             blocks += differences([right[0][None]], [right[1][None]])
         plain.append(seeds_t_test([float(block.mean()) for block in blocks]) < 0.05)
         corrected.append(t_test(blocks).p < 0.05)
-    print(f"\nfalse alarms of 5%: t over folds {share(plain):.3f}, corrected {share(corrected):.3f}")
+    print(
+        f"\nfalse alarms of 5%: t over folds {share(plain):.3f}, corrected {share(corrected):.3f}"
+    )
     assert share(plain) > 0.07 and share(corrected) <= 0.05
 
 
@@ -316,5 +392,8 @@ def test_coverage_of_the_interval_beside_the_others(seeds, noise, monkeypatch):
         half = 1.96 * each.std() / math.sqrt(5000)
         hits.append([covers(blocks, 0.03), low <= 0.03 <= high, abs(each.mean() - 0.03) <= half])
     ours, resampled, documents = np.mean(hits, axis=0)
-    print(f"\n| {seeds} | {100 * noise:.0f} | {100 * ours:.1f} | {100 * resampled:.1f} | {100 * documents:.1f} |")
+    print(
+        f"\n| {seeds} | {100 * noise:.0f} | {100 * ours:.1f} | {100 * resampled:.1f} | "
+        f"{100 * documents:.1f} |"
+    )
     assert ours >= 0.935

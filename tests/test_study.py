@@ -22,10 +22,14 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
-    active, sample = ((ROOT / path).read_text() for path in ("params.yaml", "workflow/studies/sample.yaml"))
+    active, sample = (
+        (ROOT / path).read_text() for path in ("params.yaml", "workflow/studies/sample.yaml")
+    )
     if "name: sample" not in active:
         pytest.skip("another study is active in this clone")
-    assert active.split("\n")[1:] == sample.split("\n")[1:], "all but the line with the path of the schema"
+    assert active.split("\n")[1:] == sample.split("\n")[1:], (
+        "all but the line with the path of the schema"
+    )
 
 
 def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> None:
@@ -45,7 +49,11 @@ def test_a_study_is_activated_validated_and_its_cost_is_said(clone: Path) -> Non
     assert "talk is active now" in said
     assert "60 runs" in said
     assert study.load().study.name == "talk"
-    assert (clone / "params.yaml").read_text().startswith("# yaml-language-server: $schema=docs/params.schema.json\n")
+    assert (
+        (clone / "params.yaml")
+        .read_text()
+        .startswith("# yaml-language-server: $schema=docs/params.schema.json\n")
+    )
     assert activate("talk", force=False).startswith("talk is active already")
     activate("sample", force=False)  # nothing was edited: no --force
     assert sorted(path.name for path in clone.iterdir()) == ["params.yaml", "workflow"]
@@ -69,10 +77,14 @@ def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
 
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
     before = (clone / "params.yaml").read_text()
-    with pytest.raises(HeedError, match=r"no such study. Known: desk, sample, scores, strong-letters, strong, talk"):
+    with pytest.raises(
+        HeedError, match=r"no such study. Known: desk, sample, scores, strong-letters, strong, talk"
+    ):
         activate("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
-    with pytest.raises(HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.classification.epochs"):
+    with pytest.raises(
+        HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.classification.epochs"
+    ):
         activate("talk", force=True)
     assert (clone / "params.yaml").read_text() == before
 
@@ -87,7 +99,10 @@ def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(cl
     text = (clone / "workflow/studies/talk.yaml").read_text()
     whole, half = study.parse(text), study.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]"))
     assert 2.3 < cost(whole).core_hours / cost(half).core_hours < 2.6
-    assert cost(study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours < cost(whole).core_hours / 2
+    assert (
+        cost(study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours
+        < cost(whole).core_hours / 2
+    )
 
 
 def test_a_corpus_of_ones_own_is_named_as_unknown(clone: Path) -> None:

@@ -1,4 +1,6 @@
-"""A task gives additive statistics: from their sums come all figures, and from each item's share the tests of every figure."""
+"""A task gives additive statistics: from their sums come all figures, and from each item's share
+the tests of every figure.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from heed.tasks.classification.metrics import AVERAGES, BY_CLASS, make_metrics, 
 from heed.tasks.classification.recipe import FIGURES, Data, Hyperparameters
 
 
-def drawn(documents: int, classes: list[str], right: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def drawn(
+    documents: int, classes: list[str], right: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Labels, and predictions of which about a share `right` is right."""
     generator = np.random.default_rng(seed)
     label = np.asarray(classes)[generator.integers(0, len(classes), documents)]
@@ -28,8 +32,12 @@ def test_figures_from_sums_are_scikit_learns_to_the_last_bit(seed):
     found = make_metrics(Data("kind", classes)).of(counts)
     expected = {"accuracy": float(accuracy_score(label, predicted))}
     for average in AVERAGES:
-        values = precision_recall_fscore_support(label, predicted, labels=classes, average=average, zero_division=0)
-        expected |= {f"{average}_{figure}": float(v) for figure, v in zip(BY_CLASS, values[:3], strict=True)}
+        values = precision_recall_fscore_support(
+            label, predicted, labels=classes, average=average, zero_division=0
+        )
+        expected |= {
+            f"{average}_{figure}": float(v) for figure, v in zip(BY_CLASS, values[:3], strict=True)
+        }
     assert found == expected
 
 
@@ -37,7 +45,10 @@ def test_sums_of_two_halves_are_the_sums_of_the_whole():
     classes = ["a", "b", "c"]
     label, predicted = drawn(101, classes, 0.7, 0)
     whole = statistics(label, predicted, classes).sum(0)
-    halves = [statistics(label[part], predicted[part], classes).sum(0) for part in (slice(50), slice(50, None))]
+    halves = [
+        statistics(label[part], predicted[part], classes).sum(0)
+        for part in (slice(50), slice(50, None))
+    ]
     assert (whole == halves[0] + halves[1]).all()
 
 
@@ -46,7 +57,9 @@ def test_what_a_document_contributes_is_right_or_wrong_or_its_jackknife_pseudo_v
     metrics = make_metrics(Data("kind", classes))
     runs = np.stack([statistics(*drawn(60, classes, 0.6, seed), classes) for seed in (1, 2)])
     accuracy, macro_f1 = metrics.deciding, next(m for m in metrics.figures if m.name == "macro_f1")
-    assert (accuracy.by_item(runs) == runs[..., 0]).all() and accuracy.by_item(runs).dtype == np.uint8
+    assert (accuracy.by_item(runs) == runs[..., 0]).all() and accuracy.by_item(
+        runs
+    ).dtype == np.uint8
     found = macro_f1.by_item(runs)
     for run, values in zip(runs, found, strict=True):
         figure = metrics.of(run)["macro_f1"]
@@ -66,7 +79,9 @@ def test_a_figure_that_is_no_mean_is_compared_by_the_same_statistics():
         for seed in range(first, first + 4):
             generator = np.random.default_rng(seed)
             wrong = generator.random(300) > right
-            parts.append(statistics(label, np.where(wrong, generator.choice(classes, 300), label), classes))
+            parts.append(
+                statistics(label, np.where(wrong, generator.choice(classes, 300), label), classes)
+            )
         return macro_f1.by_item(np.stack(parts))
 
     found = assess(differences([runs(0.9, 1)], [runs(0.5, 9)]))
@@ -78,7 +93,9 @@ def test_a_figure_that_is_no_mean_is_compared_by_the_same_statistics():
 
 @pytest.mark.slow
 def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
-    """Two models as good as each other, whose seeds vary: the interval of the difference holds 0 in 95 or more of 100 studies."""
+    """Two models as good as each other, whose seeds vary: the interval of the difference holds 0 in
+    95 or more of 100 studies.
+    """
     classes, covered, studies = ["a", "b", "c"], 0, 400
     macro_f1 = next(m for m in make_metrics(Data("kind", classes)).figures if m.name == "macro_f1")
     generator = np.random.default_rng(0)
@@ -87,9 +104,13 @@ def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
         ease = generator.beta(4, 1.5, 200)  # some documents are easy for both
         sides = []
         for _ in range(2):
-            wrong = generator.random((5, 200)) > np.clip(ease + generator.normal(0, 0.05, (5, 1)), 0, 1)
+            wrong = generator.random((5, 200)) > np.clip(
+                ease + generator.normal(0, 0.05, (5, 1)), 0, 1
+            )
             said = np.where(wrong, generator.choice(classes, (5, 200)), label)
-            sides.append(macro_f1.by_item(np.stack([statistics(label, each, classes) for each in said])))
+            sides.append(
+                macro_f1.by_item(np.stack([statistics(label, each, classes) for each in said]))
+            )
         low, high = t_test(differences([sides[0]], [sides[1]])).interval_pp
         covered += low <= 0 <= high
     assert 0.93 <= covered / studies <= 0.995
@@ -101,5 +122,7 @@ def test_every_task_has_the_parts_that_the_stages_ask_for():
             for name in names_of_parts:
                 assert part(task, name).__doc__
     assert set(FIGURES) < {*Hyperparameters.__dataclass_fields__["select"].type.__args__}
-    with pytest.raises(HeedError, match=r"there is no task translation-of-dreams\. Known: classification"):
+    with pytest.raises(
+        HeedError, match=r"there is no task translation-of-dreams\. Known: classification"
+    ):
         part("translation-of-dreams", "recipe")

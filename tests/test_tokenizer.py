@@ -1,4 +1,6 @@
-"""Text comes as it is; tokens are positions in it; the files are the same whatever the number of processes."""
+"""Text comes as it is; tokens are positions in it; the files are the same whatever the number of
+processes.
+"""
 
 import hashlib
 import json
@@ -37,7 +39,10 @@ HOSTILE = [
 
 def words(text: str, tokenizer: str) -> list[tuple[str, int, int]]:
     lexicon, ids, starts, ends, *_ = _tokenize_chunk(([text], tokenizer))
-    return [(lexicon[i], start, end) for i, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True)]
+    return [
+        (lexicon[i], start, end)
+        for i, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 @pytest.mark.parametrize(("text", "expected", "counts"), HOSTILE)
@@ -70,12 +75,16 @@ def test_any_text_is_cleaned_once_and_for_all_and_tokens_are_slices_of_it(tokeni
 
 
 SENTENCES = st.lists(
-    st.text(alphabet=st.sampled_from("aB1 .!?,…。\n\"')(-:;\u00a0¿"), max_size=30), min_size=1, max_size=5
+    st.text(alphabet=st.sampled_from("aB1 .!?,…。\n\"')(-:;\u00a0¿"), max_size=30),
+    min_size=1,
+    max_size=5,
 )
 
 
 def by_spacy(texts: list[str], name: str) -> tuple[list[int], list[int]]:
-    """First tokens of sentences, white space left out, and sentences by document, from spaCy's own Sentencizer."""
+    """First tokens of sentences, white space left out, and sentences by document, from spaCy's own
+    Sentencizer.
+    """
     import spacy
 
     pipeline = spacy.blank(name)
@@ -109,7 +118,13 @@ def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
     assert counts.sum() > 2000
 
 
-TEXTS = ["The film is good. Very good!", "", "It\u2019s bad\x00bad.", "One <br />two three", "Again again again."] * 300
+TEXTS = [
+    "The film is good. Very good!",
+    "",
+    "It\u2019s bad\x00bad.",
+    "One <br />two three",
+    "Again again again.",
+] * 300
 
 
 def make(tmp_path: Path, processes: int, name: str = "mine", **changes) -> Path:
@@ -141,7 +156,8 @@ def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
     one, three = make(tmp_path, 1), make(tmp_path, 3, "other")
     assert hashes(one) == hashes(three)
     assert (
-        json.loads((one / "meta.json").read_text())["digest"] == json.loads((three / "meta.json").read_text())["digest"]
+        json.loads((one / "meta.json").read_text())["digest"]
+        == json.loads((three / "meta.json").read_text())["digest"]
     )
 
 
@@ -150,23 +166,30 @@ def test_the_arrays_give_the_text_back(tmp_path):
     tokens = load_tokens(path)
     table = pd.read_parquet(path / "documents.parquet")
     starts, ends = np.load(path / "starts.npy"), np.load(path / "ends.npy")
-    sentences, sentence_offsets = np.load(path / "sentences.npy"), np.load(path / "sentence_offsets.npy")
+    sentences, sentence_offsets = (
+        np.load(path / "sentences.npy"),
+        np.load(path / "sentence_offsets.npy"),
+    )
     assert tokens.ids.dtype == starts.dtype == ends.dtype == sentences.dtype == np.int32
     assert tokens.offsets.dtype == sentence_offsets.dtype == np.int64
     for row in range(20):
         text = table["text"][row]
         for at in range(tokens.offsets[row], tokens.offsets[row + 1]):
             assert text[starts[at] : ends[at]] == tokens.lexicon[tokens.ids[at]]
-        assert [tokens.lexicon[i] for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]] == [
-            w for w, _, _ in words(text, "xx")
-        ]
+        assert [
+            tokens.lexicon[i] for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
+        ] == [w for w, _, _ in words(text, "xx")]
     assert sentences[sentence_offsets[0] : sentence_offsets[1]].tolist() == [0, 5, 8], (
         "The film … good. | Very good! | n0"
     )
     assert sentence_offsets[2] == sentence_offsets[1], "an empty document has no sentences"
     assert len(set(tokens.lexicon)) == len(tokens.lexicon)
     meta = json.loads((path / "meta.json").read_text())
-    assert meta["treated"]["controls"] == 300 and meta["treated"]["breaks"] == 300 and meta["treated"]["empty"] == 300
+    assert (
+        meta["treated"]["controls"] == 300
+        and meta["treated"]["breaks"] == 300
+        and meta["treated"]["empty"] == 300
+    )
     assert meta["labels"] == {"label": ["NA", "x", "y"]} and meta["parts"] == {
         "train": 1080,
         "validation": 120,
@@ -200,7 +223,13 @@ def test_planted_evidence_is_kept_as_characters(tmp_path):
 
     download("sample", Source(kind="sample", documents=50, seed=3), tmp_path / "raw")
     split = Split(kind="random", test=0.2)
-    tokenize("s", Corpus(source="sample", kind="sample-letters", split=split), tmp_path / "raw", tmp_path / "s", 1)
+    tokenize(
+        "s",
+        Corpus(source="sample", kind="sample-letters", split=split),
+        tmp_path / "raw",
+        tmp_path / "s",
+        1,
+    )
     assert json.loads((tmp_path / "s/meta.json").read_text())["generated"] is True
     evidence, table = (
         pd.read_parquet(tmp_path / "s/evidence.parquet"),
@@ -215,7 +244,13 @@ def test_planted_evidence_is_kept_as_characters(tmp_path):
 def test_a_corpus_without_documents_is_an_error(tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw/table.csv").write_text("t,l\n")
-    corpus = Corpus(source="raw", kind="table", text_column="t", label_column="l", split=Split(kind="random", test=0.2))
+    corpus = Corpus(
+        source="raw",
+        kind="table",
+        text_column="t",
+        label_column="l",
+        split=Split(kind="random", test=0.2),
+    )
     with pytest.raises(HeedError, match="has no documents"):
         tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
     assert not (tmp_path / "mine").exists()
@@ -223,7 +258,9 @@ def test_a_corpus_without_documents_is_an_error(tmp_path):
 
 def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch):
     monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    download("letters", Source(kind="letters", files=["classifier_data_eval.json"]), tmp_path / "raw")
+    download(
+        "letters", Source(kind="letters", files=["classifier_data_eval.json"]), tmp_path / "raw"
+    )
     corpus = Corpus(source="letters", kind="letters-pieces", split=Split(kind="folds", k=5))
     tokenize("letters-pieces", corpus, tmp_path / "raw", tmp_path / "tokens", 2)
     tokens = load_tokens(tmp_path / "tokens")

@@ -1,4 +1,6 @@
-"""Training is a pure function of recipe and seed: same bytes twice, also after a kill; and refuses what does not fit."""
+"""Training is a pure function of recipe and seed: same bytes twice, also after a kill; and refuses
+what does not fit.
+"""
 
 import dataclasses
 import json
@@ -45,7 +47,9 @@ def hashes(folder: Path = RUN) -> dict[str, str]:
 
 
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
-    return pd.read_parquet(PREDICTED / "predictions.parquet").query("seed == @seed and split == @split")
+    return pd.read_parquet(PREDICTED / "predictions.parquet").query(
+        "seed == @seed and split == @split"
+    )
 
 
 def change_file(path: str, old: str, new: str) -> None:
@@ -112,7 +116,9 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
         train_run("tiny-attention", 1, die)
     assert hashes() == whole, "a killed training touches nothing that was good"
     (begun,) = Path(".heed/work").glob("train-*/begun.json")
-    begun.write_text(json.dumps({"spent": 50, "began": json.loads(begun.read_text())["began"] - 100}))
+    begun.write_text(
+        json.dumps({"spent": 50, "began": json.loads(begun.read_text())["began"] - 100})
+    )
     epochs = []
     train_run("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
@@ -128,10 +134,17 @@ def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplac
     seen, told = [], []
     for glances in (1, 4):
         trained = train_model(recipe, tokens, 1, told.append, Path(f"work-{glances}"), glances)
-        seen.append((trained.history, [p.detach().numpy().tobytes() for p in trained.learner.model.parameters()]))
+        seen.append(
+            (
+                trained.history,
+                [p.detach().numpy().tobytes() for p in trained.learner.model.parameters()],
+            )
+        )
     assert seen[0] == seen[1]
     looks = [(progress.epoch, progress.glance[0]) for progress in told if progress.glance]
-    assert looks == [(epoch, part) for epoch in range(1, recipe.hyperparameters.epochs + 1) for part in (1, 2, 3)]
+    assert looks == [
+        (epoch, part) for epoch in range(1, recipe.hyperparameters.epochs + 1) for part in (1, 2, 3)
+    ]
 
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
@@ -160,9 +173,18 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
     [
         (lambda: Path("results/recipe/tiny-attention.yaml").unlink(), "heed recipe tiny-attention"),
         (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: ["), "cut off"),
-        (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: x\n...\n"), "not a recipe"),
-        (lambda: change_file("results/recipe/tiny-attention.yaml", "epochs: 3", "epoch: 3"), "not a recipe.*epoch"),
-        (lambda: change_file("results/recipe/tiny-attention.yaml", "task: class", "task: klass"), "no task klass"),
+        (
+            lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: x\n...\n"),
+            "not a recipe",
+        ),
+        (
+            lambda: change_file("results/recipe/tiny-attention.yaml", "epochs: 3", "epoch: 3"),
+            "not a recipe.*epoch",
+        ),
+        (
+            lambda: change_file("results/recipe/tiny-attention.yaml", "task: class", "task: klass"),
+            "no task klass",
+        ),
         (lambda: Path("data/tokens/tiny/meta.json").unlink(), "heed tokenize tiny"),
         (lambda: Path("data/tokens/tiny/ids.npy").write_bytes(b""), "cannot be read"),
         (lambda: np.save("data/tokens/tiny/ids.npy", np.zeros(3, np.int32)), "do not fit"),
@@ -182,9 +204,14 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, spoil, messa
     ("task: classification", "task: translation", "there is no task translation"),
     ("label: kind", "lable: kind", "data.label is missing"),
 ])  # fmt: skip
-def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(workplace, old, new, says):
+def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(
+    workplace, old, new, says
+):
     change_file("results/recipe/tiny-attention.yaml", old, new)
-    with pytest.raises(HeedError, match=f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny-at"):
+    with pytest.raises(
+        HeedError,
+        match=f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny-at",
+    ):
         train_run("tiny-attention", 1, silent)
 
 
@@ -198,7 +225,10 @@ def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workpl
         ([], "is no dict"),
     ):
         (RUN / "run.json").write_text(json.dumps(broken))
-        with pytest.raises(HeedError, match=f"run.json: not a .*{says}.*Run again: heed train tiny-attention --seed 1"):
+        with pytest.raises(
+            HeedError,
+            match=f"run.json: not a .*{says}.*Run again: heed train tiny-attention --seed 1",
+        ):
             write_predictions("tiny-attention", [1])
 
 
@@ -217,15 +247,34 @@ def test_bfloat16_without_a_gpu_is_one_clear_message(workplace):
         train_run("tiny-attention", 1, silent)
 
 
-FEATURES = {"bigram_buckets": 20, "character_buckets": 30, "linear_branch": "both", "branch_buckets": 64}
-PRACTICE = {"clip": 0.5, "averaging": 0.9, "weight_decay": 0.01, "warmup": 0.2, "decay": "cosine", "label_smoothing": 0.1, "word_dropout": 0.2,
-            "state_dropout": 0.1, "branch_dropout": 0.2}  # fmt: skip
+FEATURES = {
+    "bigram_buckets": 20,
+    "character_buckets": 30,
+    "linear_branch": "both",
+    "branch_buckets": 64,
+}
+PRACTICE = {
+    "clip": 0.5,
+    "averaging": 0.9,
+    "weight_decay": 0.01,
+    "warmup": 0.2,
+    "decay": "cosine",
+    "label_smoothing": 0.1,
+    "word_dropout": 0.2,
+    "state_dropout": 0.1,
+    "branch_dropout": 0.2,
+}
 KINDS = [
     FEATURES | {"truncation": "ends", "max_tokens": 5},
     PRACTICE,
     {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
     {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 64},
-    {"encoder": "embeddings", "attention": "none", "pooling": "max-attention", "bigram_buckets": 20},
+    {
+        "encoder": "embeddings",
+        "attention": "none",
+        "pooling": "max-attention",
+        "bigram_buckets": 20,
+    },
     FEATURES | {"branch_loss": "separate", "branch_rate": 3.0},
     FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
 ]
@@ -253,15 +302,21 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         # four words a sentence, as the tokens on disk have it
         text, alone = tokenize_text(texts["text"][row], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
-        alone = dataclasses.replace(alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)]))
+        alone = dataclasses.replace(
+            alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)])
+        )
         reading = run.reader(alone, np.zeros(1, np.int64), [text])(0)
         expected = table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float)
         assert np.allclose(reading.probability, expected, atol=1e-5)
         assert len(reading.read) == len(reading.weights)
-    assert read_run("tiny-attention", 1).parameters == sum(p.numel() for p in run.model.parameters())
+    assert read_run("tiny-attention", 1).parameters == sum(
+        p.numel() for p in run.model.parameters()
+    )
 
 
-@pytest.mark.parametrize("changes", [{}, FEATURES, KINDS[2]], ids=["plain", "features", "hierarchical"])
+@pytest.mark.parametrize(
+    "changes", [{}, FEATURES, KINDS[2]], ids=["plain", "features", "hierarchical"]
+)
 def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, changes):
     from heed.tasks.classification.learning import probabilities
     from heed.training.run import train_model
@@ -271,14 +326,21 @@ def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, 
     trained = train_model(recipe, tokens, 1, silent, Path("work"))
     train_and_predict()
     rows = tokens.rows("validation", 0)
-    found = probabilities(trained.learner.model, trained.learner.encoded.evaluation(rows), rows, "cpu")
+    found = probabilities(
+        trained.learner.model, trained.learner.encoded.evaluation(rows), rows, "cpu"
+    )
     saved = predicted(split="validation")[["p:bad", "p:good"]].to_numpy()
-    assert found.dtype == saved.dtype == np.float32 and found.tobytes() == np.ascontiguousarray(saved).tobytes()
+    assert (
+        found.dtype == saved.dtype == np.float32
+        and found.tobytes() == np.ascontiguousarray(saved).tobytes()
+    )
 
 
 @pytest.mark.parametrize("changes", [{}, FEATURES], ids=["plain", "features"])
 def test_a_training_reads_no_test_document(workplace, changes):
-    """The same weights whatever the test documents say; what is predicted of them is another matter."""
+    """The same weights whatever the test documents say; what is predicted of them is another
+    matter.
+    """
     change(**changes)
     train_and_predict()
     first, before = hashes(), predicted()
@@ -310,11 +372,16 @@ def test_the_learning_rate_rises_then_falls():
     assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0 == max(rates)
     assert rates[55] == pytest.approx(0.5) and 0 < rates[99] < 0.02
     assert learning_rate(55, 100, dataclasses.replace(h, decay="cosine")) == pytest.approx(0.5)
-    assert {learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, decay="none")) for step in range(100)} == {1.0}
+    assert {
+        learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, decay="none"))
+        for step in range(100)
+    } == {1.0}
 
 
 def test_practice_does_what_it_says(workplace):
-    """Clipping bounds the step's gradients, decay shrinks weights but no biases, averaging lags behind."""
+    """Clipping bounds the step's gradients, decay shrinks weights but no biases, averaging lags
+    behind.
+    """
     import torch
 
     from heed.training.loop import _average, _optimizer
@@ -338,7 +405,16 @@ def test_practice_does_what_it_says(workplace):
         original = torch.optim.AdamW.step
 
         def step(self, *args, norms=norms, original=original, **kwargs):
-            norms.append(sum(p.grad.square().sum() for g in self.param_groups for p in g["params"] if p.grad is not None).sqrt().item())  # fmt: skip
+            norms.append(
+                sum(
+                    p.grad.square().sum()
+                    for g in self.param_groups
+                    for p in g["params"]
+                    if p.grad is not None
+                )
+                .sqrt()
+                .item()
+            )
             return original(self, *args, **kwargs)
 
         with pytest.MonkeyPatch.context() as patch:
@@ -367,8 +443,17 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
     row = np.array([int(np.argmax(np.diff(tokens.offsets)))])
     whole = tokens.ids[tokens.offsets[row[0]] : tokens.offsets[row[0] + 1]]
     assert len(whole) > 7
-    for truncation, expected in (("head", whole[:7]), ("ends", np.concatenate([whole[:4], whole[-3:]]))):
-        encoded = Encoded(tokens, vocabulary, dataclasses.replace(HYPERPARAMETERS, max_tokens=7, truncation=truncation, hierarchical=True))  # fmt: skip
+    for truncation, expected in (
+        ("head", whole[:7]),
+        ("ends", np.concatenate([whole[:4], whole[-3:]])),
+    ):
+        encoded = Encoded(
+            tokens,
+            vocabulary,
+            dataclasses.replace(
+                HYPERPARAMETERS, max_tokens=7, truncation=truncation, hierarchical=True
+            ),
+        )
         batch = encoded.batch(row)
         assert (batch.ids[0] - 2).tolist() == expected.tolist()
         positions, there = encoded.positions(row)
@@ -402,7 +487,11 @@ def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
     for row in tokens.rows("test", 0):
         text, alone = tokenize_text(texts["text"][row], "whitespace")
         probabilities, read, weights, _ = run.reader(alone, np.zeros(1, np.int64), [text])(0)
-        assert np.allclose(probabilities, table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float), atol=1e-5)
+        assert np.allclose(
+            probabilities,
+            table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float),
+            atol=1e-5,
+        )
         assert len(weights) == len(read) == min(12, len(alone.ids))
         assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
     (RUN.with_name("9")).mkdir()
@@ -414,7 +503,9 @@ def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
         heed.load_run("tiny-attention", 1)
 
 
-def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(workplace):
+def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(
+    workplace,
+):
     tokens = load_tokens("data/tokens/tiny")
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
     encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS)
@@ -440,7 +531,11 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
     tokens = load_tokens("data/tokens/tiny")
     rows = tokens.rows("train", 0)
     vocabulary = build_vocabulary(tokens, rows, 1000, True)
-    there = {tokens.lexicon[i] for row in rows for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]}
+    there = {
+        tokens.lexicon[i]
+        for row in rows
+        for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
+    }
     assert set(vocabulary.words[2:]) == there
     assert vocabulary.words[2] == "fine", "the most frequent word of the training part"
     assert len(build_vocabulary(tokens, rows, 10, True)) == 10
@@ -454,10 +549,16 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
     train_and_predict(seeds=(1, 2))
     summary = evaluate("tiny-attention", [1, 2])
     table = predicted()
-    expected = classification_report(table["label"], table["predicted"], output_dict=True, zero_division=0)
+    expected = classification_report(
+        table["label"], table["predicted"], output_dict=True, zero_division=0
+    )
     assert summary["accuracy"][0] == pytest.approx(expected["accuracy"])
     assert summary["macro_f1"][0] == pytest.approx(expected["macro avg"]["f1-score"])
-    classes = pd.read_csv("results/evaluate/tiny-attention/classes.csv").query("seed == 1").set_index("class")
+    classes = (
+        pd.read_csv("results/evaluate/tiny-attention/classes.csv")
+        .query("seed == 1")
+        .set_index("class")
+    )
     for name in ("bad", "good"):
         for ours, theirs in (
             ("precision", "precision"),
@@ -472,7 +573,10 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
         write_predictions("tiny-attention", [1, 2])
     with pytest.raises(HeedError, match="heed train tiny-attention --seed 3"):
         write_predictions("tiny-attention", [1, 3])
-    with pytest.raises(HeedError, match=r"is of seeds \[1, 2\], the study has \[1\]. Run: heed predict tiny-attention"):
+    with pytest.raises(
+        HeedError,
+        match=r"is of seeds \[1, 2\], the study has \[1\]. Run: heed predict tiny-attention",
+    ):
         evaluate("tiny-attention", [1])
 
 
@@ -490,12 +594,22 @@ main()
 
 def test_train_predict_and_evaluate_run_without_the_engines_and_without_pydantic(workplace):
     Path("params.yaml").write_text("seeds: [1]\n")
-    for command in ("train tiny-attention --seed 1", "predict tiny-attention", "evaluate tiny-attention"):  # fmt: skip
-        wall = BLOCK.replace('"pydantic"', '"pydantic", "torch"') if "evaluate" in command else BLOCK
-        done = subprocess.run([sys.executable, "-c", wall, *command.split()], capture_output=True, text=True)
+    for command in (
+        "train tiny-attention --seed 1",
+        "predict tiny-attention",
+        "evaluate tiny-attention",
+    ):
+        wall = (
+            BLOCK.replace('"pydantic"', '"pydantic", "torch"') if "evaluate" in command else BLOCK
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", wall, *command.split()], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
     assert Path("results/evaluate/tiny-attention/summary.csv").exists()
-    done = subprocess.run([sys.executable, "-c", BLOCK, "tokenize", "tiny"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK, "tokenize", "tiny"], capture_output=True, text=True
+    )
     assert "walled off" in done.stderr, "the wall stands"
 
 
@@ -505,7 +619,10 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1"]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not list(Path(".heed/work").glob("train-*/checkpoint.safetensors")) and time.monotonic() < deadline:
+    while (
+        not list(Path(".heed/work").glob("train-*/checkpoint.safetensors"))
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.02)
     os.kill(started.pid, signal.SIGKILL)
     started.wait()
@@ -520,11 +637,19 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
 
 def test_the_command_line_says_one_line_and_exits_with_1(workplace):
     done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", "train", "none-such", "--seed", "1"], capture_output=True, text=True
+        [sys.executable, "-m", "heed.cli", "train", "none-such", "--seed", "1"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1 and "heed recipe none-such" in done.stderr and "Traceback" not in done.stderr
+    assert (
+        done.stderr.count("\n") == 1
+        and "heed recipe none-such" in done.stderr
+        and "Traceback" not in done.stderr
+    )
 
 
 def test_the_recipe_file_is_plain_yaml(workplace):
-    assert yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())["data"]["classes"] == ["bad", "good"]
+    assert yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())["data"][
+        "classes"
+    ] == ["bad", "good"]

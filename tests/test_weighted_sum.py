@@ -1,4 +1,6 @@
-"""Attention weights are values: what is returned can be given back; and each prediction rests on a weighted sum."""
+"""Attention weights are values: what is returned can be given back; and each prediction rests on a
+weighted sum.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -27,7 +29,10 @@ SIZE = 6
 
 ATTENTIONS: dict[str, Callable[[], torch.nn.Module]] = {
     **{score: lambda score=score: Attention(score, SIZE, SIZE, 9) for score in SCORES},
-    **{f"single-head {score}": lambda score=score: SingleHeadAttention(score, SIZE, 9) for score in SCORES},
+    **{
+        f"single-head {score}": lambda score=score: SingleHeadAttention(score, SIZE, 9)
+        for score in SCORES
+    },
     "multi-head": lambda: MultiHeadAttention(SIZE, 3),
     "uniform": lambda: MultiHeadAttention(SIZE, 3, uniform=True),
 }
@@ -42,7 +47,9 @@ def make(**changes) -> Classifier:
 
 
 def batch_for(model: Classifier, lengths: tuple[int, ...] = (9, 1, 4, 0)) -> Batch:
-    """Texts of these lengths, in sentences of at most three words, and the features of a linear branch."""
+    """Texts of these lengths, in sentences of at most three words, and the features of a linear
+    branch.
+    """
     torch.manual_seed(0)
     sentences = [[min(3, length - start) for start in range(0, length, 3)] for length in lengths]
     batch = make_batch(random_texts(list(lengths)), sentences, padding=1)
@@ -53,7 +60,9 @@ def batch_for(model: Classifier, lengths: tuple[int, ...] = (9, 1, 4, 0)) -> Bat
 
 
 def cross_attention(name: str) -> tuple[torch.nn.Module, list[torch.Tensor]]:
-    """An attention, and queries of three steps over keys and values of five and two tokens: a decoder's call."""
+    """An attention, and queries of three steps over keys and values of five and two tokens: a
+    decoder's call.
+    """
     torch.manual_seed(1)
     query, keys, values = (torch.randn(2, time, SIZE, dtype=torch.float64) for time in (3, 5, 5))
     return ATTENTIONS[name]().double(), [query, keys, values, padding_mask(torch.tensor([5, 2]), 5)]
@@ -70,7 +79,9 @@ def test_queries_from_another_sequence_attend_to_the_keys_that_are_tokens(name):
     assert output.shape == (2, 3, SIZE) and weights.shape[-2:] == (3, 5)
     assert (weights[1, ..., 2:] == 0).all()
     assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:-1], dtype=torch.float64))
-    assert torch.allclose(attention(*arguments), output, atol=1e-12), "with and without weights: one function"
+    assert torch.allclose(attention(*arguments), output, atol=1e-12), (
+        "with and without weights: one function"
+    )
     alone = attention(query[1:], keys[1:, :2], values[1:, :2], mask[1:, :2])
     assert torch.allclose(alone[0], output[1], atol=1e-12)
     step = attention(query[:, 1:2], keys, values, mask)
@@ -81,7 +92,9 @@ def test_queries_from_another_sequence_attend_to_the_keys_that_are_tokens(name):
 def test_weights_given_back_reproduce_the_output_without_queries_and_keys(name):
     attention, (query, keys, values, mask) = cross_attention(name)
     output, weights = attention.attend(query, keys, values, mask)
-    again, used = attention.attend(torch.zeros_like(query), torch.zeros_like(keys), values, mask, weights)
+    again, used = attention.attend(
+        torch.zeros_like(query), torch.zeros_like(keys), values, mask, weights
+    )
     assert torch.equal(again, output) and used is weights
 
 
@@ -100,9 +113,14 @@ def test_one_hot_weights_give_that_value(name):
 def test_cross_attention_equals_torchs():
     ours, (query, keys, values, mask) = cross_attention("multi-head")
     theirs = torch.nn.MultiheadAttention(SIZE, 3, batch_first=True, dtype=torch.float64)
-    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).data
+    theirs.in_proj_weight.data = torch.cat(
+        [ours.query.weight, ours.key.weight, ours.value.weight]
+    ).data
     theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]).data
-    theirs.out_proj.weight.data, theirs.out_proj.bias.data = ours.output.weight.data, ours.output.bias.data
+    theirs.out_proj.weight.data, theirs.out_proj.bias.data = (
+        ours.output.weight.data,
+        ours.output.bias.data,
+    )
     expected = theirs(query, keys, values, key_padding_mask=mask, average_attn_weights=False)
     for tensor, reference in zip(ours.attend(query, keys, values, mask), expected, strict=True):
         assert torch.allclose(tensor, reference, atol=1e-12)
@@ -113,23 +131,34 @@ def test_a_pooling_with_given_weights_is_their_sum(name):
     torch.manual_seed(0)
     states, lengths = torch.randn(3, 5, SIZE, dtype=torch.float64), torch.tensor([5, 2, 0])
     arguments = (states, lengths, padding_mask(lengths, 5))
-    pooling, mean = make_pooling(name, "additive", SIZE, 9).double(), make_pooling("mean", "", SIZE, 9)
+    pooling, mean = (
+        make_pooling(name, "additive", SIZE, 9).double(),
+        make_pooling("mean", "", SIZE, 9),
+    )
     vectors, weights = pooling.pool(*arguments)
-    assert torch.equal(vectors, pooling(*arguments)) and torch.equal(weights, pooling.weights(*arguments))
+    assert torch.equal(vectors, pooling(*arguments)) and torch.equal(
+        weights, pooling.weights(*arguments)
+    )
     assert torch.equal(pooling.pool(*arguments, weights)[0], vectors)
     assert torch.equal(pooling.pool(*arguments, mean.weights(*arguments))[0], mean(*arguments))
     one_hot = F.one_hot(torch.tensor([3, 1, 0]), 5).double()
     assert torch.equal(pooling.pool(*arguments, one_hot)[0], states[torch.arange(3), [3, 1, 0]])
 
 
-@pytest.mark.parametrize(("name", "reason"), [("last", "half from the first"), ("max", "a token of its own")])
+@pytest.mark.parametrize(
+    ("name", "reason"), [("last", "half from the first"), ("max", "a token of its own")]
+)
 def test_a_pooling_that_is_no_sum_takes_no_weights_and_says_why(name, reason):
     states, lengths = torch.randn(2, 5, SIZE), torch.tensor([5, 2])
     arguments = (states, lengths, padding_mask(lengths, 5))
     pooling = make_pooling(name, "additive", SIZE, 9)
     vectors, weights = pooling.pool(*arguments)
-    assert torch.equal(vectors, pooling(*arguments)) and torch.equal(weights, pooling.weights(*arguments))
-    with pytest.raises(HeedError, match=f"pooling `{name}` takes .*{reason}.*: mean, attention, max-attention"):
+    assert torch.equal(vectors, pooling(*arguments)) and torch.equal(
+        weights, pooling.weights(*arguments)
+    )
+    with pytest.raises(
+        HeedError, match=f"pooling `{name}` takes .*{reason}.*: mean, attention, max-attention"
+    ):
         pooling.pool(*arguments, weights)
 
 
@@ -159,7 +188,10 @@ def test_encode_attend_and_classify_are_the_prediction_and_its_weights_can_be_gi
     assert (attention is None) == (changes["attention"] == "none")
     assert (pooling[states.padding] == 0).all()
     if attention is not None:
-        assert (attention.movedim(1, -1)[states.padding[:, None].expand(-1, attention.shape[2], -1)] == 0).all()
+        assert (
+            attention.movedim(1, -1)[states.padding[:, None].expand(-1, attention.shape[2], -1)]
+            == 0
+        ).all()
     given = pooling if changes["pooling"] in SUMS else None
     assert torch.equal(network.attend(states, given, attention)[0], vectors)
 
@@ -173,7 +205,9 @@ def test_gradients_of_a_prediction_are_those_of_its_parts(changes):
     parameters = [embeddings, *network.parameters()]
     of_parts = torch.autograd.grad(parts.square().sum(), parameters, allow_unused=True)
     whole = network.encoder(embeddings, network.extents(batch))
-    of_whole = torch.autograd.grad(network.classify(whole).square().sum(), parameters, allow_unused=True)
+    of_whole = torch.autograd.grad(
+        network.classify(whole).square().sum(), parameters, allow_unused=True
+    )
     for gradient, expected in zip(of_parts, of_whole, strict=True):
         assert (gradient is None) == (expected is None)
         assert gradient is None or torch.allclose(gradient, expected, atol=1e-10)
@@ -198,8 +232,12 @@ def test_nothing_but_a_caller_who_asks_makes_the_weights_be_written_down(monkeyp
     batch = batch_for(model)
     calls = []
     softmax, fused = attention_module.masked_softmax, F.scaled_dot_product_attention
-    monkeypatch.setattr(attention_module, "masked_softmax", lambda *a: calls.append("softmax") or softmax(*a))
-    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append("fused") or fused(*a, **k))
+    monkeypatch.setattr(
+        attention_module, "masked_softmax", lambda *a: calls.append("softmax") or softmax(*a)
+    )
+    monkeypatch.setattr(
+        F, "scaled_dot_product_attention", lambda *a, **k: calls.append("fused") or fused(*a, **k)
+    )
     model(batch).sum().backward()
     assert calls == ["fused"]
     model.network.attend(model.network.encode(batch))
@@ -246,13 +284,16 @@ def test_a_document_of_a_batch_is_the_document_alone_without_padding(changes):
         it = whole[i]
         assert it.values.shape[0] == it.weights.shape[0] == int(whole.lengths[i])
         assert torch.allclose(it.predict(), whole.predict()[i], atol=1e-12)
-    alone = weighted_sum(model, batch_for(model, lengths[:1]))[0]  # the same words: they are drawn in order
+    # the same words: they are drawn in order
+    alone = weighted_sum(model, batch_for(model, lengths[:1]))[0]
     for name in ("values", "weights", "projected", "bias"):
         assert torch.allclose(getattr(alone, name), getattr(whole[0], name), atol=1e-12)
 
 
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)
-def test_many_weights_are_evaluated_at_once_as_one_by_one_and_without_the_encoder(changes, monkeypatch):
+def test_many_weights_are_evaluated_at_once_as_one_by_one_and_without_the_encoder(
+    changes, monkeypatch
+):
     model = make(**changes)
     whole = weighted_sum(model, batch_for(model))
     it = whole[0]
@@ -277,14 +318,17 @@ def by_definition(model: Classifier, it: WeightedSum, weights: torch.Tensor) -> 
     return model.network.classify(vector) + it.constant
 
 
-@pytest.mark.parametrize("changes", [c for c in REST_ON_A_SUM if c["attention"] == "none" and "linear_branch" not in c])
+@pytest.mark.parametrize(
+    "changes", [c for c in REST_ON_A_SUM if c["attention"] == "none" and "linear_branch" not in c]
+)
 def test_one_hot_and_uniform_weights_are_one_state_and_the_mean_of_the_states(changes):
     model = make(**changes)
     batch = batch_for(model)
     it, states = weighted_sum(model, batch)[0], model.network.encode(batch).vectors[0]
     classify = model.network.classify
     assert torch.allclose(
-        it.predict(torch.eye(len(it.weights)).double()[..., None]), classify(states[: len(it.weights)])
+        it.predict(torch.eye(len(it.weights)).double()[..., None]),
+        classify(states[: len(it.weights)]),
     )
     uniform = torch.full_like(it.weights, 1 / len(it.weights))
     assert torch.allclose(it.predict(uniform), classify(states[: len(it.weights)].mean(0)))
@@ -320,10 +364,19 @@ def test_weights_can_be_optimised_step_after_step_against_one_weighted_sum():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        *(({"attention": attention, "pooling": "last"}, "no one weight a token") for attention in SELF_ATTENTIONS),
-        *(({"attention": attention, "pooling": "max"}, "no one weight a token") for attention in SELF_ATTENTIONS),
+        *(
+            ({"attention": attention, "pooling": "last"}, "no one weight a token")
+            for attention in SELF_ATTENTIONS
+        ),
+        *(
+            ({"attention": attention, "pooling": "max"}, "no one weight a token")
+            for attention in SELF_ATTENTIONS
+        ),
         ({"pooling": "max", "hierarchical": True}, "no one weight a token"),
-        ({"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 8}, "reads no token"),
+        (
+            {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 8},
+            "reads no token",
+        ),
     ],
 )
 def test_where_a_prediction_rests_on_no_weighted_sum_the_error_says_why(changes, reason):
@@ -347,7 +400,9 @@ def test_the_documented_snippet_runs():
 
 
 def test_weights_of_a_self_attention_that_is_not_there_are_refused():
-    network = Classifier(30, 2, Architecture(attention="none", pooling="mean", embedding_dim=4, hidden_size=3)).network
+    network = Classifier(
+        30, 2, Architecture(attention="none", pooling="mean", embedding_dim=4, hidden_size=3)
+    ).network
     states = network.encoder.encode(torch.randn(2, 5, 4), torch.tensor([5, 3]))
     with pytest.raises(HeedError, match="given to a model that has none"):
         network.encoder.attend(states, attention=torch.ones(2, 1, 5, 5))

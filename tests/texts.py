@@ -1,4 +1,6 @@
-"""Finds the report's texts for `pybabel extract` (babel.cfg) and for tests/test_language.py, whether a call has them or a table."""
+"""Finds the report's texts for `pybabel extract` (babel.cfg) and for tests/test_language.py,
+whether a call has them or a table.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -16,9 +18,11 @@ from heed.search.outcome import CHOSEN, CUT
 REPORT = TEMPLATES.parent
 TEXT_ARGUMENTS = {"say": (0,)}  # function: which are texts
 KEYS = ("gain", "runs")  # constants within a text argument that choose a text and are none
-RULES = ("right", "wrong", "short", "long", "most certain", "least certain")  # evaluation/explanation.py
+# evaluation/explanation.py
+RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
-STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")  # search/outcome.py
+# search/outcome.py
+STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")
 
 Text = tuple[int, str]  # line and text
 
@@ -28,7 +32,11 @@ def of_code(source: str) -> Iterator[Text]:
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
         for index in TEXT_ARGUMENTS.get(getattr(call.func, "id", ""), ()):
             for node in ast.walk(call.args[index]):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in KEYS:
+                if (
+                    isinstance(node, ast.Constant)
+                    and isinstance(node.value, str)
+                    and node.value not in KEYS
+                ):
                     yield node.lineno, node.value
 
 
@@ -46,13 +54,24 @@ def of_tables() -> Iterator[Text]:
     """Yield the texts that stand in tables, or that other modules name."""
     for group, keys in experiments.GROUPS.items():
         yield from ((1, text) for text in (group, *(name for _, name, _ in keys)))
-    others = (experiments.TITLES.values(), documents.POOLINGS.values(), RULES, STOPS, OFTEN, (CHOSEN, CUT))
+    others = (
+        experiments.TITLES.values(),
+        documents.POOLINGS.values(),
+        RULES,
+        STOPS,
+        OFTEN,
+        (CHOSEN, CUT),
+    )
     yield from ((1, text) for texts in others for text in texts)
 
 
 def all_texts() -> set[str]:
     """Return every text of the report."""
-    found = [text for path in sorted(REPORT.rglob("*.py")) for text in of_code(path.read_text(encoding="utf-8"))]
+    found = [
+        text
+        for path in sorted(REPORT.rglob("*.py"))
+        for text in of_code(path.read_text(encoding="utf-8"))
+    ]
     for path in sorted(TEMPLATES.glob("*.jinja")):
         found += of_template(path.read_text(encoding="utf-8"), ".tex." in path.name)
     return {text for _, text in [*found, *of_tables()]}

@@ -1,7 +1,9 @@
-"""The stage `code`: check params.yaml, and write into results/code what code each stage runs, for DVC to compare.
+"""The stage `code`: check params.yaml, and write into results/code what code each stage runs, for
+DVC to compare.
 
-A file names the modules that the command of a stage imports, lazily or not, with their digests; the files of their packages
-that are not code (templates); and the versions of what they compute with. The other stages depend on such a file each.
+A file names the modules that the command of a stage imports, lazily or not, with their digests; the
+files of their packages that are not code (templates); and the versions of what they compute with.
+The other stages depend on such a file each.
 """
 
 import ast
@@ -14,24 +16,38 @@ try:
 except ModuleNotFoundError:
     sys.exit(f"heed: {sys.executable} has no grimp: `make setup`, and put .venv/bin first on PATH")
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone, whatever is installed
-from heed.code.digests import CODE, DISTRIBUTIONS, IGNORED, SECTIONS, code_file, digest_file, versions
+# the code of this clone, whatever is installed
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+from heed.code.digests import (
+    CODE,
+    DISTRIBUTIONS,
+    IGNORED,
+    SECTIONS,
+    code_file,
+    digest_file,
+    versions,
+)
 from heed.files import HeedError, write_text
 from heed.study import Params, load
 from heed.tasks import PARTS
 
 SRC = Path("src")
 STAGES = (
-    "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate", "compare", "report",
+    "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate",
+    "compare", "report",
 )  # fmt: skip
-# The study refuses a params.yaml by what these say of each kind of corpus, and takes nothing else from them. The stage `code`
-# has refused it before any other, so an edit of how a corpus is read repeats no search.
+# The study refuses a params.yaml by what these say of each kind of corpus, and takes nothing else
+# from them. The stage `code` has refused it before any other, so an edit of how a corpus is read
+# repeats no search.
 CHECKED = ("heed.corpora.kinds", "heed.corpora.publication")
 Functions = dict[str, ast.FunctionDef]
 
 
 def read_roots() -> dict[str, set[str]]:
-    """Return the modules that the command of each stage imports. They are read from cli.py, so that no list of them drifts."""
+    """Return the modules that the command of each stage imports.
+
+    They are read from cli.py, so that no list of them drifts.
+    """
     tree = ast.parse((SRC / "heed/cli.py").read_text(encoding="utf-8"))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     shared = {node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
@@ -39,17 +55,28 @@ def read_roots() -> dict[str, set[str]]:
 
 
 def imported_by(function: ast.FunctionDef, functions: Functions) -> set[str]:
-    """Return the modules that a command imports, and those of the helpers in cli.py that it calls."""
-    names = {node.module for node in ast.walk(function) if isinstance(node, ast.ImportFrom) and node.module}
+    """Return the modules that a command imports, and those of the helpers in cli.py that it
+    calls.
+    """
+    names = {
+        node.module
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
     calls = {
-        node.func.id for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        node.func.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     helpers = [functions[name] for name in calls & {*functions} if name.startswith("_")]
     return names.union(*(imported_by(helper, functions) for helper in helpers))
 
 
 def read_graph() -> grimp.ImportGraph:
-    """Return what imports what in heed, but for type checkers. A module imports its package too, whose code runs before it."""
+    """Return what imports what in heed, but for type checkers.
+
+    A module imports its package too, whose code runs before it.
+    """
     graph = grimp.build_graph(
         "heed", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
     )
@@ -68,7 +95,9 @@ def read_graph() -> grimp.ImportGraph:
 
 
 def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
-    """Return the tasks whose parts each command loads: {(stage, key): tasks}; the key is empty for one that has none."""
+    """Return the tasks whose parts each command loads: {(stage, key): tasks}; the key is empty for
+    one that has none.
+    """
     task = {name: experiment.task for name, experiment in params.experiments.items()}
     tasks: dict[tuple[str, str], set[str]] = {}
     for stage in STAGES:
@@ -88,12 +117,17 @@ def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGra
 
 
 def describe(modules: set[str]) -> str:
-    """Return the text of a file: the digests of the modules and of their packages' other files, and versions."""
+    """Return the text of a file: the digests of the modules and of their packages' other files, and
+    versions.
+    """
     code = {_path(module) for module in modules - IGNORED if module.startswith("heed.")}
     packages = {path.parent for path in code if path.name == "__init__.py"}
     paths = code | {path for package in packages for path in _other_files(package)}
     digests = {path.as_posix(): digest_file(path) for path in sorted(paths)}
-    return json.dumps({"files": digests, "versions": versions(modules & {*DISTRIBUTIONS})}, indent=1) + "\n"
+    return (
+        json.dumps({"files": digests, "versions": versions(modules & {*DISTRIBUTIONS})}, indent=1)
+        + "\n"
+    )
 
 
 def _path(module: str) -> Path:
@@ -105,15 +139,27 @@ def _other_files(package: Path) -> list[Path]:
     """Return the files of a package that are not code, but not those of packages within it."""
     found = []
     for path in package.rglob("*"):
-        owner = next(folder for folder in path.parents if (folder / "__init__.py").exists() or folder == package)
+        owner = next(
+            folder
+            for folder in path.parents
+            if (folder / "__init__.py").exists() or folder == package
+        )
         hidden = any(part.startswith((".", "__")) for part in path.relative_to(package).parts)
-        if owner == package and path.is_file() and path.suffix not in (".py", ".pyc") and not hidden:
+        if (
+            owner == package
+            and path.is_file()
+            and path.suffix not in (".py", ".pyc")
+            and not hidden
+        ):
             found.append(path)
     return found
 
 
 def texts() -> dict[Path, str]:
-    """Return what the stage writes: {file: text}. Raises HeedError: params.yaml is wrong; code that does not parse."""
+    """Return what the stage writes: {file: text}.
+
+    Raises HeedError: params.yaml is wrong; code that does not parse.
+    """
     params = load()
     for path in (SRC / "heed").rglob(
         "*.py"
@@ -124,16 +170,25 @@ def texts() -> dict[Path, str]:
     for (stage, _), tasks in (loads := read_tasks(params)).items():
         if (kind := (stage, frozenset(tasks))) not in described:
             described[kind] = describe(closure(stage, tasks, roots[stage], graph))
-    return {code_file(stage, key): described[stage, frozenset(tasks)] for (stage, key), tasks in loads.items()}
+    return {
+        code_file(stage, key): described[stage, frozenset(tasks)]
+        for (stage, key), tasks in loads.items()
+    }
 
 
 def changed(wanted: dict[Path, str]) -> dict[Path, str]:
     """Return those of the wanted files that are otherwise than they should be."""
-    return {path: text for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text}
+    return {
+        path: text
+        for path, text in wanted.items()
+        if not path.exists() or path.read_text("utf-8") != text
+    }
 
 
 def main() -> None:
-    """Check params.yaml, write the files that change, and delete those of keys that params.yaml no longer has."""
+    """Check params.yaml, write the files that change, and delete those of keys that params.yaml no
+    longer has.
+    """
     try:
         wanted = texts()
         for path in [path for path in CODE.rglob("*") if path.is_file() and path not in wanted]:

@@ -1,7 +1,8 @@
-"""What heed uses of DVC and Snakemake beyond their documented interfaces: one function a name, and nowhere else.
+"""What heed uses of DVC and Snakemake beyond their documented interfaces: one function a name, and
+nowhere else.
 
-tests/test_engine_names.py tests each function, and says which one a new version of an engine breaks. DVC is imported late: it
-takes a second, and jobs on other machines do not need it.
+tests/test_engine_names.py tests each function, and says which one a new version of an engine
+breaks. DVC is imported late: it takes a second, and jobs on other machines do not need it.
 """
 
 import json
@@ -12,18 +13,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")  # a job; --wait-for-lock counts only before `repro`
+# a job; --wait-for-lock counts only before `repro`
+REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")
 RWLOCK = Path(".dvc/tmp/rwlock")
 STAGE_VARIABLE = "DVC_STAGE"
 SNAKEMAKE_LOGGER = "snakemake.logging"
 SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 USELESS_MESSAGES = (
-    "Select jobs to execute", "Execute ", "Assuming unrestricted shared filesystem", "Building DAG of jobs",
-    "RuleException:\nCalledProcessError",
+    "Select jobs to execute", "Execute ", "Assuming unrestricted shared filesystem",
+    "Building DAG of jobs", "RuleException:\nCalledProcessError",
 )  # fmt: skip
 
 
-# --- DVC: the repository -----------------------------------------------------------------------------------------------
+# --- DVC: the repository --------------------------------------------------------------------------
 
 
 def open_repository(root: Path) -> Any:
@@ -49,15 +51,23 @@ def dvc_errors() -> type[Exception]:
 
 
 def pipeline_stages(repository: Any) -> list[Any]:
-    """Return the stages of dvc.yaml, each after those it reads from: an edge of DVC's graph goes to what a stage reads from."""
+    """Return the stages of dvc.yaml, each after those it reads from: an edge of DVC's graph goes to
+    what a stage reads from.
+    """
     import networkx as nx
 
-    return [stage for stage in nx.dfs_postorder_nodes(repository.index.graph) if _is_pipeline_stage(stage)]
+    return [
+        stage
+        for stage in nx.dfs_postorder_nodes(repository.index.graph)
+        if _is_pipeline_stage(stage)
+    ]
 
 
 def upstream_names(repository: Any, stage: Any) -> list[str]:
     """Return the names of the stages that a stage reads from."""
-    return [stage_name(up) for up in repository.index.graph.successors(stage) if _is_pipeline_stage(up)]
+    return [
+        stage_name(up) for up in repository.index.graph.successors(stage) if _is_pipeline_stage(up)
+    ]
 
 
 def _is_pipeline_stage(stage: Any) -> bool:
@@ -67,7 +77,7 @@ def _is_pipeline_stage(stage: Any) -> bool:
     return isinstance(stage, PipelineStage)
 
 
-# --- DVC: a stage ------------------------------------------------------------------------------------------------------
+# --- DVC: a stage ---------------------------------------------------------------------------------
 
 
 def stage_name(stage: Any) -> str:
@@ -105,7 +115,7 @@ def is_frozen(stage: Any) -> bool:
     return bool(stage.frozen)
 
 
-# --- DVC: an entry of a stage ------------------------------------------------------------------------------------------
+# --- DVC: an entry of a stage ---------------------------------------------------------------------
 
 
 def entry_path(repository: Any, entry: Any) -> str:
@@ -119,7 +129,9 @@ def is_recorded(entry: Any) -> bool:
 
 
 def entry_changes(entry: Any) -> dict[str, Any]:
-    """Return how a dependency or output differs from dvc.lock: {path: modified}; for params.yaml {path: {key: modified}}."""
+    """Return how a dependency or output differs from dvc.lock: {path: modified}; for params.yaml
+    {path: {key: modified}}.
+    """
     return entry.status() or {}
 
 
@@ -127,7 +139,8 @@ def recorded_output(repository: Any, recorded: Mapping[str, Any]) -> Any:
     """Return DVC's entry of an output that dvc.lock records, whatever stage it was of."""
     from dvc.output import loadd_from
 
-    return loadd_from(next(iter(repository.index.stages)), [dict(recorded)])[0]  # it takes entries apart
+    # it takes entries apart
+    return loadd_from(next(iter(repository.index.stages)), [dict(recorded)])[0]
 
 
 def is_in_cache(output: Any) -> bool:
@@ -135,11 +148,12 @@ def is_in_cache(output: Any) -> bool:
     return not output.changed_cache()
 
 
-# --- DVC: its files ----------------------------------------------------------------------------------------------------
+# --- DVC: its files -------------------------------------------------------------------------------
 
 
 def read_yaml(path: Path) -> Any:
-    """Return a YAML file as DVC reads it: by ruamel.yaml's C parser where that is installed, which is stricter than YAML 1.2.
+    """Return a YAML file as DVC reads it: by ruamel.yaml's C parser where that is installed, which
+    is stricter than YAML 1.2.
 
     Raises:
         ValueError: DVC cannot read the file; with its line.
@@ -167,10 +181,15 @@ def check_lock(content: Any) -> None:
 
 
 def rwlock_processes(root: Path) -> set[int]:
-    """Return the processes that hold a stage, as DVC's rwlock says; none where it is cut off or missing."""
+    """Return the processes that hold a stage, as DVC's rwlock says; none where it is cut off or
+    missing.
+    """
     try:
         held = json.loads((root / RWLOCK).read_text(encoding="utf-8"))
-        entries = [*held.get("write", {}).values(), *(one for many in held.get("read", {}).values() for one in many)]
+        entries = [
+            *held.get("write", {}).values(),
+            *(one for many in held.get("read", {}).values() for one in many),
+        ]
         return {int(entry["pid"]) for entry in entries}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return set()
@@ -181,7 +200,7 @@ def running_stage(environment: Mapping[str, str]) -> str:
     return environment.get(STAGE_VARIABLE, "")
 
 
-# --- Snakemake: `workflow`, as a Snakefile has it ----------------------------------------------------------------------
+# --- Snakemake: `workflow`, as a Snakefile has it -------------------------------------------------
 
 
 def is_main_process(workflow: Any) -> bool:
@@ -195,7 +214,9 @@ def is_dry_run(workflow: Any) -> bool:
 
 
 def is_running_jobs(workflow: Any) -> bool:
-    """Whether jobs will run: neither a dry run, nor --touch, nor --lint and the like; known once inputs are asked for."""
+    """Whether jobs will run: neither a dry run, nor --touch, nor --lint and the like; known once
+    inputs are asked for.
+    """
     return bool(workflow.executor_plugin and not workflow.dryrun and not workflow.touch)
 
 
@@ -206,7 +227,9 @@ def cores(workflow: Any) -> int:
 
 def silence_snakemake() -> None:
     """Keep from the terminal what Snakemake says at every job and what a person cannot use."""
-    logging.getLogger(SNAKEMAKE_LOGGER).addFilter(lambda record: not _is_useless(record.getMessage()))
+    logging.getLogger(SNAKEMAKE_LOGGER).addFilter(
+        lambda record: not _is_useless(record.getMessage())
+    )
 
 
 def _is_useless(message: str) -> bool:

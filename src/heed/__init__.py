@@ -1,10 +1,12 @@
 """heed: does attention help? From raw corpora to a printed report.
 
-What flows, in the order of the stages: `corpora` → `tokens` → `inputs` → `models`, which `search` and `training` fit as a `recipe` says →
-`prediction` and `opponents` → `evaluation` → `report`. `study` is what params.yaml asks for, `tasks` what is learned and how it is
-judged. `cli` has a command for each stage. Below all of them: `hyperparameters`, `files` (whole or none), `paths` (where each
-stage writes), `records` (dataclasses as JSON), `seeds` (of params.yaml, where pydantic is not installed), `code` (which program a stage
-runs) and `pipeline` (what DVC knows of the results).
+What flows, in the order of the stages: `corpora` → `tokens` → `inputs` → `models`, which `search`
+and `training` fit as a `recipe` says → `prediction` and `opponents` → `evaluation` → `report`.
+`study` is what params.yaml asks for, `tasks` what is learned and how it is judged. `cli` has a
+command for each stage. Below all of them: `hyperparameters`, `files` (whole or none), `paths`
+(where each stage writes), `records` (dataclasses as JSON), `seeds` (of params.yaml, where pydantic
+is not installed), `code` (which program a stage runs) and `pipeline` (what DVC knows of the
+results).
 
 Nothing here imports dvc or snakemake: workflow/ does. pyproject.toml says which way imports go.
 """
@@ -20,14 +22,17 @@ __all__ = ["load_run"]
 
 
 def load_run(model: str, seed: int) -> "Predictor":
-    """Return the trained run of a model in results/train/MODEL/SEED, ready to predict on the CPU; for notebooks."""
+    """Return the trained run of a model in results/train/MODEL/SEED, ready to predict on the CPU;
+    for notebooks.
+    """
     from heed.prediction import load_predictor
     from heed.training.run import read_run
 
     return load_predictor(read_run(model, seed), "cpu")
 
 
-if "HEED_PLANNED" in os.environ:  # a process that a stage has started: a worker of Ray, or one that tokenises
+# a process that a stage has started: a worker of Ray, or one that tokenises
+if "HEED_PLANNED" in os.environ:
     from heed.code.guard import join
 
     join()

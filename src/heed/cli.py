@@ -1,7 +1,10 @@
-"""The commands: one for each stage, one for each user verb. No logic: each reads, calls one function, says what it did.
+"""The commands: one for each stage, one for each user verb.
 
-Every command imports only what it uses, so that `heed train` and `heed evaluate` run without dvc, snakemake, ray, spacy
-and pydantic, and `heed --help` is quick. argparse, because typer loads pydantic.
+No logic: each reads, calls one function, says what it did.
+
+Every command imports only what it uses, so that `heed train` and `heed evaluate` run without dvc,
+snakemake, ray, spacy and pydantic, and `heed --help` is quick. argparse, because typer loads
+pydantic.
 """
 
 import argparse
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
 
 
 def _cores() -> int:
-    """Return how many cores this process may use: what Snakemake gave the stage, else what the system lets it use."""
+    """Return how many cores this process may use: what Snakemake gave the stage, else what the
+    system lets it use.
+    """
     given = os.environ.get("HEED_THREADS", "")
     return int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
 
@@ -73,14 +78,18 @@ def search(name: str) -> None:
 
 
 def adopt(name: str) -> None:
-    """Write a search's winner into params.yaml, to be reviewed in git; the search is not repeated."""
+    """Write a search's winner into params.yaml, to be reviewed in git; the search is not
+    repeated.
+    """
     from heed.search.adopt import adopt
 
     print(adopt(name, PARAMS, SEARCHES))
 
 
 def recipe(model: str) -> None:
-    """Resolve everything that determines a model's training into one file: results/recipe/MODEL.yaml."""
+    """Resolve everything that determines a model's training into one file:
+    results/recipe/MODEL.yaml.
+    """
     from heed.recipe import make_recipe, write_recipe
     from heed.study import load
 
@@ -91,7 +100,10 @@ def recipe(model: str) -> None:
 
 
 def train(model: str, seed: int) -> None:
-    """Train a model once: results/train/MODEL/SEED. A training that was killed goes on where it stopped."""
+    """Train a model once: results/train/MODEL/SEED.
+
+    A training that was killed goes on where it stopped.
+    """
     from heed.training.progress import training_progress
     from heed.training.run import train_run
 
@@ -101,7 +113,10 @@ def train(model: str, seed: int) -> None:
 
 
 def predict(model: str, text: list[str], seeds: list[int]) -> None:
-    """Predict validation and test part with the runs of a model: results/predict/MODEL. For a text: heed classify."""
+    """Predict validation and test part with the runs of a model: results/predict/MODEL.
+
+    For a text: heed classify.
+    """
     from heed.prediction import write_predictions
 
     if text or _is_piped():
@@ -117,7 +132,10 @@ def predict(model: str, text: list[str], seeds: list[int]) -> None:
 
 
 def _is_piped() -> bool:
-    """Whether a text waits in a pipe on standard input; a driver's own input is none. Nothing is read of it."""
+    """Whether a text waits in a pipe on standard input; a driver's own input is none.
+
+    Nothing is read of it.
+    """
     if "DVC_STAGE" in os.environ or sys.stdin is None or sys.stdin.closed:
         return False
     descriptor = sys.stdin.fileno()
@@ -160,7 +178,9 @@ def compare() -> None:
 
 
 def report(check: bool) -> None:
-    """Write reports/index.html, report.tex, figures, tables and the document browser; or check them against the results."""
+    """Write reports/index.html, report.tex, figures, tables and the document browser; or check them
+    against the results.
+    """
     from heed.study import load
 
     made_of = load(), _compared(), PUBLISHED, RESULTS, REPORTS
@@ -187,7 +207,9 @@ def provenance() -> None:
 
 
 def publish() -> None:
-    """Write docs/studies/NAME, the report without any text but what heed made itself, and its summary in README.md."""
+    """Write docs/studies/NAME, the report without any text but what heed made itself, and its
+    summary in README.md.
+    """
     from heed.pipeline import check_up_to_date
     from heed.report.publish import publish
     from heed.study import load
@@ -219,18 +241,26 @@ def study(name: str, force: bool) -> None:
 
 
 def classify(model: str, text: str) -> None:
-    """Classify a text with all trained runs of a model: mean probabilities, and the weights over its words."""
+    """Classify a text with all trained runs of a model: mean probabilities, and the weights over
+    its words.
+    """
     from heed.tasks.classification.classify import classify
 
     print(classify(model, text))
 
 
 def check() -> None:
-    """Check params.yaml: say that it is fine, or each mistake with its line. What DVC cannot read is said here too."""
+    """Check params.yaml: say that it is fine, or each mistake with its line.
+
+    What DVC cannot read is said here too.
+    """
     from heed.study import load
 
     params = load()
-    print(f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, {len(params.seeds)} seeds")
+    print(
+        f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
+        f"{len(params.seeds)} seeds"
+    )
 
 
 def schema() -> None:
@@ -277,10 +307,14 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     def add(
-        function: Callable[..., None], name: str = "", within: "argparse._SubParsersAction | None" = None
+        function: Callable[..., None],
+        name: str = "",
+        within: "argparse._SubParsersAction | None" = None,
     ) -> argparse.ArgumentParser:
         about = (function.__doc__ or "").strip().rstrip(".")
-        command = (within or commands).add_parser(name or function.__name__, help=about, description=about)
+        command = (within or commands).add_parser(
+            name or function.__name__, help=about, description=about
+        )
         command.set_defaults(function=function)
         return command
 
@@ -289,7 +323,10 @@ def _parser() -> argparse.ArgumentParser:
     add(search).add_argument(
         "name",
         metavar="SEARCH",
-        help="a key of `searches`, or `none`: the search that changes nothing, for models that are not tuned",
+        help=(
+            "a key of `searches`, or `none`: the search that changes nothing, for models that are "
+            "not tuned"
+        ),
     )
     add(recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
     command = add(train)
@@ -298,26 +335,40 @@ def _parser() -> argparse.ArgumentParser:
     command = add(predict)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
     command.add_argument("text", nargs="*", help=argparse.SUPPRESS)  # what `heed classify` takes
-    command.add_argument("--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml")
+    command.add_argument(
+        "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
+    )
     add(opponents).add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
     command = add(evaluate)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    command.add_argument("--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml")
+    command.add_argument(
+        "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
+    )
     add(compare)
     add(report).add_argument(
-        "--check", action="store_true", help="write nothing: say which numbers of reports/ are not those of results/"
+        "--check",
+        action="store_true",
+        help="write nothing: say which numbers of reports/ are not those of results/",
     )
     add(provenance)
     add(publish)
     add(adopt).add_argument("name", metavar="SEARCH", help="a key of `searches` that has run")
     command = add(study)
     command.add_argument(
-        "name", metavar="STUDY", nargs="?", default="", help="one of workflow/studies; none: list them"
+        "name",
+        metavar="STUDY",
+        nargs="?",
+        default="",
+        help="one of workflow/studies; none: list them",
     )
-    command.add_argument("--force", action="store_true", help="overwrite a params.yaml that was edited by hand")
+    command.add_argument(
+        "--force", action="store_true", help="overwrite a params.yaml that was edited by hand"
+    )
     command = add(classify)
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
-    command.add_argument("text", metavar="TEXT", help="the text, a file with it, or - for standard input")
+    command.add_argument(
+        "text", metavar="TEXT", help="the text, a file with it, or - for standard input"
+    )
     add(check)
     add(schema)
     corpus = commands.add_parser(
@@ -328,9 +379,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--text-column", required=True, help="the column with the text")
     command.add_argument("--label-column", required=True, help="the column with the label")
     command.add_argument(
-        "--split-column", default="", help="the column with train, validation or test; none: heed draws"
+        "--split-column",
+        default="",
+        help="the column with train, validation or test; none: heed draws",
     )
-    command.add_argument("--name", default="", help="name of the corpus; default: from the file's name")
+    command.add_argument(
+        "--name", default="", help="name of the corpus; default: from the file's name"
+    )
     return parser
 
 
@@ -348,8 +403,8 @@ def _seeds(text: str) -> list[int]:
 def _alone(command: str) -> Iterator[None]:
     """Let one process at a time do the same thing in this folder; a second one waits.
 
-    Where the driver of a stage was killed the stage may still be running, beside the one that the next driver starts. The
-    kernel drops the lock when the process ends, kill -9 included.
+    Where the driver of a stage was killed the stage may still be running, beside the one that the
+    next driver starts. The kernel drops the lock when the process ends, kill -9 included.
     """
     if not PARAMS.exists() and not RESULTS.exists():  # nobody's clone: leave nothing there
         yield
@@ -360,7 +415,11 @@ def _alone(command: str) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                print(f"another `heed {command}` is running here: waiting for it", file=sys.stderr, flush=True)
+                print(
+                    f"another `heed {command}` is running here: waiting for it",
+                    file=sys.stderr,
+                    flush=True,
+                )
                 fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -375,7 +434,9 @@ def main() -> None:
         arguments = vars(_parser().parse_args())
         function = arguments.pop("function")
         if function in STAGES:
-            names = [str(value) for value in arguments.values() if isinstance(value, str | int) and value]
+            names = [
+                str(value) for value in arguments.values() if isinstance(value, str | int) and value
+            ]
             command = " ".join([function.__name__, *names])
             key = next((value for value in arguments.values() if isinstance(value, str)), "")
             with _alone(command), guarded(function.__name__, key, command):
@@ -388,10 +449,12 @@ def main() -> None:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
         sys.exit(f"heed: {what}. Free space or mend the rights, and run the same command again")
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "memory" not in str(error):  # torch's own are RuntimeErrors
+        # torch's own are RuntimeErrors
+        if not isinstance(error, MemoryError) and "memory" not in str(error):
             raise
         sys.exit(
-            f"heed: out of memory: {' '.join(str(error).split())[:200]}. Make the model, the batch or the corpus smaller"
+            f"heed: out of memory: {' '.join(str(error).split())[:200]}. Make the model, the "
+            "batch or the corpus smaller"
         )
     except KeyboardInterrupt:
         sys.exit("heed: stopped; run the same command again to go on")

@@ -1,4 +1,6 @@
-"""Whole files or none: every writer of heed writes to a temporary name and renames; and the errors users see."""
+"""Whole files or none: every writer of heed writes to a temporary name and renames; and the errors
+users see.
+"""
 
 import contextlib
 import glob
@@ -16,12 +18,16 @@ SUMS = "SHA256SUMS"
 
 
 class HeedError(Exception):
-    """Something the user can mend. The message names file, key or line, what was found and what to do."""
+    """Something the user can mend.
+
+    The message names file, key or line, what was found and what to do.
+    """
 
 
 @contextlib.contextmanager
 def _staged(path: Path) -> Iterator[Path]:
-    """Yield a name beside `path` to write under, and remove what is left there, a killed writer's too.
+    """Yield a name beside `path` to write under, and remove what is left there, a killed writer's
+    too.
 
     A full disk is one clear message.
     """
@@ -58,7 +64,9 @@ def _runs(process: str) -> bool:
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; renamed to `path` when the block ends well, removed when it does not."""
+    """Yield a temporary path beside `path`; renamed to `path` when the block ends well, removed
+    when it does not.
+    """
     with _staged(Path(path)) as temporary:
         yield temporary
         temporary.replace(path)
@@ -68,7 +76,8 @@ def writing(path: str | Path) -> Iterator[Path]:
 def writing_folder(path: str | Path, sealed: bool = False) -> Iterator[Path]:
     """Yield an empty temporary folder beside `path`; it replaces `path` when the block ends well.
 
-    A folder that is sealed has the hashes of its files beside them, and `check` finds what was changed or cut off since.
+    A folder that is sealed has the hashes of its files beside them, and `check` finds what was
+    changed or cut off since.
     """
     with _staged(Path(path)) as temporary:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -82,7 +91,9 @@ def writing_folder(path: str | Path, sealed: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def reading(path: str | Path, made_by: str) -> Iterator[None]:
-    """Turn what goes wrong while `path` is read into a clear message; `made_by` is the command that writes it."""
+    """Turn what goes wrong while `path` is read into a clear message; `made_by` is the command that
+    writes it.
+    """
     try:
         yield
     except FileNotFoundError:
@@ -103,7 +114,9 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def read_json(path: str | Path, made_by: str) -> Any:
-    """Return the JSON in `path`; `made_by` is the command that writes it, named when it is missing or broken."""
+    """Return the JSON in `path`; `made_by` is the command that writes it, named when it is missing
+    or broken.
+    """
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -118,7 +131,9 @@ def write_yaml(path: str | Path, value: Any) -> None:
 
 
 def read_yaml(path: str | Path, made_by: str) -> Any:
-    """Return the YAML in `path`, as `read_json` does; a file that was cut off is often still YAML, but lacks its end."""
+    """Return the YAML in `path`, as `read_json` does; a file that was cut off is often still YAML,
+    but lacks its end.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
         if not text.endswith("\n...\n"):
@@ -137,21 +152,34 @@ def seal(folder: Path) -> None:
 
 
 def check(folder: str | Path, made_by: str) -> None:
-    """Raise HeedError unless the files in `folder` are those that `seal` saw; a folder that was never sealed passes."""
+    """Raise HeedError unless the files in `folder` are those that `seal` saw; a folder that was
+    never sealed passes.
+    """
     sums = Path(folder) / SUMS
     if not sums.is_file():
         return
-    known = {name: found for found, _, name in (line.partition("  ") for line in sums.read_text("utf-8").splitlines())}
+    known = {
+        name: found
+        for found, _, name in (
+            line.partition("  ") for line in sums.read_text("utf-8").splitlines()
+        )
+    }
     files = {file.name: file for file in _sealed(Path(folder))}
     for name in sorted({*known, *files}):
         if name not in files or name not in known or sha256(files[name]) != known[name]:
             what = "not there" if name not in files else "not as it was made: changed, or cut off"
-            raise HeedError(f"{Path(folder) / name}: {what} ({sums.name} says so). Run again: {made_by}")
+            raise HeedError(
+                f"{Path(folder) / name}: {what} ({sums.name} says so). Run again: {made_by}"
+            )
 
 
 def _sealed(folder: Path) -> list[Path]:
-    """Return the files to be hashed; hidden ones are not a stage's: a desktop's, or those of a writer that was killed."""
-    return sorted(file for file in folder.iterdir() if file.name != SUMS and not file.name.startswith("."))
+    """Return the files to be hashed; hidden ones are not a stage's: a desktop's, or those of a
+    writer that was killed.
+    """
+    return sorted(
+        file for file in folder.iterdir() if file.name != SUMS and not file.name.startswith(".")
+    )
 
 
 def sha256(path: str | Path) -> str:

@@ -1,7 +1,8 @@
 """What a recipe may set about a network and its training, each hyperparameter declared once.
 
-The schema of params.yaml is made from these declarations (heed.study.defaults), and recipes are read into them, where pydantic is not
-installed too. A task puts together what its models have (tasks/TASK/recipe.py).
+The schema of params.yaml is made from these declarations (heed.study.defaults), and recipes are
+read into them, where pydantic is not installed too. A task puts together what its models have
+(tasks/TASK/recipe.py).
 """
 
 import dataclasses
@@ -13,8 +14,12 @@ ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score fun
 
 
 def hyperparameter(default: Any, description: str, **limits: float) -> Any:
-    """Return a dataclass field with what the schema says of it; `limits` are pydantic's gt, ge, lt and le."""
-    return dataclasses.field(default=default, metadata={"description": description, "limits": limits})
+    """Return a dataclass field with what the schema says of it; `limits` are pydantic's gt, ge, lt
+    and le.
+    """
+    return dataclasses.field(
+        default=default, metadata={"description": description, "limits": limits}
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,71 +29,119 @@ class Reading:
     vocabulary_size: int = hyperparameter(
         30000, "types kept of the run's own training part, with padding and unknown", ge=3
     )
-    lowercase: bool = hyperparameter(True, "types that differ in case alone are one entry of the vocabulary")
-    max_tokens: int = hyperparameter(400, "length cap: the tokens of a document that are read", gt=0)
+    lowercase: bool = hyperparameter(
+        True, "types that differ in case alone are one entry of the vocabulary"
+    )
+    max_tokens: int = hyperparameter(
+        400, "length cap: the tokens of a document that are read", gt=0
+    )
     truncation: Literal["head", "ends"] = hyperparameter(
-        "head", "of a longer document the first tokens are read, or half from its start and half up to its end"
+        "head",
+        (
+            "of a longer document the first tokens are read, or half from its start and half up "
+            "to its end"
+        ),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Architecture(Reading):
-    """The network of a classifier: embedding, encoder, self-attention, pooling, linear layer, and a linear branch."""
+    """The network of a classifier: embedding, encoder, self-attention, pooling, linear layer, and a
+    linear branch.
+    """
 
     embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0)
     embedding_std: float = hyperparameter(
         0.1, "deviation of the normal distribution embeddings start from (torch's own is 1)", gt=0
     )
-    bigram_buckets: int = hyperparameter(0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0)
+    bigram_buckets: int = hyperparameter(
+        0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0
+    )
     character_buckets: int = hyperparameter(
-        0, "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none", ge=0
+        0,
+        "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none",
+        ge=0,
     )
     encoder: Literal["bilstm", "embeddings", "none"] = hyperparameter(
         "bilstm",
-        "what makes states: a BiLSTM; the embeddings themselves (features only: a control); none: the linear branch alone (a control)",
+        (
+            "what makes states: a BiLSTM; the embeddings themselves (features only: a control); "
+            "none: the linear branch alone (a control)"
+        ),
     )
     hierarchical: bool = hyperparameter(
         False, "words make sentence vectors, those the document's: the whole encoder at both levels"
     )
-    hidden_size: int = hyperparameter(64, "H, LSTM hidden size of each direction; states have 2H", gt=0)
-    skip: bool = hyperparameter(False, "the embeddings stand beside the BiLSTM's states: states have 2H + E")
+    hidden_size: int = hyperparameter(
+        64, "H, LSTM hidden size of each direction; states have 2H", gt=0
+    )
+    skip: bool = hyperparameter(
+        False, "the embeddings stand beside the BiLSTM's states: states have 2H + E"
+    )
     linear_size: int = hyperparameter(64, "L, size of the linear layer before the output", gt=0)
     attention: Literal["none", "multi-head", "single-head", "uniform"] = hyperparameter(
         "none",
-        "self-attention over the states: multi-head scaled dot-product; single-head with any `score`, without projections; uniform: multi-head with equal weights in place of learned ones (a control)",
+        (
+            "self-attention over the states: multi-head scaled dot-product; single-head with any "
+            "`score`, without projections; uniform: multi-head with equal weights in place of "
+            "learned ones (a control)"
+        ),
     )
-    heads: int = hyperparameter(1, "heads of multi-head and uniform attention; divides the states' size", gt=0)
+    heads: int = hyperparameter(
+        1, "heads of multi-head and uniform attention; divides the states' size", gt=0
+    )
     pooling: Literal["last", "mean", "max", "attention", "max-attention"] = hyperparameter(
         "last",
-        "how the states become one vector; attention: by a learned query and `score`; max-attention: the query is the maximum of the states",
+        (
+            "how the states become one vector; attention: by a learned query and `score`; "
+            "max-attention: the query is the maximum of the states"
+        ),
     )
-    score: Literal["additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot"] = hyperparameter(
-        "additive", "the score of single-head attention and of the pooling attention (docs/attention.md)"
+    score: Literal[
+        "additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot"
+    ] = hyperparameter(
+        "additive",
+        "the score of single-head attention and of the pooling attention (docs/attention.md)",
     )
     linear_branch: Literal["none", "words", "characters", "both"] = hyperparameter(
-        "none", "a linear model on TF-IDF features, trained together with the rest: its logits are added"
+        "none",
+        ("a linear model on TF-IDF features, trained together with the rest: its logits are added"),
     )
-    branch_buckets: int = hyperparameter(262144, "columns that each kind of the branch's features is hashed into", gt=0)
+    branch_buckets: int = hyperparameter(
+        262144, "columns that each kind of the branch's features is hashed into", gt=0
+    )
     branch_loss: Literal["joint", "separate"] = hyperparameter(
-        "joint", "joint: one loss on the sum of both logits; separate: a loss for each part, the sum only predicts"
+        "joint",
+        (
+            "joint: one loss on the sum of both logits; separate: a loss for each part, the sum "
+            "only predicts"
+        ),
     )
-    branch_rate: float = hyperparameter(1.0, "the branch's learning rate, as a multiple of `learning_rate`", gt=0)
+    branch_rate: float = hyperparameter(
+        1.0, "the branch's learning rate, as a multiple of `learning_rate`", gt=0
+    )
     branch_dropout: float = hyperparameter(0.0, "dropout on the branch's features", ge=0, lt=1)
     word_dropout: float = hyperparameter(
         0.0, "share of tokens that are an unknown word, anew in every step", ge=0, lt=1
     )
     embedding_dropout: float = hyperparameter(0.0, "dropout on the embeddings", ge=0, lt=1)
     state_dropout: float = hyperparameter(0.0, "dropout on the states", ge=0, lt=1)
-    dropout: float = hyperparameter(0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1)
+    dropout: float = hyperparameter(
+        0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1
+    )
 
     @property
     def state_size(self) -> int:
-        """Size of the states that attention and pooling see: 2H, with `skip` 2H + E; without a BiLSTM E."""
+        """Size of the states that attention and pooling see: 2H, with `skip` 2H + E; without a
+        BiLSTM E.
+        """
         return encoder_size(self, self.embedding_dim)
 
     @property
     def score_functions(self) -> dict[str, str]:
-        """The score functions that the network has, each with where: multi-head, single-head or pooling."""
+        """The score functions that the network has, each with where: multi-head, single-head or
+        pooling.
+        """
         scores: dict[str, str] = {}
         if self.encoder == "none":
             return scores
@@ -101,18 +154,24 @@ class Architecture(Reading):
         return scores
 
     def without_attention(self) -> Self:
-        """Return the same network without self-attention; a pooling by attention becomes the mean."""
+        """Return the same network without self-attention; a pooling by attention becomes
+        the mean.
+        """
         pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
         return dataclasses.replace(self, attention="none", pooling=pooling)
 
     @property
     def chooses_weights(self) -> bool:
-        """Whether the network's weights over its words depend on the text: by a score function, or by a maximum."""
+        """Whether the network's weights over its words depend on the text: by a score function, or
+        by a maximum.
+        """
         return bool(self.score_functions) or (self.encoder != "none" and self.pooling == "max")
 
 
 def encoder_size(h: Architecture, input_size: int) -> int:
-    """Return the size of the states over inputs of `input_size`: embeddings, or vectors of sentences."""
+    """Return the size of the states over inputs of `input_size`: embeddings, or vectors of
+    sentences.
+    """
     return 2 * h.hidden_size + h.skip * input_size if h.encoder == "bilstm" else input_size
 
 
@@ -123,28 +182,51 @@ class Training:
     epochs: int = hyperparameter(10, "passes over the training part, at most", gt=0)
     batch_size: int = hyperparameter(64, "documents a step", gt=0)
     learning_rate: float = hyperparameter(0.001, "Adam's step size", gt=0)
-    warmup: float = hyperparameter(0.0, "share of all steps over which the learning rate rises from 0", ge=0, lt=1)
+    warmup: float = hyperparameter(
+        0.0, "share of all steps over which the learning rate rises from 0", ge=0, lt=1
+    )
     decay: Literal["none", "linear", "cosine"] = hyperparameter(
         "none", "how the learning rate falls to 0 at the end of all epochs"
     )
-    weight_decay: float = hyperparameter(0.0, "decoupled weight decay (AdamW) on all but biases", ge=0)
+    weight_decay: float = hyperparameter(
+        0.0, "decoupled weight decay (AdamW) on all but biases", ge=0
+    )
     clip: float = hyperparameter(
         0.0, "largest norm of all gradients together; larger ones are scaled down. 0: none", ge=0
     )
     label_smoothing: float = hyperparameter(
-        0.0, "share of each target that is spread evenly over all that could be predicted", ge=0, lt=1
+        0.0,
+        "share of each target that is spread evenly over all that could be predicted",
+        ge=0,
+        lt=1,
     )
     averaging: float = hyperparameter(
-        0.0, "decay of the exponential moving average of the weights that is validated and kept; 0: none", ge=0, lt=1
+        0.0,
+        (
+            "decay of the exponential moving average of the weights that is validated and kept; "
+            "0: none"
+        ),
+        ge=0,
+        lt=1,
     )
-    patience: int = hyperparameter(0, "stop after this many epochs without a better one by `select`; 0: never", ge=0)
+    patience: int = hyperparameter(
+        0, "stop after this many epochs without a better one by `select`; 0: never", ge=0
+    )
     precision: Literal["float32", "bfloat16"] = hyperparameter(
         "float32", "bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
     )
     select: str = hyperparameter(
-        "loss", "the epoch kept: the best on validation by this figure (ties: the earliest), or the last"
+        "loss",
+        ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
     )
-    device: Literal["auto", "cpu", "cuda"] = hyperparameter("auto", "auto: a free GPU where there is one")
+    device: Literal["auto", "cpu", "cuda"] = hyperparameter(
+        "auto", "auto: a free GPU where there is one"
+    )
     threads: int = hyperparameter(
-        1, "torch threads of a training on CPU; changes the last bits of the result, so it is a parameter", gt=0
+        1,
+        (
+            "torch threads of a training on CPU; changes the last bits of the result, so it is a "
+            "parameter"
+        ),
+        gt=0,
     )

@@ -1,4 +1,6 @@
-"""The stage `opponents`: reference models from outside, fitted on each fold, without which a report would mislead."""
+"""The stage `opponents`: reference models from outside, fitted on each fold, without which a report
+would mislead.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,9 @@ def write_opponents(name: str, experiment: "Experiment") -> None:
     """
     tokens = load_tokens(TOKENS / experiment.corpus)
     schema = part(experiment.task, "recipe")
-    data = schema.resolve_data(experiment.data.model_dump(), tokens.meta, f"experiments.{name}.data")
+    data = schema.resolve_data(
+        experiment.data.model_dump(), tokens.meta, f"experiments.{name}.data"
+    )
     fitted: Fitted = part(experiment.task, "opponents").fit(tokens, data, experiment)
     statistics = []
     with writing_folder(OPPONENTS / name, sealed=True) as out:

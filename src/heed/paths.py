@@ -1,4 +1,6 @@
-"""Where params.yaml is, and where each stage leaves its files, relative to the top folder of a clone (docs/contracts.md)."""
+"""Where params.yaml is, and where each stage leaves its files, relative to the top folder of a
+clone (docs/contracts.md).
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,9 @@
-"""What DVC records of the pipeline, for `heed publish`, `heed report --check` and the source of every number.
+"""What DVC records of the pipeline, for `heed publish`, `heed report --check` and the source of
+every number.
 
-The only module of the package that knows DVC: how it hashes, how it names a stage, what stands in dvc.lock, and `dvc status`.
-It imports nothing of DVC. workflow/ runs the pipeline, and knows all that is beyond these few facts.
+The only module of the package that knows DVC: how it hashes, how it names a stage, what stands in
+dvc.lock, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline, and knows all
+that is beyond these few facts.
 """
 
 import hashlib
@@ -19,9 +21,15 @@ LOCK = Path("dvc.lock")
 
 
 def check_up_to_date(root: Path) -> None:
-    """Raise HeedError unless DVC says that all results are those of params.yaml, the code and the data."""
+    """Raise HeedError unless DVC says that all results are those of params.yaml, the code and the
+    data.
+    """
     done = subprocess.run(
-        [sys.executable, "-m", "dvc", "status", "--json"], cwd=root, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "dvc", "status", "--json"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no reason given"]
@@ -29,13 +37,17 @@ def check_up_to_date(root: Path) -> None:
     if stale := list(json.loads(done.stdout)):
         names = f"{', '.join(stale[:3])}{', ...' * (len(stale) > 3)}"
         raise HeedError(
-            f"dvc status: not up to date: {names}. The results are not those of params.yaml, the code and the data. "
+            f"dvc status: not up to date: {names}. The results are not those of params.yaml, the "
+            "code and the data. "
             "Run the study first: snakemake --cores 4"
         )
 
 
 def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
-    """Yield a line for each output below `folders` that is not what dvc.lock records. None without a dvc.lock."""
+    """Yield a line for each output below `folders` that is not what dvc.lock records.
+
+    None without a dvc.lock.
+    """
     if not lock.exists():
         return
     stages = yaml.safe_load(lock.read_text(encoding="utf-8")).get("stages", {})
@@ -43,11 +55,16 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
         for out in entry.get("outs", []):
             path = lock.parent / out["path"]
             if out["path"].startswith(folders) and path.is_dir() and folder_md5(path) != out["md5"]:
-                yield f"{out['path']}: is not what the stage {stage} wrote: dvc.lock records {out['md5']}"
+                yield (
+                    f"{out['path']}: is not what the stage {stage} wrote: dvc.lock records "
+                    f"{out['md5']}"
+                )
 
 
 def stage_name(stage: str, *keys: str) -> str:
-    """Return DVC's name of a stage with the keys that its command takes: evaluate@imdb-attention."""
+    """Return DVC's name of a stage with the keys that its command takes:
+    evaluate@imdb-attention.
+    """
     return "@".join([stage, *keys])
 
 
@@ -59,6 +76,8 @@ def md5(path: Path) -> str:
 
 def folder_md5(folder: Path) -> str:
     """Return DVC's hash of a folder: of the list of its files' hashes and names."""
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    files = sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
     listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in files])
     return hashlib.md5(listing.encode(), usedforsecurity=False).hexdigest() + ".dir"

@@ -3,7 +3,16 @@
 import pandas as pd
 
 from heed.files import HeedError, write_json, writing_folder
-from heed.paths import MODEL_RECIPE, MODEL_RUNS, PREDICTED, PREDICTIONS, STATISTICS, TOKENS, run_folder, train_command
+from heed.paths import (
+    MODEL_RECIPE,
+    MODEL_RUNS,
+    PREDICTED,
+    PREDICTIONS,
+    STATISTICS,
+    TOKENS,
+    run_folder,
+    train_command,
+)
 from heed.recipe import write_recipe
 from heed.tasks import part
 from heed.tasks.interface import Predictor
@@ -17,8 +26,8 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     """Write results/predict/NAME from the runs of `seeds`; return how many predictions there are.
 
     Raises:
-        HeedError: a run is missing, is another model's or seed's, or was made with another recipe than the others; tokens
-            that are not the recipe's.
+        HeedError: a run is missing, is another model's or seed's, or was made with another recipe
+            than the others; tokens that are not the recipe's.
 
     """
     runs = _read_runs(name, seeds)
@@ -33,10 +42,15 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     for run in runs:
         predictor = load_predictor(run, device)
         rows = rows_of(recipe, tokens, run.seed)
-        validation, test = (predictor.predict(tokens, rows[part]) for part in ("validation", "test"))
+        validation, test = (
+            predictor.predict(tokens, rows[part]) for part in ("validation", "test")
+        )
         statistics.append(_statistics(predictor, test, run.seed))
         shown = shown or predictor.show(tokens, test)  # of the first seed
-        tables += [_marked(table, run.seed, part) for table, part in ((validation, "validation"), (test, "test"))]
+        tables += [
+            _marked(table, run.seed, part)
+            for table, part in ((validation, "validation"), (test, "test"))
+        ]
     predictions = pd.concat(tables, ignore_index=True)
     with writing_folder(PREDICTIONS / name, sealed=True) as out:
         predictions.to_parquet(out / PREDICTED, index=False)
@@ -45,7 +59,11 @@ def write_predictions(name: str, seeds: list[int]) -> int:
             table.to_parquet(out / f"{what}.parquet", index=False)
         write_recipe(out / MODEL_RECIPE, recipe)
         write_json(
-            out / MODEL_RUNS, [{"seed": r.seed, "best_epoch": r.best_epoch, "parameters": r.parameters} for r in runs]
+            out / MODEL_RUNS,
+            [
+                {"seed": r.seed, "best_epoch": r.best_epoch, "parameters": r.parameters}
+                for r in runs
+            ],
         )
     return len(predictions)
 

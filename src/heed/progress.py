@@ -1,4 +1,6 @@
-"""Progress of long work: one live bar in a terminal, drawn by rich; a log gets whole lines alone, and never imports rich."""
+"""Progress of long work: one live bar in a terminal, drawn by rich; a log gets whole lines alone,
+and never imports rich.
+"""
 
 import contextlib
 import sys
@@ -24,7 +26,9 @@ class Bar:
         self._drawn = 0.0
 
     def update(self, completed: float, total: float | None = None, text: str = "") -> None:
-        """Draw the bar again, unless it was drawn just now; without a `total` it shows no share and no time left."""
+        """Draw the bar again, unless it was drawn just now; without a `total` it shows no share and
+        no time left.
+        """
         now = time.monotonic()
         if self._progress is None or self._task is None or now - self._drawn < REDRAW:
             return
@@ -33,21 +37,43 @@ class Bar:
         if len(description) > (width := max(20, self._progress.console.width - BESIDE_TEXT)):
             description = description[: width - 1] + "…"
         self._progress.update(
-            self._task, completed=completed, total=total or None, description=description, refresh=True
+            self._task,
+            completed=completed,
+            total=total or None,
+            description=description,
+            refresh=True,
         )
 
 
 @contextlib.contextmanager
 def progress_bar(title: str, in_bytes: bool = False) -> Iterator[Bar]:
-    """Yield the bar of some work, which vanishes with its end; lines printed meanwhile stand above it."""
+    """Yield the bar of some work, which vanishes with its end; lines printed meanwhile stand above
+    it.
+    """
     if not sys.stderr.isatty():
         yield Bar(title)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
-    share = [DownloadColumn(), TransferSpeedColumn()] if in_bytes else [TextColumn("{task.percentage:3.0f}%")]
-    columns = [TextColumn("{task.description}", markup=False), BarColumn(BAR), *share, TimeRemainingColumn()]
+    share = (
+        [DownloadColumn(), TransferSpeedColumn()]
+        if in_bytes
+        else [TextColumn("{task.percentage:3.0f}%")]
+    )
+    columns = [
+        TextColumn("{task.description}", markup=False),
+        BarColumn(BAR),
+        *share,
+        TimeRemainingColumn(),
+    ]
     with Progress(
         *columns,
         console=Console(stderr=True),

@@ -20,7 +20,9 @@ Hyperparameters = TypeVar("Hyperparameters")
 
 @dataclasses.dataclass(frozen=True)
 class CorpusFacts:
-    """What a report says of the corpus: its kind, sizes, and whether it is a part of its source or made by heed."""
+    """What a report says of the corpus: its kind, sizes, and whether it is a part of its source or
+    made by heed.
+    """
 
     kind: str
     documents: int
@@ -32,10 +34,11 @@ class CorpusFacts:
 
 @dataclasses.dataclass(frozen=True)
 class Recipe(Generic[Data, Hyperparameters]):
-    """Everything that determines a training but the seed; `data` and `hyperparameters` are its task's.
+    """Everything that determines a training but the seed; `data` and `hyperparameters` are its
+    task's.
 
-    `tokens` is the digest of the tokenised corpus; `folds` is 0 for a fixed split; `parameters` is the count for a full
-    vocabulary of this corpus.
+    `tokens` is the digest of the tokenised corpus; `folds` is 0 for a fixed split; `parameters` is
+    the count for a full vocabulary of this corpus.
     """
 
     model: str
@@ -57,7 +60,8 @@ class Recipe(Generic[Data, Hyperparameters]):
 
     def changed(self, hyperparameters: Configuration) -> "Recipe[Data, Hyperparameters]":
         """Return this recipe with other values of some hyperparameters."""
-        return dataclasses.replace(self, hyperparameters=dataclasses.replace(self.hyperparameters, **hyperparameters))  # type: ignore[type-var]
+        values = dataclasses.replace(self.hyperparameters, **hyperparameters)  # type: ignore[type-var]
+        return dataclasses.replace(self, hyperparameters=values)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the recipe as its file has it."""
@@ -86,7 +90,8 @@ def read_best(search: Path) -> Configuration:
 
 
 def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
-    """Return the recipe of model `name` with the hyperparameters `best` put in, for a corpus with this meta.json.
+    """Return the recipe of model `name` with the hyperparameters `best` put in, for a corpus with
+    this meta.json.
 
     A trial of a search and the training with its winner are resolved here alike.
 
@@ -97,10 +102,14 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
     model = params.models[name]
     experiment = params.experiments[model.experiment]
     schema, capacity = part(experiment.task, "recipe"), part(experiment.task, "capacity")
-    data = schema.resolve_data(experiment.data.model_dump(), meta, f"experiments.{model.experiment}.data")
+    data = schema.resolve_data(
+        experiment.data.model_dump(), meta, f"experiments.{model.experiment}.data"
+    )
     hyperparameters = params.resolved(name, best)
     if model.match != name:
-        hyperparameters = capacity.widen(hyperparameters, params.resolved(model.match, best), data, meta)
+        hyperparameters = capacity.widen(
+            hyperparameters, params.resolved(model.match, best), data, meta
+        )
     return Recipe(
         model=name,
         experiment=model.experiment,
@@ -110,7 +119,9 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
         tokenizer=meta.tokenizer,
         folds=meta.folds,
         tokens=meta.digest,
-        facts=CorpusFacts(**{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}),
+        facts=CorpusFacts(
+            **{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}
+        ),
         data=data,
         parameters=capacity.count(hyperparameters, data, meta),
         hyperparameters=hyperparameters,
@@ -123,7 +134,10 @@ def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:
 
 
 def read_recipe(path: str | Path, made_by: str) -> Recipe[Any, Any]:
-    """Return the recipe in `path`. Raises HeedError when it is missing or broken; `made_by` is the command that writes it."""
+    """Return the recipe in `path`.
+
+    Raises HeedError when it is missing or broken; `made_by` is the command that writes it.
+    """
     return parse_recipe(read_yaml(path, made_by), Path(path), made_by)
 
 
@@ -148,7 +162,11 @@ def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
         recipe = read_record(Recipe, values, whole=True)
         schema = part(recipe.task, "recipe")
         data = read_record(schema.Data, recipe.data, "data", whole=True)
-        hyperparameters = read_record(schema.Hyperparameters, recipe.hyperparameters, "hyperparameters", whole=True)
+        hyperparameters = read_record(
+            schema.Hyperparameters, recipe.hyperparameters, "hyperparameters", whole=True
+        )
     except (ValueError, HeedError) as error:
-        raise HeedError(f"{path}: not a recipe of this heed ({error}). Run again: {made_by}") from None
+        raise HeedError(
+            f"{path}: not a recipe of this heed ({error}). Run again: {made_by}"
+        ) from None
     return dataclasses.replace(recipe, data=data, hyperparameters=hyperparameters)

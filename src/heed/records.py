@@ -1,4 +1,6 @@
-"""Records: dataclasses as JSON and back. What a file lacks, or holds in another form, is named by its key.
+"""Records: dataclasses as JSON and back.
+
+What a file lacks, or holds in another form, is named by its key.
 
 Without pydantic, since stages read records where it is not installed.
 """
@@ -10,8 +12,9 @@ import typing
 from typing import Any, TypeVar
 
 NOTHING = type(None)
-# Marks a field (`Annotated[…, BESIDE]`) whose entries stand, in the file, beside the fields of its record and not below a key
-# of their own. It is a record itself, or a mapping: when it is read, it gets every key that is no field of its record.
+# Marks a field (`Annotated[…, BESIDE]`) whose entries stand, in the file, beside the fields of its
+# record and not below a key of their own. It is a record itself, or a mapping: when it is read, it
+# gets every key that is no field of its record.
 BESIDE = "beside"
 
 Record = TypeVar("Record")
@@ -31,10 +34,12 @@ def as_json(value: Any) -> Any:
 
 
 def read_record(kind: type[Record], value: Any, key: str = "", whole: bool = False) -> Record:
-    """Return the record of type `kind` that a JSON object holds; keys that it does not know are passed over.
+    """Return the record of type `kind` that a JSON object holds; keys that it does not know are
+    passed over.
 
     Args:
-        kind: a dataclass of numbers, texts, lists, pairs, mappings with names as keys, and other records.
+        kind: a dataclass of numbers, texts, lists, pairs, mappings with names as keys, and other
+            records.
         value: the object as `json` reads it.
         key: where it stands in its file, for the message.
         whole: defaults do not count: every key must be there, and no other.
@@ -61,7 +66,10 @@ def read_record(kind: type[Record], value: Any, key: str = "", whole: bool = Fal
 def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
     """Return the fields of a dataclass in order, each with its type and whether it is BESIDE."""
     declared = typing.get_type_hints(kind, include_extras=True)
-    marks = {field.name: getattr(declared[field.name], "__metadata__", ()) for field in dataclasses.fields(kind)}
+    marks = {
+        field.name: getattr(declared[field.name], "__metadata__", ())
+        for field in dataclasses.fields(kind)
+    }
     plain = typing.get_type_hints(kind)
     return {name: (plain[name], BESIDE in mark) for name, mark in marks.items()}
 
@@ -72,7 +80,9 @@ def _value(kind: Any, value: Any, key: str) -> Any:
         return value
     if typing.get_origin(kind) is typing.Literal:
         if value not in typing.get_args(kind):
-            raise ValueError(f"{key} is none of {', '.join(map(str, typing.get_args(kind)))}: {_short(value)}")
+            raise ValueError(
+                f"{key} is none of {', '.join(map(str, typing.get_args(kind)))}: {_short(value)}"
+            )
         return value
     outer, inner = typing.get_origin(kind), typing.get_args(kind)
     if dataclasses.is_dataclass(outer or kind):  # a generic record has its class as its origin
@@ -82,19 +92,32 @@ def _value(kind: Any, value: Any, key: str) -> Any:
         (given,) = (each for each in inner if each is not NOTHING)
         return None if value is None else _value(given, value, key)
     if outer is dict:
-        return {name: _value(inner[1], entry, _below(key, name)) for name, entry in _of(dict, value, key).items()}
+        return {
+            name: _value(inner[1], entry, _below(key, name))
+            for name, entry in _of(dict, value, key).items()
+        }
     if outer is list:
-        return [_value(inner[0], entry, _below(key, str(i))) for i, entry in enumerate(_of(list, value, key))]
+        return [
+            _value(inner[0], entry, _below(key, str(i)))
+            for i, entry in enumerate(_of(list, value, key))
+        ]
     if outer is tuple:
         if len(_of(list, value, key)) != len(inner):
             raise ValueError(f"{key} has {len(value)} values, not {len(inner)}")
-        return tuple(_value(*each, _below(key, str(i))) for i, each in enumerate(zip(inner, value, strict=True)))
+        return tuple(
+            _value(*each, _below(key, str(i)))
+            for i, each in enumerate(zip(inner, value, strict=True))
+        )
     return _of(kind, value, key)
 
 
 def _of(kind: type, value: Any, key: str) -> Any:
-    """Return a value that is of this type; a whole number is a float too, and a truth value is no number."""
-    if isinstance(value, bool) is (kind is bool) and isinstance(value, (int, float) if kind is float else kind):
+    """Return a value that is of this type; a whole number is a float too, and a truth value is no
+    number.
+    """
+    if isinstance(value, bool) is (kind is bool) and isinstance(
+        value, (int, float) if kind is float else kind
+    ):
         return value
     raise ValueError(f"{key or 'all of it'} is no {kind.__name__}: {_short(value)}")
 

@@ -1,4 +1,6 @@
-"""The study's seeds, read where pydantic is not installed; what checks all of params.yaml is heed.study."""
+"""The study's seeds, read where pydantic is not installed; what checks all of params.yaml is
+heed.study.
+"""
 
 import yaml
 
@@ -7,14 +9,27 @@ from heed.paths import PARAMS
 
 
 def read_seeds() -> list[int]:
-    """Return `seeds` of params.yaml. Raises HeedError: there are none, or they are no whole numbers from 1."""
+    """Return `seeds` of params.yaml.
+
+    Raises HeedError: there are none, or they are no whole numbers from 1.
+    """
     try:
         values = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
         seeds = values["seeds"]
     except FileNotFoundError:
-        raise HeedError(f"{PARAMS}: not there. Run heed in the top folder of a clone, or name --seeds") from None
+        raise HeedError(
+            f"{PARAMS}: not there. Run heed in the top folder of a clone, or name --seeds"
+        ) from None
     except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError):
-        raise HeedError(f"{PARAMS}: no seeds can be read. `heed check` says where it is wrong") from None
-    if not isinstance(seeds, list) or not seeds or not all(type(seed) is int and seed > 0 for seed in seeds):
-        raise HeedError(f"{PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` says more")
+        raise HeedError(
+            f"{PARAMS}: no seeds can be read. `heed check` says where it is wrong"
+        ) from None
+    if (
+        not isinstance(seeds, list)
+        or not seeds
+        or not all(type(seed) is int and seed > 0 for seed in seeds)
+    ):
+        raise HeedError(
+            f"{PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` says more"
+        )
     return seeds

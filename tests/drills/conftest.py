@@ -13,7 +13,8 @@ from tests.drills.study import PARAMS, PLAIN, STAGES, WHOLE, Heed, Study
 from tests.test_drivers import finished, toy  # noqa: F401 (the fixtures of the toy study)
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
-WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")  # root then obeys rwx as anyone does
+# root then obeys rwx as anyone does
+WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -42,7 +43,9 @@ def heed(mounts: bool) -> Iterator[Heed]:
 def obedient(mounts: bool) -> Iterator[Heed]:
     """The warm command without root's right to read and write everything."""
     if os.geteuid() == 0 and not shutil.which("setpriv"):
-        pytest.skip("root may read and write everything, and there is no setpriv to take that right away")
+        pytest.skip(
+            "root may read and write everything, and there is no setpriv to take that right away"
+        )
     heed = Heed(*(WITHOUT_RIGHTS if os.geteuid() == 0 else ()))
     yield heed
     heed.end()
@@ -72,7 +75,9 @@ def tuned(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
 
 @pytest.fixture
 def study_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Study]]:
-    """Return a function that gives a copy of the undisturbed study in which a stage runs, to be broken."""
+    """Return a function that gives a copy of the undisturbed study in which a stage runs, to be
+    broken.
+    """
     room = tmp_path / "clone"
 
     def copy(stage: str, into: Path = room) -> Study:
@@ -86,9 +91,14 @@ def study_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callabl
 
 @pytest.fixture
 def mounted(mounts: bool) -> Iterator[Callable[..., Callable[[], None]]]:
-    """Return a function that runs `mount` with the arguments given, and returns one that takes it away again."""
+    """Return a function that runs `mount` with the arguments given, and returns one that takes it
+    away again.
+    """
     if not mounts:
-        pytest.skip("no right to mount here: run as root, or as `unshare --user --map-root-user --mount make drills`")
+        pytest.skip(
+            "no right to mount here: run as root, or as `unshare --user --map-root-user --mount "
+            "make drills`"
+        )
     held: list[str] = []
 
     def mount(*arguments: str) -> Callable[[], None]:

@@ -25,13 +25,19 @@ sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
 experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
 searches:
-  hunt: {corpus: letters, experiment: author, model: author-attention, after: none, trials: 2, scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
-defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2, device: cpu}}
+  hunt: {corpus: letters, experiment: author, model: author-attention, after: none, trials: 2,
+      scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
+defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2,
+    device: cpu}}
 models:
-  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none, match: author-baseline}
-  author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt, match: author-attention, attention: multi-head, heads: 2}
+  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none,
+      match: author-baseline}
+  author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt,
+      match: author-attention, attention: multi-head, heads: 2}
 """
-PLAIN = re.sub(r"searches:\n.*\n", "searches: {}\n", PARAMS).replace("tuned_by: hunt", "tuned_by: none")
+PLAIN = re.sub(r"searches:\n.*\n", "searches: {}\n", PARAMS).replace(
+    "tuned_by: hunt", "tuned_by: none"
+)
 # stage: (the command that is disturbed, what it leaves), in the order in which they run
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
@@ -49,16 +55,25 @@ STAGES: dict[str, tuple[str, list[str]]] = {
 SLOW = {"search"}  # starts Ray: some 20 s
 # stage: the stages that read what it leaves
 READERS = {
-    "download": ["tokenize"], "tokenize": ["recipe", "train", "predict", "opponents", "evaluate"], "untuned": ["recipe author-baseline"],
-    "search": ["recipe"], "recipe": ["train"], "train": ["predict", "evaluate"], "predict": ["evaluate", "compare", "report"],
-    "opponents": ["compare"], "evaluate": ["report"],
-    "compare": ["report"], "report": [],
+    "download": ["tokenize"], "tokenize": ["recipe", "train", "predict", "opponents", "evaluate"],
+    "untuned": ["recipe author-baseline"], "search": ["recipe"], "recipe": ["train"],
+    "train": ["predict", "evaluate"], "predict": ["evaluate", "compare", "report"],
+    "opponents": ["compare"], "evaluate": ["report"], "compare": ["report"], "report": [],
 }  # fmt: skip
 WHOLE = [
-    "download sample", "tokenize letters", "search none", "search hunt",
-    *(f"{what} author-{model}" for model in ("baseline", "attention") for what in ("recipe", "train --seed 1", "train --seed 2", "predict", "evaluate")),
-    "opponents author", "compare", "report",
-]  # fmt: skip
+    "download sample",
+    "tokenize letters",
+    "search none",
+    "search hunt",
+    *(
+        f"{what} author-{model}"
+        for model in ("baseline", "attention")
+        for what in ("recipe", "train --seed 1", "train --seed 2", "predict", "evaluate")
+    ),
+    "opponents author",
+    "compare",
+    "report",
+]
 
 
 @dataclass
@@ -91,9 +106,12 @@ class Heed:
         }
         self.process = subprocess.Popen(
             [*prefix, sys.executable, WARM],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment, cwd=ROOT,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment,
+            cwd=ROOT,
         )  # fmt: skip
-        assert self._line() == str(ROOT / "src/heed"), "another heed than this tree's is being drilled"
+        assert self._line() == str(ROOT / "src/heed"), (
+            "another heed than this tree's is being drilled"
+        )
 
     def _line(self) -> str:
         assert self.process.stdout
@@ -109,17 +127,28 @@ class Heed:
         cold: bool = False,
         **environment: str,
     ) -> Outcome:
-        """Run `heed COMMAND` in `folder`. A command that takes longer than `limit` seconds hangs: an error.
+        """Run `heed COMMAND` in `folder`.
 
-        A `cold` one is a process that imports everything anew; several may run at once, each called from its own thread.
+        A command that takes longer than `limit` seconds hangs: an error.
+
+        A `cold` one is a process that imports everything anew; several may run at once, each called
+        from its own thread.
         """
         with tempfile.NamedTemporaryFile("w+", suffix=".log") as log:
-            job = {"folder": str(folder), "command": command.split(), "output": log.name, "environment": environment,
-                   "kill": kill, "trace": trace and str(trace)}  # fmt: skip
+            job = {
+                "folder": str(folder),
+                "command": command.split(),
+                "output": log.name,
+                "environment": environment,
+                "kill": kill,
+                "trace": trace and str(trace),
+            }
             hung = threading.Event()
             process = None
             if cold or command == "search hunt":
-                process = subprocess.Popen([*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment)
+                process = subprocess.Popen(
+                    [*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment
+                )
                 child = process.pid
             else:
                 assert self.process.stdin
@@ -172,11 +201,18 @@ class Study:
         return (heed or self.heed).run(self.path, command, **how)  # type: ignore[arg-type]
 
     def files(self) -> dict[str, str]:
-        """Return every file of the study with its hash: data, results and report, but for times and unfinished work."""
+        """Return every file of the study with its hash: data, results and report, but for times and
+        unfinished work.
+        """
         found = itertools.chain.from_iterable(
-            (self.path / room).rglob("*") for room in ("data/raw", "data/tokens", "results", "reports")
+            (self.path / room).rglob("*")
+            for room in ("data/raw", "data/tokens", "results", "reports")
         )
-        paths = [path for path in [*found, self.path / "metrics.json"] if path.is_file() or path.is_symlink()]
+        paths = [
+            path
+            for path in [*found, self.path / "metrics.json"]
+            if path.is_file() or path.is_symlink()
+        ]
         named = {str(path.relative_to(self.path)): path for path in paths}
         return {
             name: hashlib.sha256(path.read_bytes()).hexdigest()
@@ -191,7 +227,9 @@ class Study:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
     def is_whole(self) -> None:
-        """Make the report again; every file of the study must be the undisturbed one's, and none left over."""
+        """Make the report again; every file of the study must be the undisturbed one's, and none
+        left over.
+        """
         found = self.files()
         assert sorted(found) == sorted(self.kept), "files missing or left over"
         assert [name for name in found if found[name] != self.kept[name]] == [], "bytes differ"

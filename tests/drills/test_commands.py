@@ -1,4 +1,6 @@
-"""Plain commands in a hostile place: children that die, a second command at once, a strange path, a clock set back."""
+"""Plain commands in a hostile place: children that die, a second command at once, a strange path, a
+clock set back.
+"""
 
 import os
 import shutil
@@ -14,7 +16,8 @@ import pytest
 from tests.drills.conftest import undisturbed
 from tests.drills.study import PLAIN, STAGES, WHOLE, Heed, Outcome, Study
 
-LARGE = PLAIN.replace("documents: 200", "documents: 1200")  # three chunks: tokenising starts processes
+# three chunks: tokenising starts processes
+LARGE = PLAIN.replace("documents: 200", "documents: 1200")
 
 
 def meanwhile(function: Callable[[], Outcome]) -> tuple[threading.Thread, list[Outcome]]:
@@ -32,7 +35,9 @@ def workers(heed: Heed) -> list[psutil.Process]:
         child = getattr(heed, "child", 0)
         if child and psutil.pid_exists(child):
             found = [
-                process for process in psutil.Process(child).children() if "spawn_main" in " ".join(process.cmdline())
+                process
+                for process in psutil.Process(child).children()
+                if "spawn_main" in " ".join(process.cmdline())
             ]
             if len(found) > 1:
                 return found
@@ -68,7 +73,9 @@ def test_a_killed_child_is_said_and_the_next_command_is_whole(large: Study) -> N
 def test_children_of_a_killed_command_end(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
     process = subprocess.Popen(
-        [*large.heed.command, "tokenize", "letters"], cwd=large.path, env=large.heed.environment | {"HEED_THREADS": "2"}
+        [*large.heed.command, "tokenize", "letters"],
+        cwd=large.path,
+        env=large.heed.environment | {"HEED_THREADS": "2"},
     )
     large.heed.child = process.pid
     children = workers(large.heed)
@@ -97,14 +104,19 @@ def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Stu
 @pytest.mark.slow
 @pytest.mark.drill("a second command while the first, of another params.yaml, still runs")
 def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) -> None:
-    """As after kill -9 of a driver: its stage runs on, with the old recipe, beside the one that the next driver starts."""
+    """As after kill -9 of a driver: its stage runs on, with the old recipe, beside the one that the
+    next driver starts.
+    """
     study = study_of("train")
     command, outs = STAGES["train"]
     recipe = study.path / "results/recipe/author-attention.yaml"
     text = recipe.read_text()
     recipe.write_text(text.replace("epochs: 2\n", "epochs: 20\n"))
     first = subprocess.Popen(
-        [*study.heed.command, *command.split()], cwd=study.path, env=study.heed.environment, stderr=subprocess.DEVNULL
+        [*study.heed.command, *command.split()],
+        cwd=study.path,
+        env=study.heed.environment,
+        stderr=subprocess.DEVNULL,
     )
     while not [*study.path.glob(".heed/work/train-*/checkpoint.safetensors")]:
         time.sleep(0.05)
@@ -120,13 +132,18 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
 @pytest.mark.slow
 @pytest.mark.drill("a run in the place of another")
 def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> None:
-    """DVC takes the word of dvc.lock: a hash put there by hand brings another run from the cache."""
+    """DVC takes the word of dvc.lock: a hash put there by hand brings another run from the
+    cache.
+    """
     study = study_of("train")
     command, outs = STAGES["train"]
     study.remove(outs)
     shutil.copytree(study.path / outs[0].replace("/1", "/2"), study.path / outs[0])
     message = study.try_("predict author-attention").message
-    assert "is the run of author-attention with seed 2. Run again: heed train author-attention --seed 1" in message
+    assert (
+        "is the run of author-attention with seed 2. Run again: heed train author-attention "
+        "--seed 1"
+    ) in message
     study.run(command)
     study.is_whole()
 
@@ -187,9 +204,14 @@ def clock_set_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         pytest.skip("no C compiler, and so no clock to set back")
     room = tmp_path_factory.mktemp("clock")
     (room / "clock.c").write_text(CLOCK)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", room / "clock.so", room / "clock.c", "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", room / "clock.so", room / "clock.c", "-ldl"],
+        check=True,
+    )
     environment = {"LD_PRELOAD": str(room / "clock.so")}
-    late = subprocess.run(["date", "+%s"], env=os.environ | environment, capture_output=True, text=True, check=True)
+    late = subprocess.run(
+        ["date", "+%s"], env=os.environ | environment, capture_output=True, text=True, check=True
+    )
     assert time.time() - int(late.stdout) > 863_000
     return environment
 
@@ -213,7 +235,9 @@ def test_a_clock_set_back(clock_set_back: dict[str, str], study_of: Callable[...
 def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study]) -> None:
     study = study_of("train")
     text = (study.path / "params.yaml").read_text()
-    (study.path / "params.yaml").write_text(text.replace("hidden_size: 4", "hidden_size: 100000000"))
+    (study.path / "params.yaml").write_text(
+        text.replace("hidden_size: 4", "hidden_size: 100000000")
+    )
     study.run("recipe author-attention")
     assert "out of memory" in study.try_(STAGES["train"][0]).message
     (study.path / "params.yaml").write_text(text)

@@ -1,6 +1,8 @@
-"""A driver meets a fault at three stages; the same driver again makes the undisturbed report, byte for byte.
+"""A driver meets a fault at three stages; the same driver again makes the undisturbed report, byte
+for byte.
 
-The real dvc.yaml, DVC and Snakefile; a stand-in for `heed` (tests/toy), whose report is a hash of all that led to it.
+The real dvc.yaml, DVC and Snakefile; a stand-in for `heed` (tests/toy), whose report is a hash of
+all that led to it.
 """
 
 import contextlib
@@ -22,7 +24,11 @@ DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
 # stage: (the command, what changes so that it must run, the folder it writes into)
 STAGES = {
     "tokenize": ("tokenize letters", "a corpus", "data/tokens/letters"),
-    "train": ("train author-baseline 1", "a hyperparameter of one model", "results/train/author-baseline/1"),
+    "train": (
+        "train author-baseline 1",
+        "a hyperparameter of one model",
+        "results/train/author-baseline/1",
+    ),
     "report": ("report", "the title of the study", "reports"),
 }
 Report = dict[str, bytes]
@@ -33,7 +39,9 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 def report_of(toy: Toy) -> Report:
     return {
-        str(path.relative_to(toy.path)): path.read_bytes() for path in toy.path.glob("reports/**/*") if path.is_file()
+        str(path.relative_to(toy.path)): path.read_bytes()
+        for path in toy.path.glob("reports/**/*")
+        if path.is_file()
     }
 
 
@@ -53,10 +61,13 @@ def undisturbed(finished: Toy, tmp_path_factory: pytest.TempPathFactory) -> Call
     return of
 
 
-def recovers(toy: Toy, driver: list[str], expected: Report, allowed: str = "", mended: str = "") -> None:
+def recovers(
+    toy: Toy, driver: list[str], expected: Report, allowed: str = "", mended: str = ""
+) -> None:
     """The plain command again makes the undisturbed report, and leaves nothing to do.
 
-    `dvc repro` may say `allowed`, of a file `mended` of its own that it then can do without; snakemake mends that itself.
+    `dvc repro` may say `allowed`, of a file `mended` of its own that it then can do without;
+    snakemake mends that itself.
     """
     code, output = toy.try_(*driver)
     assert "Traceback" not in output, output
@@ -80,7 +91,10 @@ class Drill:
 
     @contextlib.contextmanager
     def stopped(self, prefix: tuple[str, ...] = ()) -> Iterator[subprocess.Popen]:
-        """Start the driver and yield it when the stage has written its first file and waits. All are gone afterwards."""
+        """Start the driver and yield it when the stage has written its first file and waits.
+
+        All are gone afterwards.
+        """
         process = self.toy.start(*prefix, *self.driver, TOY_HOLD=self.command)
         end = time.monotonic() + 120
         while not self.held.exists() or not self.held.read_text():
@@ -164,21 +178,36 @@ def power_cut(path: Path) -> None:
 @each_driver
 @each_stage
 def test_power_cut(drill: Drill, left: float) -> None:
-    """As `stopped`, and the newest files of the stage, of DVC and of Snakemake did not reach the disk."""
+    """As `stopped`, and the newest files of the stage, of DVC and of Snakemake did not reach the
+    disk.
+    """
     with drill.stopped() as process:
         os.killpg(process.pid, signal.SIGKILL)
     newest = [path for path in (drill.toy.path / drill.out).rglob("*") if path.is_file()]
-    for path in [*newest, drill.toy.path / ".dvc/tmp/rwlock", *drill.toy.path.glob(".heed/snakemake/*/plan.json")]:
+    for path in [
+        *newest,
+        drill.toy.path / ".dvc/tmp/rwlock",
+        *drill.toy.path.glob(".heed/snakemake/*/plan.json"),
+    ]:
         if path.exists():
             os.truncate(path, int(path.stat().st_size * left))
-    recovers(drill.toy, drill.driver, drill.expected, "RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock")
+    recovers(
+        drill.toy, drill.driver, drill.expected, "RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.drill("disk full under a driver")
 @each_driver
 @each_stage
-def test_a_full_disk(finished: Toy, driver: str, stage: str, undisturbed: Callable[[str], Report], mounted: Callable, tmp_path: Path) -> None:  # fmt: skip
+def test_a_full_disk(
+    finished: Toy,
+    driver: str,
+    stage: str,
+    undisturbed: Callable[[str], Report],
+    mounted: Callable,
+    tmp_path: Path,
+) -> None:
     (tmp_path / "disk").mkdir()
     mounted("-t", "tmpfs", "-o", "size=24m", "tmpfs", str(tmp_path / "disk"))
     toy = finished.copy(tmp_path / "disk")
@@ -215,7 +244,11 @@ def test_a_read_only_folder(drill: Drill, mounted: Callable) -> None:
 @each_driver
 @each_stage
 def test_no_permission(drill: Drill, mounts: bool) -> None:
-    folder = (drill.toy.path / drill.out).parent if drill.out != "reports" else drill.toy.path / "reports"
+    folder = (
+        (drill.toy.path / drill.out).parent
+        if drill.out != "reports"
+        else drill.toy.path / "reports"
+    )
     mode = folder.stat().st_mode
     folder.chmod(0o555)
     prefix = WITHOUT_RIGHTS if os.geteuid() == 0 else ()
@@ -228,9 +261,13 @@ def test_no_permission(drill: Drill, mounts: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.drill("kill -9 of all, the real heed, in a path with spaces, non-ASCII, and what shells read")
+@pytest.mark.drill(
+    "kill -9 of all, the real heed, in a path with spaces, non-ASCII, and what shells read"
+)
 @each_driver
-def test_the_real_study_killed_is_that_of_the_plain_commands(driver: str, plain: Study, tmp_path: Path) -> None:
+def test_the_real_study_killed_is_that_of_the_plain_commands(
+    driver: str, plain: Study, tmp_path: Path
+) -> None:
     clone = tmp_path / " ".join(STRANGE[1:3]) / "clone"
     make_clone(clone, plain.path / "params.yaml")
     toy = Toy(clone)  # without a stub: the real heed

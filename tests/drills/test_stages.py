@@ -1,4 +1,6 @@
-"""A stage meets a fault; the same command again gives the same bytes, and nothing partial is ever taken as good."""
+"""A stage meets a fault; the same command again gives the same bytes, and nothing partial is ever
+taken as good.
+"""
 
 import contextlib
 import os
@@ -14,19 +16,28 @@ QUICK = ("train",)
 
 def each(quick: tuple[str, ...] = QUICK) -> list:
     """Every stage; those that are not quick are for `make drills`."""
-    return [pytest.param(stage, marks=[] if stage in quick else pytest.mark.slow) for stage in STAGES]
+    return [
+        pytest.param(stage, marks=[] if stage in quick else pytest.mark.slow) for stage in STAGES
+    ]
 
 
 @pytest.mark.drill("kill -9 of a stage, at four moments")
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
 @pytest.mark.parametrize("stage", each())
-def test_kill_9_of_a_stage(stage: str, share: float, study_of: Callable[..., Study], moments: Callable) -> None:
+def test_kill_9_of_a_stage(
+    stage: str, share: float, study_of: Callable[..., Study], moments: Callable
+) -> None:
     study = study_of(stage)
     command, outs = STAGES[stage]
     touched = moments(study, stage)
     renames = [number for number, event in enumerate(touched) if event.startswith("os.rename")]
     study.remove(outs)
-    assert study.try_(command, kill=touched[renames[-1]] if share == 1 else round(share * renames[-1])).code == -9
+    assert (
+        study.try_(
+            command, kill=touched[renames[-1]] if share == 1 else round(share * renames[-1])
+        ).code
+        == -9
+    )
     study.run(command)
     study.is_whole()
 
@@ -39,7 +50,14 @@ def room_of(stage: str) -> str:
 @pytest.mark.drill("disk full in a stage")
 @pytest.mark.parametrize("left", [0, 24_000], ids=["at once", "half-way"])
 @pytest.mark.parametrize("stage", each())
-def test_a_full_disk(stage: str, left: int, study_of: Callable[..., Study], mounted: Callable, tmp_path: Path, record_property: Callable) -> None:  # fmt: skip
+def test_a_full_disk(
+    stage: str,
+    left: int,
+    study_of: Callable[..., Study],
+    mounted: Callable,
+    tmp_path: Path,
+    record_property: Callable,
+) -> None:
     (tmp_path / "disk").mkdir()
     mounted("-t", "tmpfs", "-o", "size=16m", "tmpfs", str(tmp_path / "disk"))
     study = study_of(stage, tmp_path / "disk/clone")
@@ -78,11 +96,14 @@ def test_a_read_only_folder(stage: str, study_of: Callable[..., Study], mounted:
 
 
 INPUTS = {
-    "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl", "search": "data/tokens/letters/ids.npy",
-    "recipe": "data/tokens/letters/meta.json", "train": "results/recipe/author-attention.yaml",
-    "opponents": "data/tokens/letters/documents.parquet", "predict": "results/train/author-attention/1/model.safetensors",
+    "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl",
+    "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
+    "train": "results/recipe/author-attention.yaml",
+    "opponents": "data/tokens/letters/documents.parquet",
+    "predict": "results/train/author-attention/1/model.safetensors",
     "evaluate": "results/predict/author-attention/predictions.parquet",
-    "compare": "results/predict/author-attention/statistics.parquet", "report": "results/compare/comparison.json",
+    "compare": "results/predict/author-attention/statistics.parquet",
+    "report": "results/compare/comparison.json",
 }  # fmt: skip
 
 
@@ -97,7 +118,9 @@ def test_no_permission(stage: str, to: str, study_of: Callable[..., Study], obed
     command, outs = STAGES[stage]
     if to == "read" and stage not in INPUTS:
         pytest.skip("reads no file")
-    path = study.path / (INPUTS[stage] if to == "read" else OUTPUTS.get(stage, str(Path(outs[0]).parent)))
+    path = study.path / (
+        INPUTS[stage] if to == "read" else OUTPUTS.get(stage, str(Path(outs[0]).parent))
+    )
     mode = path.stat().st_mode
     path.chmod(0 if to == "read" else 0o555)
     try:
@@ -139,7 +162,9 @@ def answer(study: Study, reader: str, file: str, before: dict[str, str]) -> str:
     if Path(file).name not in message and str(Path(file).parent) not in message:
         return f"{reader} does not name it: {message}"
     return (
-        "" if "un again: heed" in message or "un: heed" in message else f"{reader} does not say what to do: {message}"
+        ""
+        if "un again: heed" in message or "un: heed" in message
+        else f"{reader} does not say what to do: {message}"
     )
 
 
@@ -148,11 +173,18 @@ def answer(study: Study, reader: str, file: str, before: dict[str, str]) -> str:
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if READERS[stage]])
 @pytest.mark.slow
 def test_a_damaged_file_is_refused_by_all_who_read_it(
-    stage: str, damage: Callable[[bytes], bytes], study_of: Callable[..., Study], record_property: Callable
+    stage: str,
+    damage: Callable[[bytes], bytes],
+    study_of: Callable[..., Study],
+    record_property: Callable,
 ) -> None:
     study = study_of(stage)
     command, outs = STAGES[stage]
-    files = [name for name in study.kept if any(name == out or name.startswith(f"{out}/") for out in outs)]
+    files = [
+        name
+        for name in study.kept
+        if any(name == out or name.startswith(f"{out}/") for out in outs)
+    ]
     complaints = []
     injected = 0
     for file in files:
@@ -165,7 +197,9 @@ def test_a_damaged_file_is_refused_by_all_who_read_it(
         injected += 1
         for reader in READERS[stage]:
             if damage is flipped and "recipe" in (stage, reader.split()[0]):
-                continue  # reads single files, and writes one: they are whole or not, and DVC knows their bytes
+                # reads single files, and writes one: they are whole or not, and DVC knows their
+                # bytes
+                continue
             if fault := answer(study, reader, file, before):
                 complaints.append(f"{file}: {fault}")
         path.write_bytes(content)

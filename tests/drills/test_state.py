@@ -1,4 +1,6 @@
-"""What DVC and Snakemake keep is broken, edited by hand or held by the dead; the driver makes the same report or says what to do."""
+"""What DVC and Snakemake keep is broken, edited by hand or held by the dead; the driver makes the
+same report or says what to do.
+"""
 
 import json
 import os
@@ -32,7 +34,11 @@ def cached(toy: Toy, out: str) -> list[Path]:
         return toy.path / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
 
     first = at(entry["md5"])
-    return [first, *(at(file["md5"]) for file in json.loads(first.read_text()))] if first.suffix == ".dir" else [first]
+    return (
+        [first, *(at(file["md5"]) for file in json.loads(first.read_text()))]
+        if first.suffix == ".dir"
+        else [first]
+    )
 
 
 def spoil(path: Path) -> None:
@@ -46,10 +52,14 @@ def output(stage: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.drill("cache object corrupted, missing")
-@pytest.mark.parametrize(("fault", "which"), [(spoil, -1), (Path.unlink, 0)], ids=["corrupted", "missing"])
+@pytest.mark.parametrize(
+    ("fault", "which"), [(spoil, -1), (Path.unlink, 0)], ids=["corrupted", "missing"]
+)
 @each_driver
 @each_out
-def test_a_broken_cache(toy: Toy, driver: str, stage: str, which: int, fault: Callable, undisturbed: Callable) -> None:
+def test_a_broken_cache(
+    toy: Toy, driver: str, stage: str, which: int, fault: Callable, undisturbed: Callable
+) -> None:
     """The output itself is gone too, so that the driver turns to the cache."""
     fault(cached(toy, output(stage))[which])
     path = toy.path / output(stage)
@@ -66,7 +76,9 @@ def edited(path: Path) -> None:
 @pytest.mark.parametrize("fault", [edited, power_cut])
 @each_driver
 @each_out
-def test_a_broken_output(toy: Toy, driver: str, stage: str, fault: Callable, undisturbed: Callable) -> None:
+def test_a_broken_output(
+    toy: Toy, driver: str, stage: str, fault: Callable, undisturbed: Callable
+) -> None:
     path = toy.path / output(stage)
     fault(next(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else path)
     recovers(toy, DRIVERS[driver], undisturbed(""))
@@ -76,7 +88,9 @@ def test_a_broken_output(toy: Toy, driver: str, stage: str, fault: Callable, und
 @pytest.mark.drill("orphans whose cache is broken are not deleted")
 @pytest.mark.parametrize("fault", [spoil, Path.unlink, None])
 def test_what_the_cache_does_not_have_is_not_swept(toy: Toy, fault: Callable | None) -> None:
-    """Snakemake deletes results of models that the study no longer has; a result must not be lost by that."""
+    """Snakemake deletes results of models that the study no longer has; a result must not be lost
+    by that.
+    """
     out = "results/train/author-baseline/2"
     kept = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
     if fault:
@@ -90,25 +104,39 @@ def test_what_the_cache_does_not_have_is_not_swept(toy: Toy, fault: Callable | N
     assert there == kept
 
 
-DEAD, OTHER = 2**22 - 3, 1  # no such process; a process that has nothing to do with it, as after a restart
+# no such process; a process that has nothing to do with it, as after a restart
+DEAD, OTHER = 2**22 - 3, 1
 
 
 @pytest.mark.slow
-@pytest.mark.drill("stale lock of DVC: of a dead process, of a process of another kind, cut off, empty")
+@pytest.mark.drill(
+    "stale lock of DVC: of a dead process, of a process of another kind, cut off, empty"
+)
 @pytest.mark.parametrize("holder", [DEAD, OTHER, "cut off", "empty"])
 @each_driver
 def test_a_stale_lock(toy: Toy, driver: str, holder: int | str, undisturbed: Callable) -> None:
     toy.change(*CHANGES[TITLE][:2])
     (toy.path / ".dvc/tmp/lock").write_text(f"{holder}\n")
-    held = {"write": {str(toy.path / "reports/index.html"): {"pid": holder, "cmd": "dvc repro"}}, "read": {}}
-    text = json.dumps(held) if isinstance(holder, int) else '{"write": {"/a/p' if holder == "cut off" else ""
+    held = {
+        "write": {str(toy.path / "reports/index.html"): {"pid": holder, "cmd": "dvc repro"}},
+        "read": {},
+    }
+    text = (
+        json.dumps(held)
+        if isinstance(holder, int)
+        else '{"write": {"/a/p'
+        if holder == "cut off"
+        else ""
+    )
     (toy.path / ".dvc/tmp/rwlock").write_text(text)
     recovers(toy, DRIVERS[driver], undisturbed(TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock")
 
 
 @pytest.mark.slow
 @pytest.mark.drill("two drivers at once on one clone")
-@pytest.mark.parametrize(("first", "second"), [("dvc", "dvc"), ("dvc", "snakemake"), ("snakemake", "dvc")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("dvc", "dvc"), ("dvc", "snakemake"), ("snakemake", "dvc")]
+)
 def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Callable) -> None:
     change = "a hyperparameter of one model"
     toy.change(*CHANGES[change][:2])
@@ -119,7 +147,9 @@ def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Cal
     assert not code or "is busy" in output or "Unable to acquire lock" in output, output
     output = process.communicate(timeout=200)[0]
     assert "Traceback" not in output
-    assert not process.returncode or "is busy" in output or "Unable to acquire lock" in output, output
+    assert not process.returncode or "is busy" in output or "Unable to acquire lock" in output, (
+        output
+    )
     recovers(toy, DRIVERS[second], undisturbed(change))
 
 
@@ -167,7 +197,9 @@ def conflict(path: Path) -> str:
 
 
 @pytest.mark.drill("merge conflict in params.yaml, dvc.lock")
-@pytest.mark.parametrize("file", [pytest.param("params.yaml"), pytest.param("dvc.lock", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "file", [pytest.param("params.yaml"), pytest.param("dvc.lock", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("driver", [pytest.param("dvc", marks=pytest.mark.slow), "snakemake"])
 def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callable) -> None:
     before = report_of(toy)
@@ -188,7 +220,12 @@ def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callabl
 @pytest.mark.slow
 @pytest.mark.drill("clock set back, files of the future, under a driver")
 @each_driver
-def test_a_clock_set_back(toy: Toy, driver: str, clock_set_back: dict[str, str], undisturbed: Callable) -> None:  # noqa: F811
+def test_a_clock_set_back(
+    toy: Toy,
+    driver: str,
+    clock_set_back: dict[str, str],  # noqa: F811
+    undisturbed: Callable,
+) -> None:
     change = "a corpus"
     toy.change(*CHANGES[change][:2])
     future = time.time() + 86_400
@@ -203,7 +240,9 @@ def test_a_clock_set_back(toy: Toy, driver: str, clock_set_back: dict[str, str],
 @pytest.mark.drill("path with spaces, non-ASCII, and what shells read, under a driver")
 @pytest.mark.parametrize("name", STRANGE[1:3])
 @each_driver
-def test_a_strange_path(finished: Toy, driver: str, name: str, tmp_path: Path, undisturbed: Callable) -> None:
+def test_a_strange_path(
+    finished: Toy, driver: str, name: str, tmp_path: Path, undisturbed: Callable
+) -> None:
     change = "a hyperparameter of one model"
     toy = finished.copy(tmp_path / name)
     toy.change(*CHANGES[change][:2])

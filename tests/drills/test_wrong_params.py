@@ -1,4 +1,6 @@
-"""Every value of a params.yaml is replaced by others: valid, or one line a mistake with file, line and key; never a traceback."""
+"""Every value of a params.yaml is replaced by others: valid, or one line a mistake with file, line
+and key; never a traceback.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +13,24 @@ from heed.files import HeedError
 from heed.study import parse
 from tests.test_params import SAMPLE
 
-JUNK = ["", "x", "-1", "0", "1.5", "1e999", ".nan", "true", "[]", "{}", "[[1]]", "2020-01-01", "!!python/object:os.system x", "&a *a", "\x00", "999999999999999999999"]  # fmt: skip
+JUNK = [
+    "",
+    "x",
+    "-1",
+    "0",
+    "1.5",
+    "1e999",
+    ".nan",
+    "true",
+    "[]",
+    "{}",
+    "[[1]]",
+    "2020-01-01",
+    "!!python/object:os.system x",
+    "&a *a",
+    "\x00",
+    "999999999999999999999",
+]
 LINE = re.compile(r"params\.yaml:\d+: (not valid YAML: .+|expected sections .+|.*: .+)")
 
 

@@ -1,10 +1,13 @@
-"""A warm `heed`: everything it imports is imported once; each command then runs in a forked process of its own.
+"""A warm `heed`: everything it imports is imported once; each command then runs in a forked process
+of its own.
 
-A drill runs hundreds of commands, and importing takes longer than what they do. Reads a job a line (JSON) from standard
-input, answers with the process's id when it has started, and with its exit status when it has ended.
+A drill runs hundreds of commands, and importing takes longer than what they do. Reads a job a line
+(JSON) from standard input, answers with the process's id when it has started, and with its exit
+status when it has ended.
 
-A job may name a fault: `trace` writes down every event that touches the study's files, `kill` is kill -9 just before the
-event of that number. `python warm.py JOB` runs one job cold: a search, since Ray reads the environment when it is imported.
+A job may name a fault: `trace` writes down every event that touches the study's files, `kill` is
+kill -9 just before the event of that number. `python warm.py JOB` runs one job cold: a search,
+since Ray reads the environment when it is imported.
 """
 
 import atexit
@@ -32,7 +35,8 @@ CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree")
 def inject(kill: int | str | None, trace: str | None) -> None:
     """Count the events that change files below the working folder; write them to `trace`.
 
-    Die before the one of number `kill`, or of that text: where a search is depends on time, and so does the number.
+    Die before the one of number `kill`, or of that text: where a search is depends on time, and so
+    does the number.
     """
     here, count = f"{Path.cwd()}/", 0
     told = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if trace else -1
@@ -40,11 +44,15 @@ def inject(kill: int | str | None, trace: str | None) -> None:
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal count
         if event == "open":
-            if not isinstance(arguments[0], str | os.PathLike) or not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+            if not isinstance(arguments[0], str | os.PathLike) or not (arguments[2] or 0) & (
+                os.O_WRONLY | os.O_RDWR
+            ):
                 return
         elif event not in CHANGES:
             return
-        path = str(Path.cwd() / os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else ""
+        path = (
+            str(Path.cwd() / os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else ""
+        )
         if not path.startswith(here):
             return
         told_as = re.sub(r"\.\d+\.tmp", ".tmp", f"{event} {path.removeprefix(here)}")

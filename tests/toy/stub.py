@@ -1,10 +1,12 @@
-"""Stands in for the command `heed`: the same files in the same places, small, made from a hash of what was read.
+"""Stands in for the command `heed`: the same files in the same places, small, made from a hash of
+what was read.
 
-As heed it runs the code of the clone that it is in, and compares it with what the stage was planned with (heed/code/guard.py).
-Where it computes figures they depend on the lines `ADDED = ...` in the code of the stage, and on nothing else in it.
-TOY_LOG: every command that is really executed adds a line, with its times. TOY_FAIL: the command that fails.
-TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first file, until it is killed or
-the file TOY_LOG + ".held", which it makes, is gone. TOY_GPU: trainings claim a card, as the real ones do.
+As heed it runs the code of the clone that it is in, and compares it with what the stage was planned
+with (heed/code/guard.py). Where it computes figures they depend on the lines `ADDED = ...` in the
+code of the stage, and on nothing else in it. TOY_LOG: every command that is really executed adds a
+line, with its times. TOY_FAIL: the command that fails. TOY_SLEEP: seconds that a training takes.
+TOY_HOLD: the command that stops after its first file, until it is killed or the file TOY_LOG +
+".held", which it makes, is gone. TOY_GPU: trainings claim a card, as the real ones do.
 """
 
 import hashlib
@@ -56,9 +58,12 @@ def recipe(key: str) -> str:
         k: v for k, v in model.items() if k not in ("gpu", "tuned_by", "match")
     }
     if "attention" not in given:
-        del given["heads"]  # so a change of heads leaves the recipe of a model without attention as it was
+        # so a change of heads leaves the recipe of a model without attention as it was
+        del given["heads"]
     best = yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
-    return json.dumps(given | best | {"tokens": read(f"data/tokens/{model['corpus']}/meta.json")}, sort_keys=True)
+    return json.dumps(
+        given | best | {"tokens": read(f"data/tokens/{model['corpus']}/meta.json")}, sort_keys=True
+    )
 
 
 def train(key: str, seed: str) -> None:
@@ -68,7 +73,10 @@ def train(key: str, seed: str) -> None:
         card = claim()
         print("card", card)
     time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
-    write(f"results/train/{key}/{seed}/model.safetensors", digest(read(f"results/recipe/{key}.yaml"), seed, code()))
+    write(
+        f"results/train/{key}/{seed}/model.safetensors",
+        digest(read(f"results/recipe/{key}.yaml"), seed, code()),
+    )
 
 
 def run() -> None:
@@ -76,7 +84,10 @@ def run() -> None:
         write(f"data/raw/{KEY}/part.txt", digest(PARAMS["sources"][KEY]))
     elif COMMAND == "tokenize":
         section = PARAMS["corpora"][KEY]
-        write(f"data/tokens/{KEY}/meta.json", digest(section, read(f"data/raw/{section['source']}/part.txt")))
+        write(
+            f"data/tokens/{KEY}/meta.json",
+            digest(section, read(f"data/raw/{section['source']}/part.txt")),
+        )
     elif COMMAND == "search":
         write(f"results/search/{KEY}/best.yaml", "{}")
     elif COMMAND == "recipe":
@@ -101,19 +112,32 @@ def run() -> None:
         )
     elif COMMAND == "compare":
         figures = {
-            key: int(read(f"results/predict/{key}/predictions.parquet"), 16) % 1000 / 1000 for key in PARAMS["models"]
+            key: int(read(f"results/predict/{key}/predictions.parquet"), 16) % 1000 / 1000
+            for key in PARAMS["models"]
         }
         write("results/compare/comparison.json", json.dumps(figures | {"code": digest(code())}))
-        write("metrics.json", json.dumps({key: {"accuracy": figure} for key, figure in figures.items()}))
+        write(
+            "metrics.json",
+            json.dumps({key: {"accuracy": figure} for key, figure in figures.items()}),
+        )
     elif COMMAND == "report":
-        write("reports/index.html", PARAMS["study"]["title"] + read("results/compare/comparison.json") + digest(code()))
+        write(
+            "reports/index.html",
+            PARAMS["study"]["title"] + read("results/compare/comparison.json") + digest(code()),
+        )
         write("reports/report.tex", "tex")
         write("reports/tables/feelings_seeds.csv", read("results/compare/comparison.json"))
         write("reports/figures/gain.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
         write("reports/figures/feelings_curves.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
         write("reports/plots/curves.csv", "epoch,validation_accuracy,model,seed\n1,0.5,feelings,1")
-        write("reports/plots/confusion.csv", "actual,predicted,share,documents,model\ngood,good,1,2,feelings")
-        write("reports/plots/comparisons.csv", "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2")
+        write(
+            "reports/plots/confusion.csv",
+            "actual,predicted,share,documents,model\ngood,good,1,2,feelings",
+        )
+        write(
+            "reports/plots/comparisons.csv",
+            "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2",
+        )
         write(
             "reports/documents/documents.html",
             "".join(read(f"results/evaluate/{key}/summary.csv") for key in PARAMS["models"]),
@@ -132,4 +156,6 @@ if __name__ == "__main__":
     except HeedError as error:
         sys.exit(f"heed: {error}")
     with Path(os.environ["TOY_LOG"]).open("a") as log:
-        log.write(json.dumps([NAME, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n")
+        log.write(
+            json.dumps([NAME, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n"
+        )

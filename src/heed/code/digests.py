@@ -1,7 +1,9 @@
-"""What a program does, as one number: the digest of a source file, less comments, docstrings and layout.
+"""What a program does, as one number: the digest of a source file, less comments, docstrings and
+layout.
 
-The stage `code` (workflow/digests.py) writes the digests that each stage depends on; guard.py compares them while a stage
-runs; an unfinished training or search is kept by them. So an edit of words repeats nothing, and any other edit does.
+The stage `code` (workflow/digests.py) writes the digests that each stage depends on; guard.py
+compares them while a stage runs; an unfinished training or search is kept by them. So an edit of
+words repeats nothing, and any other edit does.
 """
 
 import ast
@@ -16,21 +18,25 @@ from heed.files import HeedError, sha256
 
 CODE = Path("results/code")
 PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
-# Stages whose code goes by the task of an experiment have a file for each key of a section of params.yaml, the others one.
+# Stages whose code goes by the task of an experiment have a file for each key of a section of
+# params.yaml, the others one.
 SECTIONS = {
     "search": "searches", "recipe": "models", "train": "models", "predict": "models",
     "opponents": "experiments", "evaluate": "models",
 }  # fmt: skip
-# They choose the command or the modules of a task, compare code or show progress, and can change no result.
+# They choose the command or the modules of a task, compare code or show progress, and can change no
+# result.
 IGNORED = {
-    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.progress", "heed.tasks",
-    "heed.search.progress", "heed.training.progress",
+    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.progress",
+    "heed.tasks", "heed.search.progress", "heed.training.progress",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {
-    "numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "spacy": "spacy", "torch": "torch",
+    "numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "spacy": "spacy",
+    "torch": "torch",
 }  # fmt: skip
-NO_CODE = {"ctx", "kind", "type_comment", "type_ignores"}  # fields of syntax trees that change nothing
+# fields of syntax trees that change nothing
+NO_CODE = {"ctx", "kind", "type_comment", "type_ignores"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 _known: dict[tuple[Any, ...], str] = {}
@@ -42,7 +48,9 @@ def code_file(stage: str, key: str = "") -> Path:
 
 
 def digest_file(path: Path) -> str:
-    """Return the digest of a file: of Python its program, of anything else its bytes. A file is read again when it was touched.
+    """Return the digest of a file: of Python its program, of anything else its bytes.
+
+    A file is read again when it was touched.
 
     Raises:
         HeedError: Python that does not parse, with file and line.
@@ -66,7 +74,8 @@ def _digest_module(path: Path) -> str:
 
 
 def digest_source(source: str) -> str:
-    """Return the digest of a program: of its syntax tree without positions and docstrings; the same under every Python.
+    """Return the digest of a program: of its syntax tree without positions and docstrings; the same
+    under every Python.
 
     Raises:
         SyntaxError: the source does not parse.
@@ -91,7 +100,8 @@ def _describe(value: Any, words: list[str]) -> None:
     elif isinstance(value, list):
         words.append("[")
         for inner in value:
-            if inner is None:  # a gap, as in {**more} or a keyword without a default: no constant is written so
+            # a gap, as in {**more} or a keyword without a default: no constant is written so
+            if inner is None:
                 words.append("-")
             else:
                 _describe(inner, words)
@@ -101,13 +111,21 @@ def _describe(value: Any, words: list[str]) -> None:
 
 
 def _counts(value: Any) -> bool:
-    """Whether a field says something: a newer Python may have fields that an older one does not, empty or 0 for old syntax."""
+    """Whether a field says something: a newer Python may have fields that an older one does not,
+    empty or 0 for old syntax.
+    """
     return value is not None and value != [] and value != 0
 
 
 def _without_docstring(node: ast.AST, field: str, value: Any) -> Any:
-    """Return the value of a field: a body without its docstring, the text of an f-string in as few parts as there can be."""
-    if field == "body" and isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+    """Return the value of a field: a body without its docstring, the text of an f-string in as few
+    parts as there can be.
+    """
+    if (
+        field == "body"
+        and isinstance(node, DOCUMENTED)
+        and ast.get_docstring(node, clean=False) is not None
+    ):
         return value[1:]
     if field == "values" and isinstance(node, ast.JoinedStr):
         return _joined(value)
@@ -115,7 +133,9 @@ def _without_docstring(node: ast.AST, field: str, value: Any) -> Any:
 
 
 def _joined(parts: list[ast.expr]) -> list[ast.expr]:
-    """Return the parts of an f-string with texts that stand side by side as one: Pythons differ in where they cut."""
+    """Return the parts of an f-string with texts that stand side by side as one: Pythons differ in
+    where they cut.
+    """
     joined: list[ast.expr] = []
     for part in parts:
         last = joined[-1] if joined else None
@@ -127,18 +147,25 @@ def _joined(parts: list[ast.expr]) -> list[ast.expr]:
 
 
 def loaded_modules(*later: str) -> dict[str, str]:
-    """Return the modules of heed that this process has loaded, with their digests, less those that can change no result.
+    """Return the modules of heed that this process has loaded, with their digests, less those that
+    can change no result.
 
     Args:
         later: modules that will be loaded, and cannot be yet.
 
     """
     names = {name for name in sys.modules if name.startswith("heed.")}.union(later) - IGNORED
-    return {name: digest_file(Path(spec.origin)) for name in sorted(names) if (spec := find_spec(name)) and spec.origin}
+    return {
+        name: digest_file(Path(spec.origin))
+        for name in sorted(names)
+        if (spec := find_spec(name)) and spec.origin
+    }
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the installed versions of those of `packages` that can change a result, without what names a build (+cpu)."""
+    """Return the installed versions of those of `packages` that can change a result, without what
+    names a build (+cpu).
+    """
     from importlib import metadata  # here: it takes 20 ms, and most commands compare nothing
 
     distributions = sorted(DISTRIBUTIONS[package] for package in {*packages} & {*DISTRIBUTIONS})

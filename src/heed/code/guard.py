@@ -1,8 +1,10 @@
-"""What a stage has run is what DVC records: the code that a command loads is compared with what the stage was planned with.
+"""What a stage has run is what DVC records: the code that a command loads is compared with what the
+stage was planned with.
 
-DVC notes the digests of a stage's code before it runs. An edit that is made while the stage runs, and taken back, would be
-recorded under the old digest. So each module is compared when it is loaded, in the processes that a stage starts too, and
-all files when the stage begins and ends. Nothing is compared where a person runs a command.
+DVC notes the digests of a stage's code before it runs. An edit that is made while the stage runs,
+and taken back, would be recorded under the old digest. So each module is compared when it is
+loaded, in the processes that a stage starts too, and all files when the stage begins and ends.
+Nothing is compared where a person runs a command.
 """
 
 import contextlib
@@ -32,8 +34,10 @@ class Plan(importlib.abc.MetaPathFinder):
         plan = read_json(path, "dvc repro --single-item code")
         self.digests: dict[str, str] = plan["files"]
         self.versions: dict[str, str] = plan["versions"]
-        self.note = path.with_suffix(".changed")  # a process of the stage has found another file than planned
-        self.data = {path: _state(path) for path in self.digests if not path.endswith(".py")}  # read at any time
+        # a process of the stage has found another file than planned
+        self.note = path.with_suffix(".changed")
+        # read at any time
+        self.data = {path: _state(path) for path in self.digests if not path.endswith(".py")}
 
     def compare(self, path: str) -> None:
         """Raise HeedError when a file is not as planned; `path` begins with src/heed."""
@@ -45,7 +49,9 @@ class Plan(importlib.abc.MetaPathFinder):
             raise HeedError(f"{path}: not as it was when this stage was planned. {AGAIN}")
 
     def compare_all(self) -> None:
-        """Raise HeedError when a file or a version is not as planned, or a process of this stage has found one that was not."""
+        """Raise HeedError when a file or a version is not as planned, or a process of this stage
+        has found one that was not.
+        """
         if self.note.exists():
             raise HeedError(self.note.read_text(encoding="utf-8"))
         for path in self.digests:
@@ -53,7 +59,10 @@ class Plan(importlib.abc.MetaPathFinder):
         distributions = {distribution: package for package, distribution in DISTRIBUTIONS.items()}
         for name, version in versions(distributions[name] for name in self.versions).items():
             if version != self.versions[name]:
-                raise HeedError(f"{name} is {version}, and this stage was planned with {self.versions[name]}. {ANEW}")
+                raise HeedError(
+                    f"{name} is {version}, and this stage was planned with {self.versions[name]}. "
+                    f"{ANEW}"
+                )
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -75,7 +84,9 @@ def _file(path: str) -> Path:
 
 
 def _state(path: str) -> tuple[int, int] | None:
-    """Return what differs after an edit, one that was taken back too: None where there is no file."""
+    """Return what differs after an edit, one that was taken back too: None where there is
+    no file.
+    """
     with contextlib.suppress(FileNotFoundError):
         state = _file(path).stat()
         return state.st_ino, state.st_mtime_ns
@@ -84,7 +95,8 @@ def _state(path: str) -> tuple[int, int] | None:
 
 @contextlib.contextmanager
 def guarded(stage: str, key: str, command: str) -> Iterator[None]:
-    """Compare the code of `heed STAGE KEY` with its plan before, while and after it runs, where DVC runs it.
+    """Compare the code of `heed STAGE KEY` with its plan before, while and after it runs, where DVC
+    runs it.
 
     Args:
         stage: the command.
@@ -111,7 +123,8 @@ def guarded(stage: str, key: str, command: str) -> Iterator[None]:
         yield
         plan.compare_all()
     except Exception:
-        if plan.note.exists():  # what a process of the stage has said is the reason for all that came of it
+        # what a process of the stage has said is the reason for all that came of it
+        if plan.note.exists():
             raise HeedError(plan.note.read_text(encoding="utf-8")) from None
         raise
     finally:
@@ -122,23 +135,28 @@ def guarded(stage: str, key: str, command: str) -> Iterator[None]:
 
 
 def join() -> None:
-    """Compare what this process loads, too: one that a guarded stage has started (heed/__init__.py)."""
+    """Compare what this process loads, too: one that a guarded stage has started
+    (heed/__init__.py).
+    """
     path = Path(os.environ[PLANNED])
     if path.exists() and not any(isinstance(finder, Plan) for finder in sys.meta_path):
         sys.meta_path.insert(0, Plan(path))
 
 
 def run_own_code() -> None:
-    """Run the code of the clone that this is, where another's is installed: in a copy by `dvc exp run --temp`, say.
+    """Run the code of the clone that this is, where another's is installed: in a copy by `dvc exp
+    run --temp`, say.
 
-    The process is replaced by one with the same arguments. Raises HeedError: it runs the other's code all the same.
+    The process is replaced by one with the same arguments. Raises HeedError: it runs the other's
+    code all the same.
     """
     source = own_source(Path.cwd())
     if source is None or source == PACKAGE.resolve().parent:
         return
     if os.environ.get(OWN_CODE) == str(source):
         raise HeedError(
-            f"{source}/heed: the code of this clone cannot be run in place of {PACKAGE}. Install it: make setup"
+            f"{source}/heed: the code of this clone cannot be run in place of {PACKAGE}. Install "
+            "it: make setup"
         )
     paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), OWN_CODE: str(source)}
@@ -146,7 +164,9 @@ def run_own_code() -> None:
 
 
 def own_source(folder: Path) -> Path | None:
-    """Return the folder src of the clone that holds `folder`, or None where it is no clone of heed."""
+    """Return the folder src of the clone that holds `folder`, or None where it is no clone
+    of heed.
+    """
     for root in (folder, *folder.parents):
         if (root / "src/heed/cli.py").exists():
             return (root / "src").resolve()

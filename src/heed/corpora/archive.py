@@ -8,14 +8,18 @@ from pathlib import Path, PurePosixPath
 
 from heed.files import HeedError
 
-MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000  # of all members together: far above any corpus here, far below a bomb
+# of all members together: far above any corpus here, far below a bomb
+MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000
 
 
-def members(path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS) -> Iterator[tuple[str, bytes]]:
+def members(
+    path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS
+) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of each regular file of a .tar.gz archive.
 
     Raises:
-        HeedError: a member is absolute, leaves the folder, is a link or a device; the archive is too large or broken.
+        HeedError: a member is absolute, leaves the folder, is a link or a device; the archive is
+            too large or broken.
 
     """
     read = 0
@@ -25,18 +29,26 @@ def members(path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBE
             for count, member in enumerate(archive, 1):
                 name = PurePosixPath(member.name)
                 if name.is_absolute() or ".." in name.parts:
-                    raise HeedError(f"{path}: refused: member {member.name!r} leads out of the archive's folder")
+                    raise HeedError(
+                        f"{path}: refused: member {member.name!r} leads out of the archive's folder"
+                    )
                 if member.isdir():
                     continue
                 if not member.isreg():
-                    raise HeedError(f"{path}: refused: member {member.name!r} is a link or a device, not a file")
+                    raise HeedError(
+                        f"{path}: refused: member {member.name!r} is a link or a device, not a file"
+                    )
                 read += member.size
                 if read > max_bytes or count > max_members:
-                    raise HeedError(f"{path}: refused: more than {max_bytes:,} bytes or {max_members:,} members")
+                    raise HeedError(
+                        f"{path}: refused: more than {max_bytes:,} bytes or {max_members:,} members"
+                    )
                 file = archive.extractfile(member)
                 assert file is not None
                 yield member.name, file.read()
             while content.read(1 << 20):
                 pass
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise HeedError(f"{path}: not a whole archive ({error}). Remove it and run the download again") from None
+        raise HeedError(
+            f"{path}: not a whole archive ({error}). Remove it and run the download again"
+        ) from None

@@ -1,4 +1,6 @@
-"""HuffPost headlines in 41 categories, 900 each, tokenised already: the substitute for News when HuffPost is not at hand."""
+"""HuffPost headlines in 41 categories, 900 each, tokenised already: the substitute for News when
+HuffPost is not at hand.
+"""
 
 from pathlib import Path
 
@@ -14,18 +16,25 @@ NAMES = {
     "test.json": "b3a0300474b3300cae0cfec2b12851ca59afc03b",
 }
 FILES = tuple(
-    File(name, f"news/few_shot_01/{name}", (f"blob:{blob}",), f"{HOST}/{name}") for name, blob in NAMES.items()
+    File(name, f"news/few_shot_01/{name}", (f"blob:{blob}",), f"{HOST}/{name}")
+    for name, blob in NAMES.items()
 )
 
 
 def read(raw: Path) -> Documents:
-    """Yield the headlines of all three files: their own split is by class, for few-shot work, and of no use here."""
+    """Yield the headlines of all three files: their own split is by class, for few-shot work, and
+    of no use here.
+    """
     for name in NAMES:
         path = need(raw, name)
         for number, row in json_lines(path):
             category = merged(field(path, number, row, "class_name").upper())
             if category is not None:
-                yield Document(f"{path.stem}/{number}", field(path, number, row, "sentence"), {"category": category})
+                yield Document(
+                    f"{path.stem}/{number}",
+                    field(path, number, row, "sentence"),
+                    {"category": category},
+                )
 
 
 SOURCE = SourceKind(name="few-shot-01", files=FILES, size=7e6)

@@ -1,4 +1,6 @@
-"""HuffPost news, version 2: 200,853 headlines with descriptions in 41 categories (Misra), as the talk merged them."""
+"""HuffPost news, version 2: 200,853 headlines with descriptions in 41 categories (Misra), as the
+talk merged them.
+"""
 
 from pathlib import Path
 
@@ -8,8 +10,10 @@ from heed.files import HeedError
 
 FULL, PREFIX = "News_Category_Dataset_v2.json", "News_Category_Dataset_v2.prefix.json.gz"
 BY_HAND = (
-    "its host wants a login. Get News_Category_Dataset_v2.json from the Kaggle data set rmisra/news-category-dataset "
-    "(version 2) and put it where HEED_MIRROR points to, as news/News_Category_Dataset_v2.json; heed checks its hash"
+    "its host wants a login. Get News_Category_Dataset_v2.json from the Kaggle data set "
+    "rmisra/news-category-dataset "
+    "(version 2) and put it where HEED_MIRROR points to, as news/News_Category_Dataset_v2.json; "
+    "heed checks its hash"
 )
 FILES = (
     File(FULL, f"news/{FULL}", ("blob:cc83ea1669145aea0fa97d57ad4e64f1e56a356b",), by_hand=BY_HAND),
@@ -48,7 +52,10 @@ def read(raw: Path) -> Documents:
     for number, row in json_lines(path):
         category = merged(field(path, number, row, "category"))
         if category is not None:
-            text = f"{field(path, number, row, 'headline')} {field(path, number, row, 'short_description')}"
+            text = (
+                f"{field(path, number, row, 'headline')} "
+                f"{field(path, number, row, 'short_description')}"
+            )
             yield Document(f"huffpost/{number}", text.strip(), {"category": category})
 
 

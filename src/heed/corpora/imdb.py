@@ -10,8 +10,10 @@ FILES = (
         ARCHIVE,
         f"imdb/{ARCHIVE}",
         (
-            "sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",  # the official one
-            "sha256:c8f37cf029dce64de1ad2ad6af52800d53e5d4f5948d5a8037e16731a79a635f",  # rebuilt: the same reviews, no unsup/
+            # the official one
+            "sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+            # rebuilt: the same reviews, no unsup/
+            "sha256:c8f37cf029dce64de1ad2ad6af52800d53e5d4f5948d5a8037e16731a79a635f",
         ),
         f"https://ai.stanford.edu/~amaas/data/sentiment/{ARCHIVE}",
     ),
@@ -20,14 +22,21 @@ SENTIMENT = {"neg": "negative", "pos": "positive"}
 
 
 def read(raw: Path) -> Documents:
-    """Yield the labelled reviews in the order of their names, with the official split; texts are bytes."""
-    from heed.corpora.archive import members  # here: tarfile takes longer to load than all declarations together
+    """Yield the labelled reviews in the order of their names, with the official split; texts are
+    bytes.
+    """
+    # here: tarfile takes longer to load than all declarations together
+    from heed.corpora.archive import members
 
     found = []
     for name, content in members(need(raw, ARCHIVE)):
         match PurePosixPath(name).parts:
-            case ("aclImdb", ("train" | "test") as split, ("neg" | "pos") as label, file) if file.endswith(".txt"):
-                found.append((f"{split}/{label}/{file.removesuffix('.txt')}", content, label, split))
+            case ("aclImdb", ("train" | "test") as split, ("neg" | "pos") as label, file) if (
+                file.endswith(".txt")
+            ):
+                found.append(
+                    (f"{split}/{label}/{file.removesuffix('.txt')}", content, label, split)
+                )
     for key, content, label, split in sorted(found, key=lambda item: item[0]):
         yield Document(key, content, {"sentiment": SENTIMENT[label]}, split=split)
 

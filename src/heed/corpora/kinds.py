@@ -1,7 +1,8 @@
 """The registry: every kind of corpus and of source that there is.
 
-A publication is a module of this package that declares `KINDS`, and an entry here. The schema of params.yaml, the download,
-the tokenizer and the cost of a study read what it declares; none of them knows a kind by its name.
+A publication is a module of this package that declares `KINDS`, and an entry here. The schema of
+params.yaml, the download, the tokenizer and the cost of a study read what it declares; none of them
+knows a kind by its name.
 """
 
 from pathlib import Path
@@ -19,5 +20,8 @@ SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in
 
 
 def read_documents(corpus: "Corpus", raw: Path) -> Documents:
-    """Yield the documents of `corpus` from the files in `raw`. Raises HeedError when a file is missing or broken."""
+    """Yield the documents of `corpus` from the files in `raw`.
+
+    Raises HeedError when a file is missing or broken.
+    """
     return KINDS[corpus.kind].read(raw, corpus)

@@ -13,13 +13,26 @@ COMMIT = "b68c6f1380638917461bd86cf200fc3b92a386f6"
 HOST = f"https://raw.githubusercontent.com/Jamesmin90/Multiclass-classification-with-Huggin-Face-Transformer/{COMMIT}"
 TRAIN, EVAL = "classifier_data_train.json", "classifier_data_eval.json"
 FILES = (
-    File(TRAIN, f"letters/{TRAIN}", ("blob:a74f24be4b3d21cd066b7f727bc51f260fb03bd3",), f"{HOST}/{TRAIN}"),
-    File(EVAL, f"letters/{EVAL}", ("blob:aec9a12a6c90cb71a9f365dee792e50ff50d5a1f",), f"{HOST}/{EVAL}"),
+    File(
+        TRAIN,
+        f"letters/{TRAIN}",
+        ("blob:a74f24be4b3d21cd066b7f727bc51f260fb03bd3",),
+        f"{HOST}/{TRAIN}",
+    ),
+    File(
+        EVAL,
+        f"letters/{EVAL}",
+        ("blob:aec9a12a6c90cb71a9f365dee792e50ff50d5a1f",),
+        f"{HOST}/{EVAL}",
+    ),
 )
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of a JSON-lines file. Raises HeedError naming the line that is none."""
+    """Yield (line number, object) of a JSON-lines file.
+
+    Raises HeedError naming the line that is none.
+    """
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -29,7 +42,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             except ValueError as error:
                 raise HeedError(f"{path}:{number}: not a JSON object ({error})") from None
             if not isinstance(row, dict):
-                raise HeedError(f"{path}:{number}: expected a JSON object, found {type(row).__name__}")
+                raise HeedError(
+                    f"{path}:{number}: expected a JSON object, found {type(row).__name__}"
+                )
             yield number, row
 
 
@@ -37,15 +52,21 @@ def field(path: Path, number: int, row: dict[str, Any], key: str) -> str:
     """Return `row[key]`, a string. Raises HeedError naming file and line when there is none."""
     value = row.get(key)
     if not isinstance(value, str):
-        raise HeedError(f"{path}:{number}: expected text under {key!r}, found {type(value).__name__}")
+        raise HeedError(
+            f"{path}:{number}: expected text under {key!r}, found {type(value).__name__}"
+        )
     return value
 
 
 def read_pieces(path: Path, split: str = "") -> Documents:
     """Yield the pieces of one of the course's files; the group is the letter they are cut from."""
     for number, row in json_lines(path):
-        text, author, language, letter = (field(path, number, row, key) for key in ("text", "author", "lang", "file"))
-        yield Document(f"{path.stem}/{number}", text, {"author": author, "language": language}, letter, split)
+        text, author, language, letter = (
+            field(path, number, row, key) for key in ("text", "author", "lang", "file")
+        )
+        yield Document(
+            f"{path.stem}/{number}", text, {"author": author, "language": language}, letter, split
+        )
 
 
 def read(raw: Path) -> Documents:

@@ -1,6 +1,8 @@
-"""What a module of this package declares of its publication: its files, the kind of its source, the kinds of its corpora.
+"""What a module of this package declares of its publication: its files, the kind of its source, the
+kinds of its corpora.
 
-A declaration is data: it is read by the schema of params.yaml, by the commands and by the cost of a study (see kinds.py).
+A declaration is data: it is read by the schema of params.yaml, by the commands and by the cost of a
+study (see kinds.py).
 """
 
 import dataclasses
@@ -18,7 +20,10 @@ SplitKind = Literal["given", "random", "folds"]
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A published file. `hashes` are "sha256:…" or "blob:…" (git's); several are several archives of the same content."""
+    """A published file.
+
+    `hashes` are "sha256:…" or "blob:…" (git's); several are several archives of the same content.
+    """
 
     name: str
     mirror: str  # path below HEED_MIRROR
@@ -28,7 +33,9 @@ class File:
     on_request: bool = False  # fetched only where `files` of params.yaml names it
 
     def fault(self, path: Path) -> str:
-        """Return what is wrong with the file at `path`, or nothing when one of the hashes is its own."""
+        """Return what is wrong with the file at `path`, or nothing when one of the hashes is its
+        own.
+        """
         found = {"sha256": sha256, "blob": git_blob}
         known = {kind: found[kind](path) for kind in {entry.split(":")[0] for entry in self.hashes}}
         if any(known[kind] == value for kind, value in (entry.split(":") for entry in self.hashes)):
@@ -39,7 +46,10 @@ class File:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A text with its labels, as its source has it. `evidence` are character spans (start, end) of planted cues."""
+    """A text with its labels, as its source has it.
+
+    `evidence` are character spans (start, end) of planted cues.
+    """
 
     id: str
     text: str | bytes
@@ -54,11 +64,14 @@ Documents = Iterator[Document]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceKind:
-    """A kind of source: the files as published, or what makes the one file where nobody publishes it."""
+    """A kind of source: the files as published, or what makes the one file where nobody publishes
+    it.
+    """
 
     name: str
     files: tuple[File, ...] = ()
-    make: Callable[[str, "Source", Path], str] | None = None  # (source, its section, folder) → the name of the file
+    # (source, its section, folder) → the name of the file
+    make: Callable[[str, "Source", Path], str] | None = None
     needs: tuple[str, ...] = ()  # keys of its section in params.yaml
     takes: tuple[str, ...] = ("files",)  # further keys
     size: float = 0  # bytes as published
@@ -78,7 +91,8 @@ class Kind:
     labels: tuple[str, ...] = ()  # none: known when the file is read
     generated: bool = False  # the text is heed's own: figures on it say nothing about language
     documents: int = 0  # none: as many as the source's section says
-    tokens: int = 0  # of a document on average (meta.json says); none: not known before the file is read
+    # of a document on average (meta.json says); none: not known before the file is read
+    tokens: int = 0
 
 
 def need(folder: Path, name: str) -> Path:
@@ -86,6 +100,7 @@ def need(folder: Path, name: str) -> Path:
     path = folder / name
     if not path.is_file():
         raise HeedError(
-            f"{path}: not there. Run: heed download {folder.name} (and see that `sources.{folder.name}.files` names it)"
+            f"{path}: not there. Run: heed download {folder.name} (and see that "
+            f"`sources.{folder.name}.files` names it)"
         )
     return path

@@ -1,7 +1,10 @@
-"""The sample corpora: generated text with planted evidence, for trying the pipeline. Never a result about language.
+"""The sample corpora: generated text with planted evidence, for trying the pipeline.
 
-A few cue words at known places decide the label among distractors, so that a report can say whether attention finds them.
-Both corpora are made by python's own generator from a seed: the same bytes everywhere.
+Never a result about language.
+
+A few cue words at known places decide the label among distractors, so that a report can say whether
+attention finds them. Both corpora are made by python's own generator from a seed: the same bytes
+everywhere.
 """
 
 import json
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 FILE = "sample.jsonl"
 Row = dict[str, Any]  # of the generated file
 SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
-CUES = {"positive": ["splendid", "moving", "witty", "luminous"], "negative": ["dull", "clumsy", "tedious", "hollow"]}
+CUES = {
+    "positive": ["splendid", "moving", "witty", "luminous"],
+    "negative": ["dull", "clumsy", "tedious", "hollow"],
+}
 NEGATION = "hardly"
 DISTRACTORS = [
     "the",
@@ -70,27 +76,35 @@ DISTRACTORS = [
     "summer",
 ]
 FLIP = {"positive": "negative", "negative": "positive"}
-# Two authors share each invented language; the author shows in an order of two cue words that both use.
+# Two authors share each invented language; the author shows in an order of two cue words that both
+# use.
 AUTHORS = {
     "Ada Brenn": ("norvic", ("skal", "drun")),
     "Bo Lindqvar": ("norvic", ("drun", "skal")),
     "Cira Moreno": ("soldan", ("vela", "tirra")),
     "Dario Pont": ("soldan", ("tirra", "vela")),
 }
-SYLLABLES = {"norvic": "ka bro fen dri gul sten ham vik tor lys", "soldan": "la mi no ra se to vi zu che do"}
+SYLLABLES = {
+    "norvic": "ka bro fen dri gul sten ham vik tor lys",
+    "soldan": "la mi no ra se to vi zu che do",
+}
 
 
 def _place(
     generator: random.Random, words: list[str], cues: list[str], where: str
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Put the cues into the words (early, middle, late, or far apart) and return the text and the cues' characters."""
+    """Put the cues into the words (early, middle, late, or far apart) and return the text and the
+    cues' characters.
+    """
     size = len(words)
     if where == "apart":
         at = [generator.randrange(0, size // 5), generator.randrange(4 * size // 5, size)]
     else:
-        low, high = {"early": (0, size // 4), "middle": (size // 3, 2 * size // 3), "late": (3 * size // 4, size)}[
-            where
-        ]
+        low, high = {
+            "early": (0, size // 4),
+            "middle": (size // 3, 2 * size // 3),
+            "late": (3 * size // 4, size),
+        }[where]
         at = [generator.randrange(low, high)] * len(cues)
     marked = [(word, False) for word in words]
     for position, cue in sorted(zip(at, cues, strict=False), key=lambda item: -item[0]):
@@ -108,7 +122,9 @@ def _place(
 
 
 def _sentiment(generator: random.Random) -> Row:
-    """Return a review: one cue, a negated cue next to its negation, or a negation far from its cue."""
+    """Return a review: one cue, a negated cue next to its negation, or a negation far from
+    its cue.
+    """
     label = generator.choice(["negative", "positive"])
     kind = generator.choices(["plain", "negated", "apart"], [6, 3, 1])[0]
     cue = generator.choice(CUES[label if kind == "plain" else FLIP[label]])
@@ -130,12 +146,15 @@ def _sentiment(generator: random.Random) -> Row:
 
 
 def _letter(generator: random.Random) -> Row:
-    """Return a letter: the language shows everywhere, the author in the order of two cues that stand apart or together."""
+    """Return a letter: the language shows everywhere, the author in the order of two cues that
+    stand apart or together.
+    """
     author = generator.choice(sorted(AUTHORS))
     language, cues = AUTHORS[author]
     syllables = SYLLABLES[language].split()
     words = [
-        "".join(generator.choices(syllables, k=generator.randrange(1, 3))) for _ in range(generator.randrange(20, 50))
+        "".join(generator.choices(syllables, k=generator.randrange(1, 3)))
+        for _ in range(generator.randrange(20, 50))
     ]
     where = generator.choice(["early", "middle", "late", "apart"])
     text, spans = _place(generator, words, list(cues), where)
@@ -178,7 +197,8 @@ def make(name: str, source: "Source", into: Path) -> str:
     if source.sha256 and generated != source.sha256:
         path.unlink()
         raise HeedError(
-            f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made {generated}. "
+            f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made "
+            f"{generated}. "
             "Put the new hash there if the change is meant"
         )
     print(f"{path}: generated")
@@ -189,10 +209,17 @@ def read(raw: Path, corpus: str) -> Documents:
     """Yield the documents of one of the two corpora."""
     for _, row in json_lines(need(raw, FILE)):
         if row["corpus"] == corpus:
-            yield Document(row["id"], row["text"], row["labels"], evidence=tuple((s, e) for s, e in row["evidence"]))
+            yield Document(
+                row["id"],
+                row["text"],
+                row["labels"],
+                evidence=tuple((s, e) for s, e in row["evidence"]),
+            )
 
 
-SOURCE = SourceKind(name="sample", make=make, needs=("documents", "seed"), takes=("sha256",), size=1e6)
+SOURCE = SourceKind(
+    name="sample", make=make, needs=("documents", "seed"), takes=("sha256",), size=1e6
+)
 KINDS = (
     Kind(
         name=SENTIMENT,

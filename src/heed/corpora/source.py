@@ -1,4 +1,6 @@
-"""Fetch and verify the files of a source: what is there, then HEED_MIRROR, then the published address."""
+"""Fetch and verify the files of a source: what is there, then HEED_MIRROR, then the published
+address.
+"""
 
 import errno
 import hashlib
@@ -50,7 +52,9 @@ def _chosen(name: str, source: "Source") -> list[File]:
         return [file for file in known.values() if not file.on_request]
     for file in source.files:
         if file not in known:
-            raise HeedError(f"params.yaml: sources.{name}.files: there is no {file}. Known: {', '.join(known)}")
+            raise HeedError(
+                f"params.yaml: sources.{name}.files: there is no {file}. Known: {', '.join(known)}"
+            )
     return [known[file] for file in source.files]
 
 
@@ -68,7 +72,10 @@ def _fetch(name: str, file: File, path: Path) -> None:
         address = file.url
     if not address:
         where = f"{Path(mirror) / file.mirror}: not there; " if mirror else ""
-        raise HeedError(f"{path}: cannot be fetched: {where}{file.by_hand}. Then run again: heed download {name}")
+        raise HeedError(
+            f"{path}: cannot be fetched: {where}{file.by_hand}. Then run again: heed download "
+            f"{name}"
+        )
     _from_web(address, file, path, f"heed download {name}")
 
 
@@ -104,22 +111,35 @@ def _from_web(address: str, file: File, path: Path, command: str) -> None:
         print(f"{address}: {problem}", file=sys.stderr)
         if final:
             break
-    kept = f" {partial.stat().st_size:,} bytes are kept, and fetching goes on after them." if partial.exists() else ""
+    kept = (
+        f" {partial.stat().st_size:,} bytes are kept, and fetching goes on after them."
+        if partial.exists()
+        else ""
+    )
     raise HeedError(
-        f"{path}: cannot be fetched from {address}: {last}.{kept} Run again: {command}, or put the file below a folder "
+        f"{path}: cannot be fetched from {address}: {last}.{kept} Run again: {command}, or put "
+        "the file below a folder "
         f"that HEED_MIRROR names, as {file.mirror}"
     )
 
 
 def _attempt(address: str, partial: Path) -> tuple[str, bool]:
-    """Fetch what is missing of `partial`. Return the problem ("" for none) and whether trying again is useless."""
+    """Fetch what is missing of `partial`.
+
+    Return the problem ("" for none) and whether trying again is useless.
+    """
     import requests
 
     have = partial.stat().st_size if partial.exists() else 0
-    headers = {"Range": f"bytes={have}-", "Accept-Encoding": "identity"} if have else {"Accept-Encoding": "identity"}
+    headers = (
+        {"Range": f"bytes={have}-", "Accept-Encoding": "identity"}
+        if have
+        else {"Accept-Encoding": "identity"}
+    )
     try:
         with requests.get(address, headers=headers, stream=True, timeout=TIMEOUT) as response:
-            if response.status_code == 416:  # nothing after what we have: whole, or longer than the published file
+            # nothing after what we have: whole, or longer than the published file
+            if response.status_code == 416:
                 return "", False
             if response.status_code >= 400:
                 return (
@@ -130,7 +150,10 @@ def _attempt(address: str, partial: Path) -> tuple[str, bool]:
             start = have if resumed else 0
             total = int(response.headers.get("Content-Length", 0)) + start
             done = start
-            with partial.open("ab" if resumed else "wb") as out, progress_bar(partial.name, in_bytes=True) as bar:
+            with (
+                partial.open("ab" if resumed else "wb") as out,
+                progress_bar(partial.name, in_bytes=True) as bar,
+            ):
                 for block in response.iter_content(BLOCK):
                     out.write(block)
                     done += len(block)

@@ -1,4 +1,6 @@
-"""All models and opponents of a study side by side: means and deviations over seeds, and what their differences are worth."""
+"""All models and opponents of a study side by side: means and deviations over seeds, and what their
+differences are worth.
+"""
 
 import dataclasses
 import itertools
@@ -43,21 +45,28 @@ FAMILIES = {
     "gain": "attention over the baseline: the question of the study",
     "rivals": "attention over every other model and opponent",
     "variants": "every other model over the baseline",
-    "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline and searched-mean",
+    "pairs": (
+        "a variant over its own baseline and its own mean: searched over searched-baseline and "
+        "searched-mean"
+    ),
 }
 
 Compared = dict[tuple[str, str], Difference]  # by (first, second)
 
 
 def models_by_variant(params: "Params") -> dict[str, dict[str, str]]:
-    """Return, for each experiment of a study that has models, their names by variant, in the order of params.yaml."""
+    """Return, for each experiment of a study that has models, their names by variant, in the order
+    of params.yaml.
+    """
     experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
     for name, model in params.models.items():
         experiments[model.experiment][model.variant] = name
     return {name: models for name, models in experiments.items() if models}
 
 
-def compare(experiments: dict[str, dict[str, str]], seeds: list[int], into: Path, metrics_file: Path) -> Comparison:
+def compare(
+    experiments: dict[str, dict[str, str]], seeds: list[int], into: Path, metrics_file: Path
+) -> Comparison:
     """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
 
     Args:
@@ -86,7 +95,10 @@ def compare(experiments: dict[str, dict[str, str]], seeds: list[int], into: Path
     )
     with writing_folder(into, sealed=True) as out:
         write_comparison(out / "comparison.json", comparison)
-    write_json(metrics_file, {name: _metrics(experiment) for name, experiment in comparison.experiments.items()})
+    write_json(
+        metrics_file,
+        {name: _metrics(experiment) for name, experiment in comparison.experiments.items()},
+    )
     return comparison
 
 
@@ -120,7 +132,10 @@ def _read(name: str, models: dict[str, str], seeds: list[int]) -> _Experiment:
     recipe = next(iter(tested.values())).recipe
     for other in tested.values():
         if other.recipe.tokens != recipe.tokens:
-            raise HeedError(f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train {other.name}")
+            raise HeedError(
+                f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train "
+                f"{other.name}"
+            )
     return _Experiment(tested, read_opponents(name))
 
 
@@ -130,16 +145,27 @@ def _compared(experiment: _Experiment, families: Mapping[str, int]) -> Compared:
     everyone: dict[str, Tested] = {**experiment.models, **experiment.opponents}
     by_item = {key: each.by_item(deciding) for key, each in everyone.items()}
     return {
-        (first, second): significance.assess(_differences(first, second, by_item), families[family], family=family)
+        (first, second): significance.assess(
+            _differences(first, second, by_item), families[family], family=family
+        )
         for first, second, family in experiment.pairs()
     }
 
 
-def _differences(first: str, second: str, by_item: dict[str, list[pd.DataFrame]]) -> significance.Blocks:
-    """Return the differences of two models or opponents by run and item, for each part that was tested on."""
+def _differences(
+    first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
+) -> significance.Blocks:
+    """Return the differences of two models or opponents by run and item, for each part that was
+    tested on.
+    """
     ours, theirs = by_item[first], by_item[second]
-    if len(ours) != len(theirs) or any(set(a.columns) != set(b.columns) for a, b in zip(ours, theirs, strict=True)):
-        raise HeedError(f"{first} and {second} were not tested on the same documents. Run again: dvc repro compare")
+    if len(ours) != len(theirs) or any(
+        set(a.columns) != set(b.columns) for a, b in zip(ours, theirs, strict=True)
+    ):
+        raise HeedError(
+            f"{first} and {second} were not tested on the same documents. Run again: dvc repro "
+            "compare"
+        )
     aligned = [b[a.columns].to_numpy() for a, b in zip(ours, theirs, strict=True)]
     return significance.differences([a.to_numpy() for a in ours], aligned)
 
@@ -213,7 +239,9 @@ def _summary(tested: Tested, metrics: Metrics) -> Figures:
 
 def _details(tested: Tested, metrics: Metrics) -> Details:
     """Return the task's finer figures, with one value a run."""
-    runs = [metrics.details(table.to_numpy().sum(0, dtype=np.float64)) for table in tested.statistics]
+    runs = [
+        metrics.details(table.to_numpy().sum(0, dtype=np.float64)) for table in tested.statistics
+    ]
     return {
         group: {
             name: {figure: spread([run[group][name][figure] for run in runs]) for figure in figures}
@@ -224,8 +252,13 @@ def _details(tested: Tested, metrics: Metrics) -> Details:
 
 
 def _metrics(experiment: ExperimentResult) -> dict[str, float]:
-    """Return what `dvc exp show` prints of an experiment: few columns, rounded to what five seeds can carry."""
-    means = {variant: model.summary[experiment.metric].mean for variant, model in experiment.models.items()}
+    """Return what `dvc exp show` prints of an experiment: few columns, rounded to what five seeds
+    can carry.
+    """
+    means = {
+        variant: model.summary[experiment.metric].mean
+        for variant, model in experiment.models.items()
+    }
     figures = {variant: round(mean, 4) for variant, mean in means.items()}
     if (attention := experiment.models.get(ATTENTION)) and attention.gain:
         figures["gain_pp"] = round(attention.gain.mean_pp, 2)

@@ -1,6 +1,8 @@
-"""What a comparison holds (results/compare/comparison.json, docs/contracts.md): made by compare, printed by the report.
+"""What a comparison holds (results/compare/comparison.json, docs/contracts.md): made by compare,
+printed by the report.
 
-Names that end in `_pp` are in percentage points. What a number means, and when there is none: docs/statistics.md.
+Names that end in `_pp` are in percentage points. What a number means, and when there is none:
+docs/statistics.md.
 """
 
 import dataclasses
@@ -20,7 +22,9 @@ Interval = tuple[float, float]
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """A figure of several runs: its mean, its sample standard deviation (None of one run), and the runs' values in order."""
+    """A figure of several runs: its mean, its sample standard deviation (None of one run), and the
+    runs' values in order.
+    """
 
     mean: float
     std_pp: float | None
@@ -29,7 +33,9 @@ class Spread:
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-    """A difference of figures paired by seed: mean, sample standard deviation (None of one seed), and each seed's."""
+    """A difference of figures paired by seed: mean, sample standard deviation (None of one seed),
+    and each seed's.
+    """
 
     mean_pp: float
     std_pp: float | None
@@ -42,7 +48,9 @@ Details = dict[str, dict[str, Figures]]  # a task's finer figures: group → nam
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """Sizes of a difference that do not grow with the number of seeds or documents (significance.effect)."""
+    """Sizes of a difference that do not grow with the number of seeds or documents
+    (significance.effect).
+    """
 
     odds_ratio: float | None
     g: float | None
@@ -51,7 +59,9 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True)
 class OtherTests:
-    """Tests that decide nothing, since each leaves a source of chance out; `mcnemar_p` has one p a seed."""
+    """Tests that decide nothing, since each leaves a source of chance out; `mcnemar_p` has one p a
+    seed.
+    """
 
     bootstrap_pp: Interval | None
     documents_p: float
@@ -63,7 +73,9 @@ class OtherTests:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """A first model's figure minus a second's, and what is known of it. `p_holm` is `p` corrected within `family`.
+    """A first model's figure minus a second's, and what is known of it.
+
+    `p_holm` is `p` corrected within `family`.
 
     With one seed there is no interval and no p. `freedom` is None where it is infinite.
     """
@@ -91,9 +103,11 @@ class OpponentResult:
 
 @dataclasses.dataclass(frozen=True)
 class ModelResult:
-    """What a model reached on test, one value a seed; `gain` is over the baseline, None of the baseline itself.
+    """What a model reached on test, one value a seed; `gain` is over the baseline, None of the
+    baseline itself.
 
-    `hyperparameters` are its task's (`heed.tasks.TASK.recipe.Hyperparameters`); `parameters` is the mean over its runs.
+    `hyperparameters` are its task's (`heed.tasks.TASK.recipe.Hyperparameters`); `parameters` is the
+    mean over its runs.
     """
 
     model: str
@@ -116,7 +130,8 @@ class Corpus:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentResult:
-    """An experiment: models by variant, opponents by name, and comparisons by the first and the second of each.
+    """An experiment: models by variant, opponents by name, and comparisons by the first and the
+    second of each.
 
     `groups` names what the details are of, in order: group → names. `metric` is the figure by which
     models are compared.
@@ -137,7 +152,9 @@ class ExperimentResult:
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """The comparisons among which Holm's correction is made: how many there are, and what they ask."""
+    """The comparisons among which Holm's correction is made: how many there are, and what
+    they ask.
+    """
 
     tests: int
     says: str
@@ -183,15 +200,23 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
 
 
 def read_comparison(path: Path) -> Comparison:
-    """Return the comparison in `path`. Raises HeedError: missing, or not a comparison, with the key that is wrong."""
+    """Return the comparison in `path`.
+
+    Raises HeedError: missing, or not a comparison, with the key that is wrong.
+    """
     with reading(path, COMMAND):
         return parse_comparison(read_json(path, COMMAND))
 
 
 def parse_comparison(values: Any) -> Comparison:
-    """Return the comparison that comparison.json holds. Raises ValueError, with the key, when it holds none."""
+    """Return the comparison that comparison.json holds.
+
+    Raises ValueError, with the key, when it holds none.
+    """
     comparison = read_record(Comparison, values)
-    experiments = {name: _typed(name, experiment) for name, experiment in comparison.experiments.items()}
+    experiments = {
+        name: _typed(name, experiment) for name, experiment in comparison.experiments.items()
+    }
     return dataclasses.replace(comparison, experiments=experiments)
 
 
@@ -201,7 +226,10 @@ def _typed(name: str, experiment: ExperimentResult) -> ExperimentResult:
         for variant, result in results.items():
             if {group: list(each) for group, each in result.details.items()} != experiment.groups:
                 groups = ", ".join(experiment.groups)
-                raise ValueError(f"experiments.{name}.{key}.{variant} does not have the {groups} of its experiment")
+                raise ValueError(
+                    f"experiments.{name}.{key}.{variant} does not have the {groups} of its "
+                    "experiment"
+                )
     try:
         kind = part(experiment.task, "recipe").Hyperparameters
         models = {

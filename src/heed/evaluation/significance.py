@@ -1,17 +1,20 @@
 """Is a difference between two models more than chance? Paired over seeds and over test documents.
 
-The figure compared may be any: what enters is what each document contributes to it (`tasks.interface.Metric.by_item`).
+The figure compared may be any: what enters is what each document contributes to it
+(`tasks.interface.Metric.by_item`).
 
-In short: read `interval_pp` and `p_holm`; everything else is there to check them. docs/statistics.md explains each number,
-its assumptions, its sources, and when to distrust it.
+In short: read `interval_pp` and `p_holm`; everything else is there to check them.
+docs/statistics.md explains each number, its assumptions, its sources, and when to distrust it.
 
 Two designs, and they must not be confused:
 
-* A fixed split. Every seed is tested on the same documents: seeds and documents are *crossed*. The variance of the mean
-  has a part of the seeds, a part of the documents and a rest, as that of radiologists who all read the same cases
-  (Dorfman, Berbaum & Metz 1992; degrees of freedom of Hillis 2007).
-* Folds. Seed s is tested on another part than seed s + 1: documents are *nested* in folds. The fold is the unit, and the
-  training parts overlap, which the variance has to pay for (Nadeau & Bengio 2003).
+* A fixed split. Every seed is tested on the same documents: seeds and documents are *crossed*. The
+  variance of the mean has a part of the seeds, a part of the documents and a rest, as that of
+  radiologists who all read the same cases (Dorfman, Berbaum & Metz 1992; degrees of freedom of
+  Hillis 2007).
+* Folds. Seed s is tested on another part than seed s + 1: documents are *nested* in folds. The fold
+  is the unit, and the training parts overlap, which the variance has to pay for (Nadeau & Bengio
+  2003).
 """
 
 import dataclasses
@@ -29,7 +32,8 @@ from heed.files import HeedError
 ALPHA, POWER = 0.05, 0.8
 RESAMPLES, GENERATOR_SEED = 10_000, 1
 MOST_SEEDS = 1000  # more than this are not counted: nobody trains them
-TINY = sys.float_info.min  # a p is never 0: the smallest number that a computer holds stands for less
+# a p is never 0: the smallest number that a computer holds stands for less
+TINY = sys.float_info.min
 SAME = 1e-12  # differences of figures closer than this are equal but for rounding
 ENUMERATED = 15  # up to 2^15 sign flips are tried one by one; of more seeds, RESAMPLES are drawn
 
@@ -40,8 +44,8 @@ Blocks = list[np.ndarray]
 class Parts:
     """What the variance of the mean difference is made of, in squares of the figure compared.
 
-    With a fixed split the variance with n seeds is `seeds / n + documents + rest / n`; with folds, n seeds for each of k
-    folds, it is `(1 / k + 1 / (k - 1)) * (seeds / n + documents)`.
+    With a fixed split the variance with n seeds is `seeds / n + documents + rest / n`; with folds,
+    n seeds for each of k folds, it is `(1 / k + 1 / (k - 1)) * (seeds / n + documents)`.
     """
 
     folds: int  # 0: a fixed split
@@ -52,11 +56,15 @@ class Parts:
     def error(self, seeds: int) -> float:
         """Return the standard error of the mean with this many seeds in all."""
         if self.folds:
-            return math.sqrt(_overlap(self.folds) * (self.seeds * self.folds / seeds + self.documents))
+            return math.sqrt(
+                _overlap(self.folds) * (self.seeds * self.folds / seeds + self.documents)
+            )
         return math.sqrt(self.seeds / seeds + self.documents + self.rest / seeds)
 
     def freedom(self, seeds: int) -> float:
-        """Return the degrees of freedom: of the folds less one; with a fixed split those of Hillis (2007)."""
+        """Return the degrees of freedom: of the folds less one; with a fixed split those of Hillis
+        (2007).
+        """
         if self.folds:
             return self.folds - 1
         of_seeds = (self.seeds + self.rest) / seeds  # the only part that is estimated from few
@@ -65,7 +73,9 @@ class Parts:
 
 @dataclasses.dataclass(frozen=True)
 class TTest:
-    """What decides on a difference, in percentage points but for `p`; `freedom` is None where it is infinite."""
+    """What decides on a difference, in percentage points but for `p`; `freedom` is None where it is
+    infinite.
+    """
 
     interval_pp: Interval
     p: float
@@ -74,11 +84,13 @@ class TTest:
 
 
 def differences(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Blocks:
-    """Return what each document contributes to one model's figure minus the same of another, for each part tested on.
+    """Return what each document contributes to one model's figure minus the same of another, for
+    each part tested on.
 
     Args:
-        ours: for each part (one of a fixed split, k of folds) an array, (seeds tested on it, documents): of 0 and 1 where the
-            figure is a share of documents, which keeps the tests that count exact; else of numbers with a fraction.
+        ours: for each part (one of a fixed split, k of folds) an array, (seeds tested on it,
+            documents): of 0 and 1 where the figure is a share of documents, which keeps the tests
+            that count exact; else of numbers with a fraction.
         theirs: the same of the other model; one row where it was fitted once.
 
     Raises:
@@ -89,10 +101,12 @@ def differences(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Blo
     for mine, other in zip(ours, theirs, strict=True):
         if mine.ndim != 2 or other.ndim != 2 or not mine.size or mine.shape[1] != other.shape[1]:
             raise HeedError(
-                f"cannot compare {mine.shape} with {other.shape} answers (seeds, documents): not the same test documents. Run again: heed evaluate"
+                f"cannot compare {mine.shape} with {other.shape} answers (seeds, documents): not "
+                "the same test documents. Run again: heed evaluate"
             )
         exact = np.int8 if mine.dtype.kind in "bui" and other.dtype.kind in "bui" else np.float64
-        # One memory layout, whatever the tables came from: the last bit of a sum of floats depends on it.
+        # One memory layout, whatever the tables came from: the last bit of a sum of floats depends
+        # on it.
         blocks.append(np.ascontiguousarray(mine.astype(exact) - other.astype(exact)))
     if not blocks:
         raise HeedError("there are no test documents to compare. Run again: heed evaluate")
@@ -100,7 +114,8 @@ def differences(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Blo
 
 
 def mean_squares(table: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean squares of rows, of columns and of the rest of a table, (rows, columns), both at least 2.
+    """Return the mean squares of rows, of columns and of the rest of a table, (rows, columns), both
+    at least 2.
 
     The two-way analysis of variance without replication, as in Shrout & Fleiss (1979), table 2.
     """
@@ -115,8 +130,9 @@ def mean_squares(table: np.ndarray) -> tuple[float, float, float]:
 def parts(blocks: Blocks) -> Parts | None:
     """Return the parts of the variance; None where seeds or documents are too few to estimate one.
 
-    With a fixed split the seeds' mean square is raised to the rest's, below which only luck can bring it: without this floor
-    intervals of two or three seeds covered the truth in 88% to 94% of simulations, not 95%.
+    With a fixed split the seeds' mean square is raised to the rest's, below which only luck can
+    bring it: without this floor intervals of two or three seeds covered the truth in 88% to 94% of
+    simulations, not 95%.
     """
     return _crossed(blocks[0]) if len(blocks) == 1 else _nested(blocks)
 
@@ -137,38 +153,55 @@ def _crossed(table: np.ndarray) -> Parts | None:
 def _nested(blocks: Blocks) -> Parts | None:
     seeds = {len(block) for block in blocks}
     if len(seeds) > 1:
-        raise HeedError(f"the folds have {sorted(seeds)} seeds: the number of seeds must be a multiple of the folds")
+        raise HeedError(
+            f"the folds have {sorted(seeds)} seeds: the number of seeds must be a multiple of the "
+            "folds"
+        )
     if min(block.shape[1] for block in blocks) < 2:
         return None
     each = seeds.pop()
     of_folds = float(np.var([block.mean() for block in blocks], ddof=1))
-    of_documents = float(np.mean([block.mean(axis=0).var(ddof=1) / block.shape[1] for block in blocks]))
+    of_documents = float(
+        np.mean([block.mean(axis=0).var(ddof=1) / block.shape[1] for block in blocks])
+    )
     of_folds = (
         of_folds if of_folds > SAME**2 else of_documents
     )  # folds that agree to the last bit are not without error
     if each > 1:
-        of_seeds = min(float(np.mean([block.mean(axis=1).var(ddof=1) for block in blocks])), each * of_folds)
-    else:  # one seed a fold: what is not the documents' may be the seed's or the fold's. Taken as the seed's.
+        of_seeds = min(
+            float(np.mean([block.mean(axis=1).var(ddof=1) for block in blocks])), each * of_folds
+        )
+    # one seed a fold: what is not the documents' may be the seed's or the fold's. Taken as the
+    # seed's.
+    else:
         of_seeds = max(of_folds - of_documents, 0.0)
     return Parts(folds=len(blocks), seeds=of_seeds, documents=max(of_folds - of_seeds / each, 0.0))
 
 
 def _overlap(folds: int) -> float:
-    """Return the factor of Nadeau & Bengio (2003): 1/k for k folds, and test part over train part for their overlap."""
+    """Return the factor of Nadeau & Bengio (2003): 1/k for k folds, and test part over train part
+    for their overlap.
+    """
     return 1 / folds + 1 / (folds - 1)
 
 
 def mean_difference(blocks: Blocks) -> float:
-    """Return the mean over seeds of the difference; each part counts by its seeds, not its documents."""
-    return float(np.average([block.mean() for block in blocks], weights=[len(block) for block in blocks]))
+    """Return the mean over seeds of the difference; each part counts by its seeds, not its
+    documents.
+    """
+    return float(
+        np.average([block.mean() for block in blocks], weights=[len(block) for block in blocks])
+    )
 
 
 def bootstrap(blocks: Blocks, alpha: float = ALPHA) -> tuple[float, float] | None:
-    """Return the percentile interval of the mean difference that resamples seeds and documents, in shares; None of one seed.
+    """Return the percentile interval of the mean difference that resamples seeds and documents, in
+    shares; None of one seed.
 
-    A fixed split: seeds and documents are drawn with replacement, independently (Owen 2007's pigeonhole bootstrap); of
-    folds: folds, then seeds and documents within each. Documents that every seed answers alike are drawn together,
-    which changes nothing but the time. The generator starts anew for each comparison, so that order does not matter.
+    A fixed split: seeds and documents are drawn with replacement, independently (Owen 2007's
+    pigeonhole bootstrap); of folds: folds, then seeds and documents within each. Documents that
+    every seed answers alike are drawn together, which changes nothing but the time. The generator
+    starts anew for each comparison, so that order does not matter.
     """
     if sum(len(block) for block in blocks) < 2:
         return None
@@ -197,12 +230,14 @@ def _resampled(block: np.ndarray, count: int, generator: np.random.Generator) ->
 
 
 def documents_test(blocks: Blocks) -> float:
-    """Return the exact p of the permutation test over documents: the trained runs are taken as given.
+    """Return the exact p of the permutation test over documents: the trained runs are taken as
+    given.
 
-    What is permuted: for each document, the two models' names, in all its seeds together. So the sum of its differences
-    keeps its size and takes either sign with probability 1/2. The distribution of the total is a convolution of binomial
-    distributions, one for each size, so nothing is drawn at random. With one seed this is McNemar's (1947) exact test.
-    Where the differences are no whole numbers, RESAMPLES of the sign flips are drawn.
+    What is permuted: for each document, the two models' names, in all its seeds together. So the
+    sum of its differences keeps its size and takes either sign with probability 1/2. The
+    distribution of the total is a convolution of binomial distributions, one for each size, so
+    nothing is drawn at random. With one seed this is McNemar's (1947) exact test. Where the
+    differences are no whole numbers, RESAMPLES of the sign flips are drawn.
     """
     if not _are_counts(blocks):
         return _documents_test_drawn(blocks)
@@ -222,34 +257,52 @@ def _are_counts(blocks: Blocks) -> bool:
 
 
 def _documents_test_drawn(blocks: Blocks) -> float:
-    """Return p of the permutation test over documents by drawn sign flips; the observed one counts as drawn."""
+    """Return p of the permutation test over documents by drawn sign flips; the observed one counts
+    as drawn.
+    """
     sums = np.concatenate([block.sum(axis=0) for block in blocks])
     generator = np.random.default_rng(GENERATOR_SEED)
     at_once = max(1, 4_000_000 // len(sums))
     extreme = 1
     for start in range(0, RESAMPLES - 1, at_once):
-        signs = generator.integers(0, 2, (min(at_once, RESAMPLES - 1 - start), len(sums)), dtype=np.int8) * 2.0 - 1
+        signs = (
+            generator.integers(
+                0, 2, (min(at_once, RESAMPLES - 1 - start), len(sums)), dtype=np.int8
+            )
+            * 2.0
+            - 1
+        )
         extreme += int((np.abs(signs @ sums) >= abs(sums.sum()) - SAME).sum())
     return extreme / RESAMPLES
 
 
 def mcnemar(block: np.ndarray) -> list[float]:
-    """Return the exact p of McNemar (1947) for each seed of a table of differences, (seeds, documents)."""
+    """Return the exact p of McNemar (1947) for each seed of a table of differences, (seeds,
+    documents).
+    """
     counts = [(int((row > 0).sum()), int((row < 0).sum())) for row in block]
-    return [max(float(stats.binomtest(won, won + lost).pvalue), TINY) if won + lost else 1.0 for won, lost in counts]
+    return [
+        max(float(stats.binomtest(won, won + lost).pvalue), TINY) if won + lost else 1.0
+        for won, lost in counts
+    ]
 
 
 def seeds_t_test(values: Sequence[float]) -> float | None:
-    """Return p of the paired t test over seeds: the test documents are taken as given; None where it has no answer."""
+    """Return p of the paired t test over seeds: the test documents are taken as given; None where
+    it has no answer.
+    """
     if len(values) < 2 or np.std(values) < SAME:
         return None
     return float(stats.ttest_1samp(values, 0.0).pvalue)
 
 
 def seeds_sign_test(values: Sequence[float]) -> float | None:
-    """Return p of Fisher's (1935) sign-flip test over seeds; exact up to 15 of them. None of one seed.
+    """Return p of Fisher's (1935) sign-flip test over seeds; exact up to 15 of them.
 
-    Its smallest p is 2 / 2^n: with 5 seeds 0.0625, so that it can never come below 0.05 with fewer than 6.
+    None of one seed.
+
+    Its smallest p is 2 / 2^n: with 5 seeds 0.0625, so that it can never come below 0.05 with fewer
+    than 6.
     """
     if len(values) < 2:
         return None
@@ -269,22 +322,27 @@ def seeds_sign_test(values: Sequence[float]) -> float | None:
 
 
 def power(difference: float, error: float, freedom: float, alpha: float) -> float:
-    """Return how often a two-sided t test at `alpha` sees this difference, by the noncentral t distribution."""
+    """Return how often a two-sided t test at `alpha` sees this difference, by the noncentral t
+    distribution.
+    """
     if not error:
         return 1.0 if difference else alpha
     if math.isinf(freedom):
         critical, shift = float(stats.norm.isf(alpha / 2)), abs(difference) / error
         return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
     critical = float(stats.t.isf(alpha / 2, freedom))
-    shift = min(abs(difference) / error, 20 * critical + 50)  # where the answer is 1 and scipy still has one
+    # where the answer is 1 and scipy still has one
+    shift = min(abs(difference) / error, 20 * critical + 50)
     return float(stats.nct.sf(critical, freedom, shift))
 
 
 def seeds_needed(difference: float, found: Parts, alpha: float = ALPHA) -> int | None:
-    """Return the fewest seeds that would see this difference with 80% power; None where no number up to 1000 would.
+    """Return the fewest seeds that would see this difference with 80% power; None where no number
+    up to 1000 would.
 
-    None means that the test documents (or the folds) alone are too few: another seed reads the same ones again. Of folds
-    it is a multiple of them, and the least: it takes all that differs between folds for the seeds' doing.
+    None means that the test documents (or the folds) alone are too few: another seed reads the same
+    ones again. Of folds it is a multiple of them, and the least: it takes all that differs between
+    folds for the seeds' doing.
     """
     step = found.folds or 1
     counts = range(step if found.folds else 2, MOST_SEEDS + 1, step)
@@ -306,30 +364,40 @@ def detectable(error: float, freedom: float, alpha: float = ALPHA) -> float:
     if not error:
         return 0.0
     most = 20 * float(stats.t.isf(alpha / 2, freedom)) + 50
-    return error * float(optimize.brentq(lambda shift: power(shift, 1.0, freedom, alpha) - POWER, 0.0, most))
+    return error * float(
+        optimize.brentq(lambda shift: power(shift, 1.0, freedom, alpha) - POWER, 0.0, most)
+    )
 
 
 def effect(blocks: Blocks, values: Sequence[float]) -> Effect:
     """Return three effect sizes that do not grow with the number of seeds or documents.
 
-    `odds_ratio`: documents on which only the first model is right over those on which only the other is, each plus a half, so
-    that it is never infinite. `g`: the mean over the deviation over seeds with Hedges' (1981) correction for few; None
-    without a deviation. `seeds_won`: in what share of seeds the first was better, ties counting half (Bouthillier et
-    al. 2021 call a difference meaningful from 0.75).
+    `odds_ratio`: documents on which only the first model is right over those on which only the
+    other is, each plus a half, so that it is never infinite. `g`: the mean over the deviation over
+    seeds with Hedges' (1981) correction for few; None without a deviation. `seeds_won`: in what
+    share of seeds the first was better, ties counting half (Bouthillier et al. 2021 call a
+    difference meaningful from 0.75).
     """
     won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
     freedom = len(values) - 1
     deviation = float(np.std(values, ddof=1)) if freedom else 0.0
-    g = float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1)) if deviation > SAME else None
+    g = (
+        float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1))
+        if deviation > SAME
+        else None
+    )
     return Effect(
         odds_ratio=(won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None,
         g=g,
-        seeds_won=float(np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > SAME) for value in values])),
+        seeds_won=float(
+            np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > SAME) for value in values])
+        ),
     )
 
 
 def t_test(blocks: Blocks, alpha: float = ALPHA) -> TTest | None:
-    """Return the interval and the p that decide, with standard error and degrees of freedom; None of one seed.
+    """Return the interval and the p that decide, with standard error and degrees of freedom; None
+    of one seed.
 
     The mean difference over its standard error (see `Parts`) is held against Student's t.
     """
@@ -341,20 +409,24 @@ def t_test(blocks: Blocks, alpha: float = ALPHA) -> TTest | None:
     half = float(stats.t.isf(alpha / 2, freedom)) * error
     return TTest(
         interval_pp=(100 * (mean - half), 100 * (mean + half)),
-        # Nothing varied, as when one model is better on every document: the documents' test alone can tell.
-        p=max(float(2 * stats.t.sf(abs(mean) / error, freedom)), TINY) if error else documents_test(blocks),
+        # Nothing varied, as when one model is better on every document: the documents' test alone
+        # can tell.
+        p=max(float(2 * stats.t.sf(abs(mean) / error, freedom)), TINY)
+        if error
+        else documents_test(blocks),
         error_pp=100 * error,
         freedom=None if math.isinf(freedom) else float(freedom),
     )
 
 
 def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA, family: str = "") -> Difference:
-    """Return all that is said of one difference, as it stands in comparison.json (docs/contracts.md), but for `p_holm`.
+    """Return all that is said of one difference, as it stands in comparison.json
+    (docs/contracts.md), but for `p_holm`.
 
     Args:
         blocks: from `differences`.
-        tests: how many differences the family has: `seeds_needed` and `detectable_pp` are for the strictest level that
-            Holm's correction may ask for, alpha over their number.
+        tests: how many differences the family has: `seeds_needed` and `detectable_pp` are for the
+            strictest level that Holm's correction may ask for, alpha over their number.
         alpha: 1 minus the coverage of the intervals.
         family: the name of the family; none for a difference that stands alone.
 
@@ -404,21 +476,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
         raise HeedError(f"p values are between 0 and 1; found {list(p_values)}")
     ascending = np.argsort(p_values, kind="stable")
     factors = len(p_values) - np.arange(len(p_values))
-    corrected = np.minimum(np.maximum.accumulate(np.asarray(p_values, float)[ascending] * factors), 1)
+    corrected = np.minimum(
+        np.maximum.accumulate(np.asarray(p_values, float)[ascending] * factors), 1
+    )
     out = np.empty(len(p_values))
     out[ascending] = corrected
     return [float(p) for p in out]
 
 
 def signature(folds: bool, fixed: bool) -> str:
-    """Return the method in one line, as sacrebleu does for BLEU: what must be equal for two reports to be compared.
+    """Return the method in one line, as sacrebleu does for BLEU: what must be equal for two reports
+    to be compared.
 
     Args:
         folds: whether an experiment has folds.
         fixed: whether an experiment has a fixed split.
 
     """
-    designs = [*(["crossed:seeds×documents(Hillis)"] if fixed else []), *(["folds:t(Nadeau-Bengio)"] if folds else [])]
+    designs = [
+        *(["crossed:seeds×documents(Hillis)"] if fixed else []),
+        *(["folds:t(Nadeau-Bengio)"] if folds else []),
+    ]
     fields: dict[str, object] = {
         "interval": "two-sided-t",
         "design": "+".join(designs),

@@ -9,7 +9,8 @@ from heed.tasks import part
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
-    """Write results/evaluate/NAME from the predictions of the runs of `seeds`; return its summary, one row a seed.
+    """Write results/evaluate/NAME from the predictions of the runs of `seeds`; return its summary,
+    one row a seed.
 
     Raises:
         HeedError: predictions or a run's history are missing, changed, or of other seeds.

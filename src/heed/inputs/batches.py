@@ -14,14 +14,17 @@ from heed.inputs.vocabulary import Vocabulary
 from heed.tokens.arrays import Tokens
 
 WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none
-# Tokens of one pass, padding included, on the CPU. A larger training step is done in parts, and evaluation goes by as many:
-# as fast, with less memory, and tensors of one size are used again where others leave gaps (docs/performance.md).
+# Tokens of one pass, padding included, on the CPU. A larger training step is done in parts, and
+# evaluation goes by as many: as fast, with less memory, and tensors of one size are used again
+# where others leave gaps (docs/performance.md).
 MAX_PADDED_TOKENS = 6144
 
 
 @dataclasses.dataclass(frozen=True)
 class Bags:
-    """Several bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`, with `weights` beside them or None."""
+    """Several bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`, with `weights`
+    beside them or None.
+    """
 
     ids: torch.Tensor
     begin: torch.Tensor
@@ -37,10 +40,11 @@ class Bags:
 class Batch:
     """Documents padded to the longest; what a model does not use is None.
 
-    ids: vocabulary indices (batch, time). lengths: tokens (batch,). rows: documents of the corpus (batch,).
-    sentences: tokens of each sentence (batch, sentences), 0 where a document has no more. bigrams: rows (batch, time).
-    characters: a bag of character n-grams for each type that occurs, and each token's bag in `character_of`
-    (batch, time). linear: each document's TF-IDF features.
+    ids: vocabulary indices (batch, time). lengths: tokens (batch,). rows: documents of the corpus
+        (batch,). sentences: tokens of each sentence (batch, sentences), 0 where a document has no
+        more. bigrams: rows (batch, time). characters: a bag of character n-grams for each type that
+        occurs, and each token's bag in `character_of` (batch, time). linear: each document's TF-IDF
+        features.
     """
 
     ids: torch.Tensor
@@ -65,7 +69,9 @@ class Batch:
 
 
 class Encoded:
-    """A corpus as a run reads it: vocabulary indices, the length cap, and the features that its recipe asks for."""
+    """A corpus as a run reads it: vocabulary indices, the length cap, and the features that its
+    recipe asks for.
+    """
 
     def __init__(
         self,
@@ -74,7 +80,9 @@ class Encoded:
         hyperparameters: Architecture,
         linear: scipy.sparse.csr_matrix | None = None,
     ) -> None:
-        """Take the TF-IDF features of the documents (documents, columns) where the model has a linear branch."""
+        """Take the TF-IDF features of the documents (documents, columns) where the model has a
+        linear branch.
+        """
         h = hyperparameters
         self.vocabulary = vocabulary
         self._tokens, self._linear = tokens, linear
@@ -84,17 +92,22 @@ class Encoded:
         self._characters = None
         if h.character_buckets:
             fold = str.lower if h.lowercase else str
-            self._characters = character_ngrams([fold(word) for word in tokens.lexicon], h.character_buckets)
+            self._characters = character_ngrams(
+                [fold(word) for word in tokens.lexicon], h.character_buckets
+            )
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Return how many tokens are read of each document in `rows`: (rows,)."""
-        return np.minimum(self._tokens.offsets[rows + 1] - self._tokens.offsets[rows], self._max_tokens)
+        return np.minimum(
+            self._tokens.offsets[rows + 1] - self._tokens.offsets[rows], self._max_tokens
+        )
 
     def positions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which token of its document stands at each place, (rows, time), and where there is one.
+        """Return which token of its document stands at each place, (rows, time), and where there is
+        one.
 
-        A document longer than the cap is read from its start, or with truncation `ends` half from its start and half
-        up to its end.
+        A document longer than the cap is read from its start, or with truncation `ends` half from
+        its start and half up to its end.
         """
         lengths = self.lengths(rows)
         time = np.arange(max(1, int(lengths.max(initial=1))))[None]
@@ -106,7 +119,9 @@ class Encoded:
         return np.where(late, time + skipped[:, None], time), there
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return the documents `rows` as one batch, in that order; an empty document has length 0."""
+        """Return the documents `rows` as one batch, in that order; an empty document has
+        length 0.
+        """
         positions, there = self.positions(rows)
         types = self._tokens.ids[(self._tokens.offsets[rows][:, None] + positions)[there]]
         ids = np.zeros(there.shape, np.int64)
@@ -128,8 +143,12 @@ class Encoded:
             more["linear"] = Bags(*map(torch.from_numpy, arrays))
         return Batch(torch.from_numpy(ids), torch.from_numpy(self.lengths(rows)), rows, **more)
 
-    def _sentence_lengths(self, rows: np.ndarray, positions: np.ndarray, there: np.ndarray) -> np.ndarray:
-        """Return how many read tokens each sentence has: (rows, sentences); sentences that are not read are left out."""
+    def _sentence_lengths(
+        self, rows: np.ndarray, positions: np.ndarray, there: np.ndarray
+    ) -> np.ndarray:
+        """Return how many read tokens each sentence has: (rows, sentences); sentences that are not
+        read are left out.
+        """
         found = []
         for row, place, real in zip(rows, positions, there, strict=True):
             sentence = np.searchsorted(self._tokens.sentences(row), place[real], side="right")
@@ -143,10 +162,11 @@ class Encoded:
     def training(
         self, rows: np.ndarray, batch_size: int, seed: int, epoch: int, places: int | None = None
     ) -> Iterator[list[Batch]]:
-        """Yield every document once, shuffled, a step at a time; the order depends on `seed` and `epoch` alone.
+        """Yield every document once, shuffled, a step at a time; the order depends on `seed` and
+        `epoch` alone.
 
-        A step's documents come in as many parts as are needed for none to have more than `places` places, padding
-        included, or one document; None: in one part.
+        A step's documents come in as many parts as are needed for none to have more than `places`
+        places, padding included, or one document; None: in one part.
         """
         generator = np.random.default_rng((seed, epoch))
         order = generator.permutation(rows)
@@ -159,7 +179,9 @@ class Encoded:
         for i in generator.permutation(len(batches)):
             longest = int(self.lengths(batches[i]).max(initial=1))
             size = len(batches[i]) if places is None else max(1, places // max(1, longest))
-            yield [self.batch(part) for part in np.array_split(batches[i], -(-len(batches[i]) // size))]
+            yield [
+                self.batch(part) for part in np.array_split(batches[i], -(-len(batches[i]) // size))
+            ]
 
     def evaluation(self, rows: np.ndarray) -> Iterator[Batch]:
         """Yield every document once, the longest first; `Batch.rows` says which is where."""

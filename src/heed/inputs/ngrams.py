@@ -1,13 +1,16 @@
-"""Hashed n-grams: the features by which n-gram models win, as rows of a small table (Joulin et al. 2017, arxiv.org/abs/1607.01759).
+"""Hashed n-grams: the features by which n-gram models win, as rows of a small table (Joulin et al.
+2017, arxiv.org/abs/1607.01759).
 
-A hash needs no vocabulary and no memory of the training part: any text has its n-grams, and some share a row.
+A hash needs no vocabulary and no memory of the training part: any text has its n-grams, and some
+share a row.
 """
 
 import dataclasses
 
 import numpy as np
 
-CHARACTERS = (2, 3, 4, 5)  # lengths of character n-grams, the word's bounds < and > counted (Bojanowski et al. 2017)
+# lengths of character n-grams, the word's bounds < and > counted (Bojanowski et al. 2017)
+CHARACTERS = (2, 3, 4, 5)
 _PRIME = np.uint64(0x100000001B3)
 
 
@@ -31,7 +34,8 @@ def bigrams(ids: np.ndarray, there: np.ndarray, buckets: int) -> np.ndarray:
         buckets: rows to hash into
 
     """
-    before = np.zeros(ids.shape, np.uint64)  # the first token's pair is with padding: the start of the text
+    # the first token's pair is with padding: the start of the text
+    before = np.zeros(ids.shape, np.uint64)
     before[:, 1:] = ids[:, :-1]
     return np.where(there, _rows(before << np.uint64(32) | ids.astype(np.uint64), buckets), 0)
 
@@ -44,7 +48,9 @@ class CharacterNgrams:
     offsets: np.ndarray
 
     def of(self, types: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of these `types` (types,) one after the other, and where each type's begin: (types,)."""
+        """Return the rows of these `types` (types,) one after the other, and where each type's
+        begin: (types,).
+        """
         counts = self.offsets[types + 1] - self.offsets[types]
         begin = np.cumsum(counts) - counts
         at = np.arange(counts.sum()) + np.repeat(self.offsets[types] - begin, counts)
@@ -52,7 +58,9 @@ class CharacterNgrams:
 
 
 def character_ngrams(words: list[str], buckets: int) -> CharacterNgrams:
-    """Hash all character n-grams of `<word>` into rows 0 to `buckets` - 1, in the order of length, then place."""
+    """Hash all character n-grams of `<word>` into rows 0 to `buckets` - 1, in the order of length,
+    then place.
+    """
     text = "".join(f"<{word}>" for word in words)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     sizes = np.asarray([len(word) + 2 for word in words], np.int64)
@@ -65,10 +73,13 @@ def character_ngrams(words: list[str], buckets: int) -> CharacterNgrams:
         value = np.full(count, length, np.uint64)
         for i in range(length):
             value = (value * _PRIME) ^ points[i : i + count]
-        inside = word_of[:count] == word_of[length - 1 :]  # no n-gram goes from one word to the next
+        # no n-gram goes from one word to the next
+        inside = word_of[:count] == word_of[length - 1 :]
         hashes.append(value[inside])
         owners.append(word_of[:count][inside])
     owner = np.concatenate(owners) if owners else np.zeros(0, np.int64)
     order = np.argsort(owner, kind="stable")
     rows = _rows(np.concatenate(hashes), buckets)[order] - 1 if owners else np.zeros(0, np.int64)
-    return CharacterNgrams(rows, np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(words)))]))
+    return CharacterNgrams(
+        rows, np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(words)))])
+    )

@@ -20,16 +20,19 @@ def kinds(features: str) -> tuple[str, ...]:
 
 
 class HashedTfIdf:
-    """sublinear TF-IDF of hashed n-grams, each kind in `buckets` columns of its own and of length 1.
+    """sublinear TF-IDF of hashed n-grams, each kind in `buckets` columns of its own and of length
+    1.
 
-    Hashing needs no list of features: `idf`, one number a column, is all there is to keep. It is 0 for a column that
-    fewer than MIN_DOCUMENTS training documents have.
+    Hashing needs no list of features: `idf`, one number a column, is all there is to keep. It is 0
+    for a column that fewer than MIN_DOCUMENTS training documents have.
     """
 
     def __init__(self, features: str, buckets: int, idf: np.ndarray | None = None) -> None:
         """Take an `idf` (columns,) that was fitted before, or None to `fit`."""
         self._vectorizers = [
-            HashingVectorizer(**ANALYZERS[kind], n_features=buckets, alternate_sign=False, norm=None)
+            HashingVectorizer(
+                **ANALYZERS[kind], n_features=buckets, alternate_sign=False, norm=None
+            )
             for kind in kinds(features)
         ]
         self._buckets, self.idf = buckets, idf
@@ -49,7 +52,9 @@ class HashedTfIdf:
         if self.idf is None:
             raise ValueError("fit first")
         parts = []
-        for vectorizer, idf in zip(self._vectorizers, np.split(self.idf, len(self._vectorizers)), strict=True):
+        for vectorizer, idf in zip(
+            self._vectorizers, np.split(self.idf, len(self._vectorizers)), strict=True
+        ):
             counts = vectorizer.transform(texts)
             counts.data = ((1 + np.log(counts.data)) * idf[counts.indices]).astype(np.float32)
             counts.eliminate_zeros()

@@ -12,7 +12,10 @@ SPECIAL = ("<padding>", "<unknown>")
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """Words by index; 0 is padding, 1 is unknown. With `lowercase`, words that differ in case alone are one."""
+    """Words by index; 0 is padding, 1 is unknown.
+
+    With `lowercase`, words that differ in case alone are one.
+    """
 
     words: tuple[str, ...]
     lowercase: bool
@@ -29,7 +32,8 @@ class Vocabulary:
 
 
 def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: bool) -> Vocabulary:
-    """Rank the types of the documents `rows` by frequency and keep `size`, padding and unknown among them.
+    """Rank the types of the documents `rows` by frequency and keep `size`, padding and unknown
+    among them.
 
     Ties go to the type that comes first in the lexicon, so the result does not depend on sorting.
     """
@@ -41,5 +45,6 @@ def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: boo
     for type_id in np.flatnonzero(counts):
         word = tokens.lexicon[type_id].lower() if lowercase else tokens.lexicon[type_id]
         merged[word] = merged.get(word, 0) + int(counts[type_id])
-    ranked = sorted(merged, key=merged.__getitem__, reverse=True)  # stable: ties keep the lexicon's order
+    # stable: ties keep the lexicon's order
+    ranked = sorted(merged, key=merged.__getitem__, reverse=True)
     return Vocabulary(SPECIAL + tuple(ranked[: max(0, size - len(SPECIAL))]), lowercase)

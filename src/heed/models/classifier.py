@@ -11,12 +11,16 @@ from heed.models.encoder import Encoder, HierarchicalEncoder, States
 
 
 class LinearBranch(nn.Module):
-    """Logits from hashed TF-IDF features, trained together with the rest: what a linear model sees (Cheng et al. 2016,
-    arxiv.org/abs/1606.07792: "wide" beside "deep"). `idf` (columns,) is fitted on the training part and kept with the weights.
+    """Logits from hashed TF-IDF features, trained together with the rest: what a linear model sees
+    (Cheng et al. 2016, arxiv.org/abs/1606.07792: "wide" beside "deep"). `idf` (columns,) is fitted
+    on the training part and kept with the weights.
     """
 
     def __init__(self, columns: int, classes: int, dropout: float) -> None:
-        """Start at 0: the branch says nothing before it has learned. `dropout` is on the features."""
+        """Start at 0: the branch says nothing before it has learned.
+
+        `dropout` is on the features.
+        """
         super().__init__()
         self.table = nn.EmbeddingBag(columns, classes, mode="sum")
         self.bias = nn.Parameter(torch.zeros(classes))
@@ -33,14 +37,17 @@ class LinearBranch(nn.Module):
 
 
 class Classifier(nn.Module):
-    """Embedding, encoder (BiLSTM, self-attention or none, pooling), linear layer with GELU, output layer.
+    """Embedding, encoder (BiLSTM, self-attention or none, pooling), linear layer with GELU, output
+    layer.
 
-    The sizes are those that fit the parameter counts of all twelve models of the talk; what the talk leaves
-    open (pooling, places of dropout, initialisation) are hyperparameters. A linear branch may stand beside the network,
-    or with `encoder: none` alone.
+    The sizes are those that fit the parameter counts of all twelve models of the talk; what the
+    talk leaves open (pooling, places of dropout, initialisation) are hyperparameters. A linear
+    branch may stand beside the network, or with `encoder: none` alone.
     """
 
-    def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture, autocast: bool = False) -> None:
+    def __init__(
+        self, vocabulary: int, classes: int, hyperparameters: Architecture, autocast: bool = False
+    ) -> None:
         """Build the layers.
 
         Args:
@@ -64,11 +71,16 @@ class Classifier(nn.Module):
         return torch.stack(self.parts(batch)).sum(0)
 
     def parts(self, batch: Batch) -> list[torch.Tensor]:
-        """Return the logits (batch, classes) of the network and of the linear branch, as far as there are."""
+        """Return the logits (batch, classes) of the network and of the linear branch, as far as
+        there are.
+        """
         found = []
         if self.network is not None:
-            # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, and a trained model must predict there.
-            with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast and batch.ids.is_cuda):
+            # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, and a trained model must
+            # predict there.
+            with torch.autocast(
+                "cuda", torch.bfloat16, enabled=self.autocast and batch.ids.is_cuda
+            ):
                 found.append(self.network(batch).to(self.network.output.weight.dtype))
         if self.branch is not None:
             assert batch.linear is not None
@@ -76,27 +88,35 @@ class Classifier(nn.Module):
         return found
 
     def token_weights(self, batch: Batch) -> torch.Tensor:
-        """Return one weight a token (batch, time), rows sum to 1: how much each position counts in the pooled vector.
+        """Return one weight a token (batch, time), rows sum to 1: how much each position counts in
+        the pooled vector.
 
-        0 everywhere for a linear branch alone, which reads no token by itself. Weights are not explanations by themselves
-        (lecture 002).
+        0 everywhere for a linear branch alone, which reads no token by itself. Weights are not
+        explanations by themselves (lecture 002).
         """
         if self.network is None:
             return torch.zeros(batch.ids.shape, device=batch.ids.device)
-        return self.network.encoder.token_weights(self.network.embed(batch), self.network.extents(batch))
+        return self.network.encoder.token_weights(
+            self.network.embed(batch), self.network.extents(batch)
+        )
 
     def sentence_weights(self, batch: Batch) -> torch.Tensor | None:
-        """Return one weight a sentence (batch, sentences), rows sum to 1; None for a model that knows no sentences."""
+        """Return one weight a sentence (batch, sentences), rows sum to 1; None for a model that
+        knows no sentences.
+        """
         if self.network is None or not isinstance(self.network.encoder, HierarchicalEncoder):
             return None
-        return self.network.encoder.sentence_weights(self.network.embed(batch), self.network.extents(batch))
+        return self.network.encoder.sentence_weights(
+            self.network.embed(batch), self.network.extents(batch)
+        )
 
 
 class Network(nn.Module):
     """The neural part: tokens to logits.
 
-    `forward` is `classify` of what `attend` makes of `encode`, without the weights written down: a training and a prediction
-    use it. Whoever reads or gives weights calls the three; the gradient goes through each of them.
+    `forward` is `classify` of what `attend` makes of `encode`, without the weights written down: a
+    training and a prediction use it. Whoever reads or gives weights calls the three; the gradient
+    goes through each of them.
     """
 
     def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture) -> None:
@@ -111,7 +131,9 @@ class Network(nn.Module):
         self.dropout = nn.Dropout(h.dropout)
 
     def extents(self, batch: Batch) -> torch.Tensor:
-        """Return what tells the encoder where texts end: sentence lengths (batch, sentences), or lengths (batch,)."""
+        """Return what tells the encoder where texts end: sentence lengths (batch, sentences), or
+        lengths (batch,).
+        """
         if isinstance(self.encoder, HierarchicalEncoder):
             assert batch.sentences is not None
             return batch.sentences
@@ -126,19 +148,27 @@ class Network(nn.Module):
         return self.embedding(batch)
 
     def encode(self, batch: Batch, embeddings: torch.Tensor | None = None) -> States:
-        """Return the states that self-attention and pooling read: of words, in a hierarchical model of sentences.
+        """Return the states that self-attention and pooling read: of words, in a hierarchical model
+        of sentences.
 
         Args:
             batch: the documents.
             embeddings: (batch, time, embedding_dim), in place of those of `embed`.
 
         """
-        return self.encoder.encode(self.embed(batch) if embeddings is None else embeddings, self.extents(batch))
+        return self.encoder.encode(
+            self.embed(batch) if embeddings is None else embeddings, self.extents(batch)
+        )
 
     def attend(
-        self, states: States, pooling: torch.Tensor | None = None, attention: torch.Tensor | None = None
+        self,
+        states: States,
+        pooling: torch.Tensor | None = None,
+        attention: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Return the documents' vectors and the weights behind them, computed or as given: `Encoder.attend`."""
+        """Return the documents' vectors and the weights behind them, computed or as given:
+        `Encoder.attend`.
+        """
         return self.document_encoder.attend(states, pooling, attention)
 
     def classify(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -148,8 +178,14 @@ class Network(nn.Module):
 
     @property
     def document_encoder(self) -> Encoder:
-        """The encoder that makes the document's vector: of a hierarchical one that of the sentences."""
-        return self.encoder.sentences if isinstance(self.encoder, HierarchicalEncoder) else self.encoder
+        """The encoder that makes the document's vector: of a hierarchical one that of the
+        sentences.
+        """
+        return (
+            self.encoder.sentences
+            if isinstance(self.encoder, HierarchicalEncoder)
+            else self.encoder
+        )
 
 
 def count_parameters(vocabulary: int, classes: int, hyperparameters: Architecture) -> int:

@@ -1,4 +1,6 @@
-"""Token embeddings: of the word, and where asked for of its hashed word bigram and its hashed character n-grams."""
+"""Token embeddings: of the word, and where asked for of its hashed word bigram and its hashed
+character n-grams.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +23,9 @@ class TokenEmbedding(nn.Module):
         h = hyperparameters
         size, std = h.embedding_dim, h.embedding_std
         self.word = nn.Embedding(vocabulary, size, padding_idx=0)
-        self.bigram = nn.Embedding(h.bigram_buckets + 1, size, padding_idx=0) if h.bigram_buckets else None
+        self.bigram = (
+            nn.Embedding(h.bigram_buckets + 1, size, padding_idx=0) if h.bigram_buckets else None
+        )
         self.character = nn.EmbeddingBag(h.character_buckets, size) if h.character_buckets else None
         self.dropout = nn.Dropout(h.embedding_dropout)
         self.word_dropout = h.word_dropout
@@ -52,7 +56,9 @@ class TokenEmbedding(nn.Module):
         if self.character is not None:
             assert batch.characters is not None and batch.character_of is not None
             of_type = self.character(batch.characters.ids, batch.characters.begin)
-            of_type = F.pad(of_type, (0, 0, 0, 1))  # one row more: a batch of empty texts has no types
-            of_token = F.embedding(batch.character_of, of_type)  # padding takes row 0: masked by the caller
+            # one row more: a batch of empty texts has no types
+            of_type = F.pad(of_type, (0, 0, 0, 1))
+            # padding takes row 0: masked by the caller
+            of_token = F.embedding(batch.character_of, of_type)
             found = of_token if found is None else found + of_token
         return found

@@ -1,4 +1,6 @@
-"""From a sequence of vectors to one vector: recurrence, self-attention, pooling, each of them a hyperparameter."""
+"""From a sequence of vectors to one vector: recurrence, self-attention, pooling, each of them a
+hyperparameter.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,7 +17,9 @@ from heed.models.recurrent import BiLSTM, padding_mask
 
 @dataclasses.dataclass(frozen=True)
 class States:
-    """What self-attention and pooling read: vectors (batch, time, size), lengths (batch,), padding (batch, time)."""
+    """What self-attention and pooling read: vectors (batch, time, size), lengths (batch,), padding
+    (batch, time).
+    """
 
     vectors: torch.Tensor
     lengths: torch.Tensor
@@ -25,8 +29,8 @@ class States:
 class Encoder(nn.Module):
     """BiLSTM or none, self-attention or none, pooling.
 
-    With `skip` the inputs stand beside the states, so that pooling and attention see both. `size` is the size of what
-    comes out.
+    With `skip` the inputs stand beside the states, so that pooling and attention see both. `size`
+    is the size of what comes out.
     """
 
     def __init__(self, input_size: int, hyperparameters: Architecture) -> None:
@@ -46,7 +50,9 @@ class Encoder(nn.Module):
         self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return (batch, size) for `inputs` (batch, time, input_size) with `lengths` (batch,); 0 for an empty text."""
+        """Return (batch, size) for `inputs` (batch, time, input_size) with `lengths` (batch,); 0
+        for an empty text.
+        """
         states = self.encode(inputs, lengths)
         return self.pooling(self._self_attention(states), states.lengths, states.padding)
 
@@ -60,7 +66,10 @@ class Encoder(nn.Module):
         return States(self.dropout(vectors), lengths, padding_mask(lengths, inputs.shape[1]))
 
     def attend(
-        self, states: States, pooling: torch.Tensor | None = None, attention: torch.Tensor | None = None
+        self,
+        states: States,
+        pooling: torch.Tensor | None = None,
+        attention: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Return the vectors (batch, size), and the weights behind them: computed, or as given.
 
@@ -73,27 +82,34 @@ class Encoder(nn.Module):
             vectors (batch, size); the pooling's weights; the self-attention's, None without one.
 
         Raises:
-            HeedError: weights are given to a pooling that is no weighted sum of the states, or to a self-attention that
-                is not there.
+            HeedError: weights are given to a pooling that is no weighted sum of the states, or to a
+                self-attention that is not there.
 
         """
         vectors = states.vectors
         if self.attention is None and attention is not None:
-            raise HeedError("weights of a self-attention are given to a model that has none (attention: none)")
+            raise HeedError(
+                "weights of a self-attention are given to a model that has none (attention: none)"
+            )
         if self.attention is not None:
-            vectors, attention = self.attention.attend(vectors, vectors, vectors, states.padding, attention)
+            vectors, attention = self.attention.attend(
+                vectors, vectors, vectors, states.padding, attention
+            )
         pooled, pooling = self.pooling.pool(vectors, states.lengths, states.padding, pooling)
         return pooled, pooling, attention
 
     def token_weights(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return how much each token counts, (batch, time): the `weights` of the states of `encode`."""
+        """Return how much each token counts, (batch, time): the `weights` of the states of
+        `encode`.
+        """
         return self.weights(self.encode(inputs, lengths))
 
     def weights(self, states: States) -> torch.Tensor:
         """Return how much each position counts, (batch, time); rows sum to 1, 0 at padding.
 
-        Without self-attention that is the pooling's own weight. With it, the pooling's weight of each query is handed on
-        through the attention weights, averaged over heads. The pooling reads what `forward` gives it, to the last bit.
+        Without self-attention that is the pooling's own weight. With it, the pooling's weight of
+        each query is handed on through the attention weights, averaged over heads. The pooling
+        reads what `forward` gives it, to the last bit.
         """
         pooling = self.pooling.weights(self._self_attention(states), states.lengths, states.padding)
         if self.attention is None:
@@ -104,14 +120,20 @@ class Encoder(nn.Module):
     def _self_attention(self, states: States) -> torch.Tensor:
         """Return the vectors that the pooling reads, without the weights behind them."""
         vectors = states.vectors
-        return vectors if self.attention is None else self.attention(vectors, vectors, vectors, states.padding)
+        return (
+            vectors
+            if self.attention is None
+            else self.attention(vectors, vectors, vectors, states.padding)
+        )
 
 
 class HierarchicalEncoder(nn.Module):
-    """Words make sentences, sentences make the document (lecture 001; Yang et al. 2016, section 2.2).
+    """Words make sentences, sentences make the document (lecture 001; Yang et al. 2016, section
+    2.2).
 
-    One Encoder reads the words of each sentence, another the sentence vectors. With the pooling `attention` this is the
-    hierarchical attention network, with a BiLSTM where the paper has a GRU; with `mean` it is its control.
+    One Encoder reads the words of each sentence, another the sentence vectors. With the pooling
+    `attention` this is the hierarchical attention network, with a BiLSTM where the paper has a GRU;
+    with `mean` it is its control.
     """
 
     SENTENCES = 256  # of similar length, read together: one long sentence does not pad them all
@@ -134,35 +156,53 @@ class HierarchicalEncoder(nn.Module):
         return self.sentences(*self._read_sentences(inputs, sentences))
 
     def encode(self, inputs: torch.Tensor, sentences: torch.Tensor) -> States:
-        """Return the states of the sentences, time counting sentences; arguments as in `forward`."""
+        """Return the states of the sentences, time counting sentences; arguments as in
+        `forward`.
+        """
         return self.sentences.encode(*self._read_sentences(inputs, sentences))
 
     def sentence_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return how much each sentence counts, (batch, sentences); rows sum to 1. Arguments as in `forward`."""
+        """Return how much each sentence counts, (batch, sentences); rows sum to 1.
+
+        Arguments as in `forward`.
+        """
         return self.sentences.weights(self.encode(inputs, sentences))
 
     def word_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return how much each word counts in its sentence, (batch, time); the words of a sentence sum to 1."""
+        """Return how much each word counts in its sentence, (batch, time); the words of a sentence
+        sum to 1.
+        """
         time = inputs.shape[1]
 
         def weights(words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
             of_words = self.words.token_weights(words, lengths)
             return nn.functional.pad(of_words, (0, time - of_words.shape[1]))
 
-        table = self._by_sentence(inputs, sentences, weights, time)  # batch x sentences x place in the sentence
+        # batch x sentences x place in the sentence
+        table = self._by_sentence(inputs, sentences, weights, time)
         number, place, token_mask = _addresses(sentences, time)
         rows = torch.arange(len(sentences), device=sentences.device)[:, None]
         return table[rows, number, place].masked_fill(~token_mask, 0.0)
 
     def token_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return how much each word counts in the document, (batch, time): its weight times its sentence's."""
+        """Return how much each word counts in the document, (batch, time): its weight times its
+        sentence's.
+        """
         number, _, token_mask = _addresses(sentences, inputs.shape[1])
         sentence_weights = self.sentence_weights(inputs, sentences).gather(1, number)
-        return (self.word_weights(inputs, sentences) * sentence_weights).masked_fill(~token_mask, 0.0)
+        return (self.word_weights(inputs, sentences) * sentence_weights).masked_fill(
+            ~token_mask, 0.0
+        )
 
-    def _read_sentences(self, inputs: torch.Tensor, sentences: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the vector of every sentence, (batch, sentences, size), and how many each document has (batch,)."""
-        return self._by_sentence(inputs, sentences, self.words, self.words.size), (sentences > 0).sum(1)
+    def _read_sentences(
+        self, inputs: torch.Tensor, sentences: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the vector of every sentence, (batch, sentences, size), and how many each document
+        has (batch,).
+        """
+        return self._by_sentence(inputs, sentences, self.words, self.words.size), (
+            sentences > 0
+        ).sum(1)
 
     def _by_sentence(
         self,
@@ -171,11 +211,15 @@ class HierarchicalEncoder(nn.Module):
         read: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
         size: int,
     ) -> torch.Tensor:
-        """Return `read(words, lengths)` (…, size) of every sentence, (batch, sentences, size); 0 where there is none."""
+        """Return `read(words, lengths)` (…, size) of every sentence, (batch, sentences, size); 0
+        where there is none.
+        """
         sentence_mask = sentences > 0
         lengths = sentences[sentence_mask]  # of all documents' sentences, one after the other
         starts = (sentences.cumsum(1) - sentences)[sentence_mask]
-        document = torch.arange(len(inputs), device=inputs.device)[:, None].expand_as(sentences)[sentence_mask]
+        document = torch.arange(len(inputs), device=inputs.device)[:, None].expand_as(sentences)[
+            sentence_mask
+        ]
         order = torch.argsort(lengths, stable=True)
         table = inputs.new_zeros(*sentences.shape, size)
         if not len(order):
@@ -189,10 +233,14 @@ class HierarchicalEncoder(nn.Module):
         return table.masked_scatter(sentence_mask[..., None], vectors)
 
 
-def _addresses(sentences: torch.Tensor, time: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _addresses(
+    sentences: torch.Tensor, time: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return each token's sentence and place in it, (batch, time), and whether there is a token."""
     ends = sentences.cumsum(1)
-    position = torch.arange(time, device=sentences.device)[None].expand(len(sentences), -1).contiguous()
+    position = (
+        torch.arange(time, device=sentences.device)[None].expand(len(sentences), -1).contiguous()
+    )
     number = torch.searchsorted(ends, position, right=True)
     token_mask = position < ends[:, -1:]
     number = number.clamp(max=sentences.shape[1] - 1)

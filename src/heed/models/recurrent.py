@@ -7,7 +7,9 @@ from torch import nn
 
 
 class _Permuted(torch.autograd.Function):
-    """Rows in another order, by an order that is its own inverse: the gradient goes back by the same copy of whole rows."""
+    """Rows in another order, by an order that is its own inverse: the gradient goes back by the
+    same copy of whole rows.
+    """
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
@@ -41,9 +43,10 @@ def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.
 class BiLSTM(nn.Module):
     """One layer, both directions, exact for padded batches.
 
-    `nn.LSTM(bidirectional=True)` reads the padding first in its reverse direction, so a text's states change with its
-    batch (measured: by up to 0.31). Packing is exact but 13 times slower on CPU. Two one-directional passes, the second
-    over each text reversed within its own length, are exact and fast.
+    `nn.LSTM(bidirectional=True)` reads the padding first in its reverse direction, so a text's
+    states change with its batch (measured: by up to 0.31). Packing is exact but 13 times slower on
+    CPU. Two one-directional passes, the second over each text reversed within its own length, are
+    exact and fast.
     """
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -53,7 +56,9 @@ class BiLSTM(nn.Module):
         self.backward_lstm = nn.LSTM(input_size, hidden_size, batch_first=True)
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the states: forward half, then backward half. What stands at padding is finite and means nothing.
+        """Return the states: forward half, then backward half.
+
+        What stands at padding is finite and means nothing.
 
         Args:
             inputs: (batch, time, input_size)
@@ -69,5 +74,7 @@ class BiLSTM(nn.Module):
 
 
 def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
-    """Return (batch, time), True at padding: the meaning of `key_padding_mask` in torch.nn.MultiheadAttention."""
+    """Return (batch, time), True at padding: the meaning of `key_padding_mask` in
+    torch.nn.MultiheadAttention.
+    """
     return torch.arange(time, device=lengths.device)[None] >= lengths[:, None]

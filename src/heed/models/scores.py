@@ -1,8 +1,11 @@
-"""Attention scores: how well each query fits each key. One class a score of the lectures, all of one form.
+"""Attention scores: how well each query fits each key.
 
-Every score maps `query` (..., queries, query_size) and `keys` (..., keys, key_size) to scores (..., queries, keys), before
-masking and softmax. Sources: [B] Bahdanau, Cho, Bengio 2015, arxiv.org/abs/1409.0473; [L] Luong, Pham, Manning 2015,
-arxiv.org/abs/1508.04025, section 3.1; [V] Vaswani et al. 2017, arxiv.org/abs/1706.03762, equation 1.
+One class a score of the lectures, all of one form.
+
+Every score maps `query` (..., queries, query_size) and `keys` (..., keys, key_size) to scores (...,
+queries, keys), before masking and softmax. Sources: [B] Bahdanau, Cho, Bengio 2015,
+arxiv.org/abs/1409.0473; [L] Luong, Pham, Manning 2015, arxiv.org/abs/1508.04025, section 3.1; [V]
+Vaswani et al. 2017, arxiv.org/abs/1706.03762, equation 1.
 """
 
 import math
@@ -18,7 +21,10 @@ class Dot(nn.Module):
     """score = q . k: both of one size, nothing to learn (lecture 001; [L] `dot`)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Raise ValueError where the sizes differ. `positions` is not used: all scores are made alike."""
+        """Raise ValueError where the sizes differ.
+
+        `positions` is not used: all scores are made alike.
+        """
         super().__init__()
         _same("dot", query_size, key_size)
 
@@ -28,7 +34,10 @@ class Dot(nn.Module):
 
 
 class ScaledDot(nn.Module):
-    """score = q . k / sqrt(d_k), d_k the size of a key: divided, not multiplied ([V] equation 1)."""
+    """score = q .
+
+    k / sqrt(d_k), d_k the size of a key: divided, not multiplied ([V] equation 1).
+    """
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Raise ValueError where the sizes differ. `positions` is not used."""
@@ -54,10 +63,16 @@ class General(nn.Module):
 
 
 class Additive(nn.Module):
-    """score = u . tanh(W1 q + W2 k) (lecture 001; [B] appendix A.1.2), without bias. The inner size is the key's."""
+    """score = u .
+
+    tanh(W1 q + W2 k) (lecture 001; [B] appendix A.1.2), without bias. The inner size is the key's.
+    """
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Build W1 (query_size, key_size), W2 (key_size, key_size), u (key_size). `positions` is not used."""
+        """Build W1 (query_size, key_size), W2 (key_size, key_size), u (key_size).
+
+        `positions` is not used.
+        """
         super().__init__()
         self.query = nn.Linear(query_size, key_size, bias=False)
         self.key = nn.Linear(key_size, key_size, bias=False)
@@ -69,14 +84,23 @@ class Additive(nn.Module):
 
 
 class Concat(nn.Module):
-    """score = v . tanh(W [q; k]) (the talk's table after [B]; [L] `concat`); without `v` (lecture 004): tanh(W [q; k]).
+    """score = v .
 
-    W is applied to the two halves of the concatenation and the results are added: the same function, without writing
-    down every pair. Without the output vector W has one row, and every score stands between -1 and 1.
+    tanh(W [q; k]) (the talk's table after [B]; [L] `concat`); without `v` (lecture 004): tanh(W [q;
+    k]).
+
+    W is applied to the two halves of the concatenation and the results are added: the same
+    function, without writing down every pair. Without the output vector W has one row, and every
+    score stands between -1 and 1.
     """
 
-    def __init__(self, query_size: int, key_size: int, positions: int, output_vector: bool = True) -> None:
-        """Build W (query_size + key_size, key_size or 1) and v (key_size). `positions` is not used."""
+    def __init__(
+        self, query_size: int, key_size: int, positions: int, output_vector: bool = True
+    ) -> None:
+        """Build W (query_size + key_size, key_size or 1) and v (key_size).
+
+        `positions` is not used.
+        """
         super().__init__()
         self.query_size = query_size
         self.weight = nn.Linear(query_size + key_size, key_size if output_vector else 1, bias=False)
@@ -97,7 +121,9 @@ class ConcatTanh(Concat):
 
 
 class Location(nn.Module):
-    """score of position i = (W q)_i: it depends on where a key stands, not on what it is ([L] `location`)."""
+    """score of position i = (W q)_i: it depends on where a key stands, not on what it is ([L]
+    `location`).
+    """
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Build W (query_size, positions): no text may have more than `positions` keys."""
@@ -105,10 +131,16 @@ class Location(nn.Module):
         self.weight = nn.Linear(query_size, positions, bias=False)
 
     def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return the scores; shapes as in the module's docstring. Raises ValueError for more keys than positions."""
+        """Return the scores; shapes as in the module's docstring.
+
+        Raises ValueError for more keys than positions.
+        """
         count = keys.shape[-2]
         if count > self.weight.out_features:
-            raise ValueError(f"location-based attention over {self.weight.out_features} positions was given {count}")
+            raise ValueError(
+                f"location-based attention over {self.weight.out_features} positions was given "
+                f"{count}"
+            )
         scores = query @ self.weight.weight[:count].T
         return scores.expand(*keys.shape[:-2], *scores.shape[-2:])
 
@@ -126,14 +158,17 @@ SCORES: dict[str, type[nn.Module]] = {
 
 def _same(name: str, query_size: int, key_size: int) -> None:
     if query_size != key_size:
-        raise ValueError(f"{name}: query and keys must have one size, found {query_size} and {key_size}")
+        raise ValueError(
+            f"{name}: query and keys must have one size, found {query_size} and {key_size}"
+        )
 
 
 def _tanh_sum(query: torch.Tensor, keys: torch.Tensor, output: nn.Module) -> torch.Tensor:
-    """Return output(tanh(query + keys)) for every pair: (..., queries, inner) and (..., keys, inner) to (..., queries, keys).
+    """Return output(tanh(query + keys)) for every pair: (..., queries, inner) and (..., keys,
+    inner) to (..., queries, keys).
 
-    Every pair has a vector of its own here. Where all at once would be too large they are made query by query, and again
-    in the backward pass in place of being kept.
+    Every pair has a vector of its own here. Where all at once would be too large they are made
+    query by query, and again in the backward pass in place of being kept.
     """
 
     def scores(part: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:

@@ -1,8 +1,17 @@
-"""The answer in words: one honest sentence an experiment, chosen by its statistics and by nothing else."""
+"""The answer in words: one honest sentence an experiment, chosen by its statistics and by nothing
+else.
+"""
 
 import dataclasses
 
-from heed.evaluation.results import Effect, ExperimentResult, Gain, ModelResult, OpponentResult, OtherTests
+from heed.evaluation.results import (
+    Effect,
+    ExperimentResult,
+    Gain,
+    ModelResult,
+    OpponentResult,
+    OtherTests,
+)
 from heed.evaluation.results import gain as paired_gain
 from heed.report.formats import coverage, interval, points, probability
 from heed.report.language import say
@@ -21,7 +30,8 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """A difference of accuracies and what it is worth (docs/statistics.md); in percentage points but for the p values.
+    """A difference of accuracies and what it is worth (docs/statistics.md); in percentage points
+    but for the p values.
 
     Interval, p and the like are None where there is one seed only.
     """
@@ -76,7 +86,9 @@ def difference(result: ExperimentResult, other: ExperimentResult, variant: str) 
 def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
     """Return every comparison of an experiment, attention's first."""
     comparisons = []
-    for first, others in sorted(result.comparisons.items(), key=lambda item: item[0] != "attention"):
+    for first, others in sorted(
+        result.comparisons.items(), key=lambda item: item[0] != "attention"
+    ):
         for second, entry in sorted(others.items(), key=lambda item: item[0] != "baseline"):
             low, high = entry.interval_pp or (None, None)
             comparisons.append(
@@ -100,7 +112,8 @@ def tested(result: ExperimentResult, alpha: float) -> list[Tested]:
 
 
 def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
-    """Return what one experiment of the comparison says: bad news first, and no more than the statistics carry.
+    """Return what one experiment of the comparison says: bad news first, and no more than the
+    statistics carry.
 
     Args:
         result: the experiment in the comparison.
@@ -111,7 +124,10 @@ def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
     models = result.models
     if missing := [variant for variant in PAIR if variant not in models]:
         names = say(" and no ").join(missing)
-        return Answer(say("no comparison"), say("No comparison, since the study has no {names} model.", names=names))
+        return Answer(
+            say("no comparison"),
+            say("No comparison, since the study has no {names} model.", names=names),
+        )
     every = tested(result, alpha)
     own = {each.second: each for each in every if each.first == "attention"}
     gain = own.pop("baseline")
@@ -123,7 +139,11 @@ def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
     verdict, finding = _finding(gain, seeds)
     accuracy = f"{result.compared(models['attention']).mean:.4f}"
     names = _and([_named(each, result) for each in better]) if better else ""
-    parts = [say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)] if better else []
+    parts = (
+        [say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)]
+        if better
+        else []
+    )
     parts += [_level(level, result, named=not better)] if level else []
     parts.append(finding)
     if gain.significant == "better":
@@ -132,19 +152,30 @@ def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
             verdict = say("gains, but not by attention")
         elif any(each.significant == "" for each in controls):
             verdict = say("gains, perhaps not by attention")
-        parts += [_over_control(each) for each in controls if each not in level and each.significant]
-        if unclear := [_beyond(each) for each in controls if each not in level and not each.significant]:
-            parts.append(say("{gains} may be chance: the gain need not be attention's", gains=_and(unclear)))
-        parts += [] if controls else [say("no control was trained, so the gain need not be attention's")]
+        parts += [
+            _over_control(each) for each in controls if each not in level and each.significant
+        ]
+        if unclear := [
+            _beyond(each) for each in controls if each not in level and not each.significant
+        ]:
+            parts.append(
+                say("{gains} may be chance: the gain need not be attention's", gains=_and(unclear))
+            )
+        parts += (
+            [] if controls else [say("no control was trained, so the gain need not be attention's")]
+        )
     parts += [_pair(each) for each in every if each.family == "pairs"]
     sentence = "; ".join(parts)
     return Answer(
-        verdict + (say(", not the best") if better else ""), sentence[0].upper() + sentence[1:].removesuffix(".") + "."
+        verdict + (say(", not the best") if better else ""),
+        sentence[0].upper() + sentence[1:].removesuffix(".") + ".",
     )
 
 
 def is_control(name: str, models: dict[str, ModelResult]) -> bool:
-    """Return whether a variant can gain without attention: a control by name, or a model that has no score function."""
+    """Return whether a variant can gain without attention: a control by name, or a model that has
+    no score function.
+    """
     if name not in models or name in PAIR:
         return False
     return name in CONTROLS or not models[name].hyperparameters.score_functions
@@ -161,11 +192,15 @@ def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
         return say("hurts"), say("attention did worse than the baseline: {size}", size=gain.size)
     if gain.p is not None and gain.p < gain.alpha:
         return say("cannot tell"), say(
-            "the difference to the baseline, {size}, would count in an experiment alone; among several it may be chance",
+            (
+                "the difference to the baseline, {size}, would count in an experiment alone; "
+                "among several it may be chance"
+            ),
             size=gain.size,
         )
     return say("cannot tell"), say(
-        "no difference to the baseline seen: {seeds} seeds cannot tell {size} from chance; {needed}",
+        "no difference to the baseline seen: {seeds} seeds cannot tell {size} from chance; "
+        "{needed}",
         seeds=seeds,
         size=gain.size,
         needed=_needed(gain),
@@ -175,13 +210,17 @@ def _finding(gain: Tested, seeds: int) -> tuple[str, str]:
 def _needed(gain: Tested) -> str:
     if gain.seeds_needed is None:
         return say("a difference of this size would need more test documents, not only more seeds")
-    return say("to see a difference of this size would take about {seeds} seeds", seeds=gain.seeds_needed)
+    return say(
+        "to see a difference of this size would take about {seeds} seeds", seeds=gain.seeds_needed
+    )
 
 
 def _level(level: list[Tested], result: ExperimentResult, named: bool) -> str:
     names = _and([_named(each, result) for each in level])
     if not named:
-        return say("{names} did at least as well as attention: no difference can be shown", names=names)
+        return say(
+            "{names} did at least as well as attention: no difference can be shown", names=names
+        )
     accuracy = f"{result.compared(result.models['attention']).mean:.4f}"
     return say(
         "{names} did at least as well as attention ({accuracy}): no difference can be shown",
@@ -193,32 +232,60 @@ def _level(level: list[Tested], result: ExperimentResult, named: bool) -> str:
 def _over_control(control: Tested) -> str:
     called = _called(control.second, model=True)
     if control.significant == "better":
-        return say("over {called} it gained {size}: that part is attention's own", called=called, size=control.size)
+        return say(
+            "over {called} it gained {size}: that part is attention's own",
+            called=called,
+            size=control.size,
+        )
     return say("{called} gained more, without attention", called=called)
 
 
 def _beyond(control: Tested) -> str:
-    return say("{size} over {called}", size=control.size, called=_called(control.second, model=True))
+    return say(
+        "{size} over {called}", size=control.size, called=_called(control.second, model=True)
+    )
 
 
 def _pair(each: Tested) -> str:
     if each.significant == "better":
-        return say("{first} did better than {second}: {size}", first=each.first, second=each.second, size=each.size)
+        return say(
+            "{first} did better than {second}: {size}",
+            first=each.first,
+            second=each.second,
+            size=each.size,
+        )
     if each.significant == "worse":
-        return say("{first} did worse than {second}: {size}", first=each.first, second=each.second, size=each.size)
-    return say("{first} cannot be told from {second}: {size}", first=each.first, second=each.second, size=each.size)
+        return say(
+            "{first} did worse than {second}: {size}",
+            first=each.first,
+            second=each.second,
+            size=each.size,
+        )
+    return say(
+        "{first} cannot be told from {second}: {size}",
+        first=each.first,
+        second=each.second,
+        size=each.size,
+    )
 
 
 def _named(each: Tested, result: ExperimentResult) -> str:
     """Return how a rival is called, with its figure."""
     rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
-    return f"{_called(each.second, each.second in result.models)} ({result.compared(rivals[each.second]).mean:.4f})"
+    return (
+        f"{_called(each.second, each.second in result.models)} "
+        f"({result.compared(rivals[each.second]).mean:.4f})"
+    )
 
 
 def _called(name: str, model: bool) -> str:
     if not model:
         return say("the {name} model", name=name)
-    return say("the control {name}", name=name) if name in CONTROLS else say("the variant {name}", name=name)
+    return (
+        say("the control {name}", name=name)
+        if name in CONTROLS
+        else say("the variant {name}", name=name)
+    )
 
 
 def _and(names: list[str]) -> str:

@@ -204,7 +204,9 @@ class Table(Block):
     def places(self, medium: str) -> list[int]:
         """Return which columns the page or the paper has."""
         return [
-            place for place, column in enumerate(self.columns) if column.heading and (column.paper or medium != PAPER)
+            place
+            for place, column in enumerate(self.columns)
+            if column.heading and (column.paper or medium != PAPER)
         ]
 
     def meanings(self, medium: str) -> str:

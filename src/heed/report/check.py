@@ -1,4 +1,6 @@
-"""`heed report --check`: whether a report and the present results agree, number by number, and which numbers do not."""
+"""`heed report --check`: whether a report and the present results agree, number by number, and
+which numbers do not.
+"""
 
 import csv
 import difflib
@@ -19,10 +21,18 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
 SAID = 5  # lines a file at most
-READ = ("results/compare", "results/evaluate/", "results/predict/", "results/search/")  # what a report is made of
+# what a report is made of
+READ = ("results/compare", "results/evaluate/", "results/predict/", "results/search/")
 
 
-def check(params: "Params", comparison: Comparison, published: Path, results: Path, reports: Path, lock: Path) -> str:
+def check(
+    params: "Params",
+    comparison: Comparison,
+    published: Path,
+    results: Path,
+    reports: Path,
+    lock: Path,
+) -> str:
     """Write the report anew in a temporary folder and compare both; return a line for people.
 
     Args:
@@ -40,28 +50,43 @@ def check(params: "Params", comparison: Comparison, published: Path, results: Pa
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder)
         render(params, comparison, published, results, fresh)
-        names = sorted(path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file())
+        names = sorted(
+            path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file()
+        )
         wrong = [
             *changed_outputs(lock, READ),
             *(line for name in names for line in _few(differences(reports / name, fresh / name))),
         ]
     for part in ("tables", "figures", "plots", "documents"):
-        more = sorted(path for path in (reports / part).glob("*") if f"{part}/{path.name}" not in names)
+        more = sorted(
+            path for path in (reports / part).glob("*") if f"{part}/{path.name}" not in names
+        )
         wrong += [f"{path}: is no longer of the report" for path in more]
     if wrong:
         raise HeedError(
-            "\n  ".join([f"{reports}: does not agree with the present results. Run: dvc repro report", *wrong])
+            "\n  ".join(
+                [
+                    f"{reports}: does not agree with the present results. Run: dvc repro report",
+                    *wrong,
+                ]
+            )
         )
     return f"{reports}: agrees with the present results, every number in {len(names)} files"
 
 
 def _few(lines: Iterator[str]) -> list[str]:
     every = list(lines)
-    return every if len(every) <= SAID else [*every[:SAID], f"and {len(every) - SAID} more in this file"]
+    return (
+        every
+        if len(every) <= SAID
+        else [*every[:SAID], f"and {len(every) - SAID} more in this file"]
+    )
 
 
 def differences(here: Path, fresh: Path) -> Iterator[str]:
-    """Yield a line for each number (or, where no number differs, each text) of a report's file that is not as made anew."""
+    """Yield a line for each number (or, where no number differs, each text) of a report's file that
+    is not as made anew.
+    """
     if not here.exists():
         yield f"{here}: is not there"
         return
@@ -83,17 +108,23 @@ def _of_tables(here: Path, fresh: Path) -> Iterator[str]:
     for number, (old, new) in enumerate(zip(ours, theirs, strict=True), 1):
         for column, one, two in zip(ours[0], old, new, strict=False):
             if one != two:
-                yield f"{here}: line {number}, {column}: {one or 'nothing'} in the report, {two or 'nothing'} by the results"
+                yield (
+                    f"{here}: line {number}, {column}: {one or 'nothing'} in the report, "
+                    f"{two or 'nothing'} by the results"
+                )
 
 
 def _of_lines(here: Path, fresh: Path) -> Iterator[str]:
-    ours, theirs = (re.sub(r"data:image/svg[^\"]*", "", _text(path)).split("\n") for path in (here, fresh))
+    ours, theirs = (
+        re.sub(r"data:image/svg[^\"]*", "", _text(path)).split("\n") for path in (here, fresh)
+    )
     matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
     for kind, start, end, begin, stop in matcher.get_opcodes():
         if kind == "equal":
             continue
         old, new = (
-            NUMBER.findall(re.sub(r"<[^>]*>", " ", "\n".join(part))) for part in (ours[start:end], theirs[begin:stop])
+            NUMBER.findall(re.sub(r"<[^>]*>", " ", "\n".join(part)))
+            for part in (ours[start:end], theirs[begin:stop])
         )
         pairs = [(one, two) for one, two in zip(old, new, strict=False) if one != two]
         if len(old) != len(new) or not pairs:

@@ -1,4 +1,5 @@
-"""The document browser: what a model attended to, word by word, as in Yang et al. 2016, figures 5 and 6.
+"""The document browser: what a model attended to, word by word, as in Yang et al. 2016, figures 5
+and 6.
 
 One page a model, so that an edition without any corpus text is the same report without this folder.
 """
@@ -27,7 +28,9 @@ FAINT = 0.05  # of a document's largest weight: words below it are not shaded
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A stretch of text: a word with its `shade` from 0 to 1, or what stands between words, with None."""
+    """A stretch of text: a word with its `shade` from 0 to 1, or what stands between words, with
+    None.
+    """
 
     text: str
     shade: float | None = None
@@ -37,7 +40,9 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class Sentence:
-    """Pieces of one sentence; `weight` for models that know sentences, with `shade` relative to the largest."""
+    """Pieces of one sentence; `weight` for models that know sentences, with `shade` relative to the
+    largest.
+    """
 
     pieces: list[Piece]
     weight: float | None = None
@@ -46,7 +51,9 @@ class Sentence:
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """What a variant said of a document over the seeds that were tested on it: classes with how often, most often first."""
+    """What a variant said of a document over the seeds that were tested on it: classes with how
+    often, most often first.
+    """
 
     variant: str
     classes: list[tuple[str, int]]
@@ -75,7 +82,9 @@ class Document:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """The share of weight on planted evidence, the share of words that are evidence, and in how many documents."""
+    """The share of weight on planted evidence, the share of words that are evidence, and in how
+    many documents.
+    """
 
     weight: float
     words: float
@@ -93,18 +102,24 @@ class Browser:
 
 
 def how(hyperparameters: Architecture) -> str:
-    """Return, in a sentence, what one weight a word means for this model: weights differ by pooling."""
+    """Return, in a sentence, what one weight a word means for this model: weights differ by
+    pooling.
+    """
     pooling = POOLINGS[hyperparameters.pooling]
     if hyperparameters.attention == "none":
         return say("Here {pooling}.", pooling=say(pooling))
     return say(
-        "Here self-attention comes first, with the mean over its heads; {pooling}, and hands its weights on through it.",
+        (
+            "Here self-attention comes first, with the mean over its heads; {pooling}, and hands "
+            "its weights on through it."
+        ),
         pooling=say(pooling),
     )
 
 
 def browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the page of the model whose predictions are in `folder`, beside what `others` (variant: folder) said of its documents.
+    """Return the page of the model whose predictions are in `folder`, beside what `others`
+    (variant: folder) said of its documents.
 
     Raises:
         HeedError: a file is missing or broken.
@@ -130,9 +145,14 @@ def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
 
 def _said(variant: str, rows: pd.DataFrame) -> Said:
     counts = rows["predicted"].value_counts()
-    classes = sorted(((str(name), int(count)) for name, count in counts.items()), key=lambda each: (-each[1], each[0]))
+    classes = sorted(
+        ((str(name), int(count)) for name, count in counts.items()),
+        key=lambda each: (-each[1], each[0]),
+    )
     right = int((rows["label"] == rows["predicted"]).sum())
-    return Said(variant, classes, "always" if right == len(rows) else "sometimes" if right else "never")
+    return Said(
+        variant, classes, "always" if right == len(rows) else "sometimes" if right else "never"
+    )
 
 
 def _rows(frame: pd.DataFrame) -> list[Any]:
@@ -160,13 +180,21 @@ def _document(row: Any, tokens: pd.DataFrame, said: list[Said]) -> Document:
         pieces = []
         for word in _rows(part):
             if word.start > at:
-                pieces.append(Piece(_between(row.text[at : word.start], skipped=bool(at) or word.start > 0)))
+                pieces.append(
+                    Piece(_between(row.text[at : word.start], skipped=bool(at) or word.start > 0))
+                )
             shade = float(word.weight) / largest
             text = row.text[word.start : word.end]
-            pieces.append(Piece(text, shade if shade >= FAINT else None, float(word.weight), bool(word.evidence)))
+            pieces.append(
+                Piece(
+                    text, shade if shade >= FAINT else None, float(word.weight), bool(word.evidence)
+                )
+            )
             at = word.end
         weight = float(of_sentences.loc[number])
-        sentences.append(Sentence(pieces) if top is None else Sentence(pieces, weight, weight / top))
+        sentences.append(
+            Sentence(pieces) if top is None else Sentence(pieces, weight, weight / top)
+        )
     heaviest = tokens.nlargest(READ_FIRST, "weight", keep="first")
     first = [(row.text[word.start : word.end], float(word.weight)) for word in _rows(heaviest)]
     return Document(
@@ -183,5 +211,7 @@ def _document(row: Any, tokens: pd.DataFrame, said: list[Said]) -> Document:
 
 
 def _between(text: str, skipped: bool) -> str:
-    """Return what stands between two words that were read: white space, or an ellipsis for words that were not read."""
+    """Return what stands between two words that were read: white space, or an ellipsis for words
+    that were not read.
+    """
     return text if text.isspace() or not skipped else " […] "

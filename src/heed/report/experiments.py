@@ -63,7 +63,9 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
 
 @dataclasses.dataclass(frozen=True)
 class ClassCell:
-    """A figure: its mean over seeds, its deviation in percentage points, each seed's value, and the talk's figure."""
+    """A figure: its mean over seeds, its deviation in percentage points, each seed's value, and the
+    talk's figure.
+    """
 
     mean: float
     deviation: float | None
@@ -83,7 +85,9 @@ class ClassCell:
 
     @property
     def difference(self) -> str:
-        """Ours minus the talk's in percentage points, as printed; nothing for counts and where the talk has none."""
+        """Ours minus the talk's in percentage points, as printed; nothing for counts and where the
+        talk has none.
+        """
         if not self.published or self.digits != 4:
             return ""
         return f"{100 * (self.mean - float(self.published)):+.1f}".replace("-", "−")
@@ -145,13 +149,17 @@ class Line:
     talk_gain: float | None
     comparable: bool  # whether the talk's figures may be held against ours
     reproduction: (
-        str  # reproduced, not reproduced, cannot tell or not comparable, and why; empty where the talk has none
+        # reproduced, not reproduced, cannot tell or not comparable, and why; empty where the talk
+        # has none
+        str
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Degradation:
-    """What suboptimal hyperparameters cost a model in accuracy, in percentage points: ours and the talk's."""
+    """What suboptimal hyperparameters cost a model in accuracy, in percentage points: ours and the
+    talk's.
+    """
 
     variant: str
     ours: Gain
@@ -174,7 +182,8 @@ class Experiment:
     comparisons: list[Tested]
     pair: list[ClassTable]  # baseline and attention, side by side
     others: list[ClassTable]
-    degraded_from: str  # title of the experiment whose hyperparameters this one degrades, or nothing
+    # title of the experiment whose hyperparameters this one degrades, or nothing
+    degraded_from: str
     degradations: list[Degradation]
 
     @property
@@ -199,7 +208,9 @@ def experiments(params: "Params", comparison: Comparison, folder: Path) -> list[
         degraded = declared.suboptimal_of if declared.suboptimal_of in compared else None
         good = params.experiments[degraded] if degraded else None
         degradations = (
-            _degradations(data, compared[degraded], talk, _talk(degraded, good, published) if good else {})
+            _degradations(
+                data, compared[degraded], talk, _talk(degraded, good, published) if good else {}
+            )
             if degraded
             else []
         )
@@ -227,7 +238,9 @@ def experiments(params: "Params", comparison: Comparison, folder: Path) -> list[
 
 
 def mark(corpus: Corpus) -> str:
-    """Return what must be said wherever numbers of this corpus stand; nothing for a corpus that is real and whole."""
+    """Return what must be said wherever numbers of this corpus stand; nothing for a corpus that is
+    real and whole.
+    """
     made = say("generated text") if is_generated(corpus) else ""
     return ", ".join(filter(None, [made, say("reduced corpus") if corpus.facts.reduced else ""]))
 
@@ -237,16 +250,23 @@ def is_generated(corpus: Corpus) -> bool:
     return corpus.facts.generated
 
 
-def _talk(name: str, declared: "Declared", published: dict[str, dict[str, Talk]]) -> dict[str, Talk]:
+def _talk(
+    name: str, declared: "Declared", published: dict[str, dict[str, Talk]]
+) -> dict[str, Talk]:
     if not declared.published:
         return {}
-    return of_experiment(published, declared.published.experiment, f"experiments.{name}.published.experiment")
+    return of_experiment(
+        published, declared.published.experiment, f"experiments.{name}.published.experiment"
+    )
 
 
 def _corpus(corpus: Corpus, seeds: list[int]) -> str:
     parts = {part: whole(count) for part, count in corpus.facts.parts.items()}
     text = say(
-        "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, {validation} to validate, {test} to test; ",
+        (
+            "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
+            "{validation} to validate, {test} to test; "
+        ),
         name=corpus.name,
         documents=whole(corpus.facts.documents),
         tokens=whole(corpus.facts.tokens),
@@ -260,32 +280,48 @@ def _corpus(corpus: Corpus, seeds: list[int]) -> str:
         if len(seeds) == 1
         else say("{count} seeds ({seeds}).", count=len(seeds), seeds=listed)
     )
-    text += say(" Its text is generated: the figures say nothing about real text.") if is_generated(corpus) else ""
+    text += (
+        say(" Its text is generated: the figures say nothing about real text.")
+        if is_generated(corpus)
+        else ""
+    )
     return text + (say(" REDUCED: a random part of its source.") if corpus.facts.reduced else "")
 
 
-def _line(declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], gain: Tested | None) -> Line:
+def _line(
+    declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], gain: Tested | None
+) -> Line:
     accuracy = {name: data.compared(model).mean for name, model in data.models.items()}
     fitted = {name: data.compared(opponent).mean for name, opponent in data.opponents.items()}
     others = {name: value for name, value in accuracy.items() if name not in PAIR}
-    printed = tuple(talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR)
+    printed = tuple(
+        talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR
+    )
     return Line(
         baseline=accuracy.get("baseline"),
         attention=accuracy.get("attention"),
         gain=data.models["attention"].gain if "attention" in data.models else None,
         controls={name: value for name, value in others.items() if is_control(name, data.models)},
-        variants={name: value for name, value in others.items() if not is_control(name, data.models)},
+        variants={
+            name: value for name, value in others.items() if not is_control(name, data.models)
+        },
         linear=fitted.get("linear"),
         majority=fitted.get("majority"),
         talk=(printed[0], printed[1]) if all(printed) else None,
         talk_gain=_talk_gain(talk),
-        comparable=bool(declared.published and declared.published.comparable and not mark(data.corpus)),
+        comparable=bool(
+            declared.published and declared.published.comparable and not mark(data.corpus)
+        ),
         reproduction=_reproduction(declared, data.corpus, _talk_gain(talk), gain),
     )
 
 
-def _reproduction(declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: Tested | None) -> str:
-    """Return whether the talk's gain was reproduced; what a reduced or generated corpus gave is never comparable."""
+def _reproduction(
+    declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: Tested | None
+) -> str:
+    """Return whether the talk's gain was reproduced; what a reduced or generated corpus gave is
+    never comparable.
+    """
     if not declared.published:
         return ""
     if not declared.published.comparable or mark(corpus):
@@ -309,10 +345,15 @@ def _talk_gain(talk: dict[str, Talk]) -> float | None:
 
 
 def _degradations(
-    data: ExperimentResult, good: ExperimentResult, talk: dict[str, Talk], talk_good: dict[str, Talk]
+    data: ExperimentResult,
+    good: ExperimentResult,
+    talk: dict[str, Talk],
+    talk_good: dict[str, Talk],
 ) -> list[Degradation]:
     degradations = []
-    for variant in (variant for variant in PAIR if variant in data.models and variant in good.models):
+    for variant in (
+        variant for variant in PAIR if variant in data.models and variant in good.models
+    ):
         bad, best = (t.get(variant, NOTHING).summary.get("accuracy") for t in (talk, talk_good))
         theirs = 100 * (float(bad) - float(best)) if bad and best else None
         degradations.append(Degradation(variant, difference(data, good, variant), theirs))
@@ -320,17 +361,24 @@ def _degradations(
 
 
 def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> list[ClassTable]:
-    """Return the tables of all models, then of the opponents: fitted once, or once a fold, so without seeds."""
+    """Return the tables of all models, then of the opponents: fitted once, or once a fold, so
+    without seeds.
+    """
     names = [say("seed {seed}", seed=seed) for seed in seeds]
     models = [_table(key, result, data, names, talk) for key, result in data.models.items()]
     folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
     return models + [_table(key, result, data, folds, {}) for key, result in data.opponents.items()]
 
 
-def _table(key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]) -> ClassTable:
+def _table(
+    key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]
+) -> ClassTable:
     talk, summary, classes = talks.get(key, NOTHING), result.summary, result.details["classes"]
     model = result if isinstance(result, ModelResult) else None
-    totals = [sum(values) for values in zip(*(classes[name]["support"].values for name in classes), strict=True)]
+    totals = [
+        sum(values)
+        for values in zip(*(classes[name]["support"].values for name in classes), strict=True)
+    ]
     support = Spread(sum(totals) / len(totals), None, totals)
     rows = [_row(name, "class", classes[name], talk) for name in data.groups["classes"]]
     rows.append(_row("accuracy", "average", {"f1": summary["accuracy"], "support": support}, talk))
@@ -344,7 +392,9 @@ def _table(key: str, result: Result, data: ExperimentResult, runs: list[str], ta
         rows=rows,
         runs=runs if len(runs) > 1 else [],
         deviation=summary["accuracy"].std_pp,
-        why_none=say("one seed has no deviation" if runs and model else "fitted once: it has no seed"),
+        why_none=say(
+            "one seed has no deviation" if runs and model else "fitted once: it has no seed"
+        ),
         talk_deviation=talk.summary.get("std_percent", ""),
         gain=model.gain if model else None,
         talk_gain=_talk_gain(talks) if key == "attention" else None,
@@ -360,30 +410,42 @@ def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:
         whole = 0 if all(value == round(value) for value in (spread.mean, *spread.values)) else 1
         digits = whole if figure == "support" else 4
         deviation = None if figure == "support" else spread.std_pp
-        cells[figure] = ClassCell(spread.mean, deviation, tuple(spread.values), printed.get(figure, ""), digits)
+        cells[figure] = ClassCell(
+            spread.mean, deviation, tuple(spread.values), printed.get(figure, ""), digits
+        )
     return ClassRow(name, kind, cells)
 
 
 def _settings(model: ModelResult, talk: Talk) -> dict[str, list[Setting]]:
-    """Return the hyperparameters by group; a model without attention has no heads, whatever its recipe says."""
+    """Return the hyperparameters by group; a model without attention has no heads, whatever its
+    recipe says.
+    """
     h = model.hyperparameters
     h = h if h.attention != "none" else dataclasses.replace(h, heads=0)
     groups = {}
     for group, keys in GROUPS.items():
         groups[say(group)] = [
-            _setting(say(name), getattr(h, key), talk.summary.get(column, "")) for key, name, column in keys
+            _setting(say(name), getattr(h, key), talk.summary.get(column, ""))
+            for key, name, column in keys
         ]
     millions = talk.summary.get("parameters_million", "")
     theirs = say("{count} million", count=millions) if millions else ""
-    groups[say("Group 2")].append(Setting(say("Parameters"), whole(model.parameters), theirs, bool(theirs)))
+    groups[say("Group 2")].append(
+        Setting(say("Parameters"), whole(model.parameters), theirs, bool(theirs))
+    )
     epochs = ", ".join(map(str, model.best_epochs))
-    groups[say("What the talk leaves open")].append(Setting(say("Epoch kept, by seed"), epochs, "", False))
+    groups[say("What the talk leaves open")].append(
+        Setting(say("Epoch kept, by seed"), epochs, "", False)
+    )
     return groups
 
 
 def _setting(name: str, value: Any, talk: str) -> Setting:
     return Setting(
-        name, _plain(value), _plain(int(talk) if talk.isdigit() else talk), bool(talk) and float(talk) != value
+        name,
+        _plain(value),
+        _plain(int(talk) if talk.isdigit() else talk),
+        bool(talk) and float(talk) != value,
     )
 
 

@@ -28,7 +28,9 @@ def probability(p: float | None) -> str:
 
 def interval(ends: tuple[float, float] | None) -> str:
     """Return both ends in percentage points; a dash for none."""
-    return DASH if ends is None else say("{low} to {high}", low=points(ends[0]), high=points(ends[1]))
+    return (
+        DASH if ends is None else say("{low} to {high}", low=points(ends[0]), high=points(ends[1]))
+    )
 
 
 def coverage(alpha: float) -> str:
@@ -42,7 +44,8 @@ class Format:
 
     printed: Callable[[Any], str]
     plain: Callable[[Any], str]
-    align: Literal["left", "right", "number"] = "number"  # numbers stand with their points in a line
+    # numbers stand with their points in a line
+    align: Literal["left", "right", "number"] = "number"
 
 
 def _plain(value: Any, form: str) -> str:

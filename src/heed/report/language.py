@@ -1,4 +1,6 @@
-"""The report's words: English in the code and the templates, other languages in locale/LANGUAGE/LC_MESSAGES/heed.po."""
+"""The report's words: English in the code and the templates, other languages in
+locale/LANGUAGE/LC_MESSAGES/heed.po.
+"""
 
 import contextlib
 import functools
@@ -33,7 +35,8 @@ def language() -> str:
 def translations(language: str) -> NullTranslations:
     """Return the texts of a language; English has none.
 
-    The .po file is compiled in memory, in 0.1 s with Babel's import: a compiled file beside it could be out of date.
+    The .po file is compiled in memory, in 0.1 s with Babel's import: a compiled file beside it
+    could be out of date.
     """
     path = LOCALE / language / "LC_MESSAGES/heed.po"
     if not path.exists():
@@ -49,14 +52,21 @@ def translations(language: str) -> NullTranslations:
 
 
 def say(text: str, **values: object) -> str:
-    """Return the text in the language spoken now, with `values` in place of their names in braces."""
-    translated = translations(language()).gettext(text) if text else text  # the empty text is the file's header
+    """Return the text in the language spoken now, with `values` in place of their names in
+    braces.
+    """
+    # the empty text is the file's header
+    translated = translations(language()).gettext(text) if text else text
     return NAMED.sub(lambda name: str(values[name[1]]), translated)
 
 
 def whole(value: int) -> str:
-    """Return a whole number in groups of three: a comma between them in English, in German a narrow space."""
+    """Return a whole number in groups of three: a comma between them in English, in German a narrow
+    space.
+    """
     grouped = (
-        f"{value:,}"  # not Babel's format_decimal: its German has points, which read as decimals beside accuracies
+        # not Babel's format_decimal: its German has points, which read as decimals beside
+        # accuracies
+        f"{value:,}"
     )
     return grouped.replace(",", "\u202f") if language() == "de" else grouped

@@ -1,4 +1,7 @@
-"""`heed provenance`: what may change without the results changing. Outside the cached stages, so that they stay the same bytes."""
+"""`heed provenance`: what may change without the results changing.
+
+Outside the cached stages, so that they stay the same bytes.
+"""
 
 import contextlib
 import dataclasses
@@ -15,8 +18,23 @@ from heed.pipeline import md5
 from heed.records import read_record
 from heed.report.renderers.html import environment
 
-PACKAGES = ("heed", "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake", "matplotlib", "jinja2",
-            "pydantic", "pyarrow", "safetensors")  # fmt: skip
+PACKAGES = (
+    "heed",
+    "torch",
+    "numpy",
+    "pandas",
+    "scipy",
+    "scikit-learn",
+    "spacy",
+    "ray",
+    "dvc",
+    "snakemake",
+    "matplotlib",
+    "jinja2",
+    "pydantic",
+    "pyarrow",
+    "safetensors",
+)
 WHOLE = (
     "params.yaml",
     "dvc.yaml",
@@ -41,7 +59,9 @@ class GitState:
 
 @dataclasses.dataclass(frozen=True)
 class RunTiming:
-    """Where a run was trained, when it ended, and the seconds it took: results/timing/train/MODEL/SEED.json."""
+    """Where a run was trained, when it ended, and the seconds it took:
+    results/timing/train/MODEL/SEED.json.
+    """
 
     seconds: float
     device: str
@@ -52,7 +72,9 @@ class RunTiming:
 
 @dataclasses.dataclass(frozen=True)
 class SearchTiming:
-    """Where a search ran, the seconds it took, and its trials: results/timing/search/SEARCH.json."""
+    """Where a search ran, the seconds it took, and its trials:
+    results/timing/search/SEARCH.json.
+    """
 
     seconds: float
     on: str
@@ -61,7 +83,9 @@ class SearchTiming:
 
 @dataclasses.dataclass(frozen=True)
 class Trainings:
-    """A model's trainings: how many, how long, where, when the first and the last ended, and whether it is of this study."""
+    """A model's trainings: how many, how long, where, when the first and the last ended, and
+    whether it is of this study.
+    """
 
     model: str
     runs: int
@@ -88,7 +112,11 @@ def write_provenance(root: Path, into: Path, threads: dict[str, int]) -> None:
         "git": git_state(root),
         "machine": machine(),
         "versions": versions(),
-        "files": [(name, sha256(root / name), md5(root / name)) for name in WHOLE if (root / name).exists()],
+        "files": [
+            (name, sha256(root / name), md5(root / name))
+            for name in WHOLE
+            if (root / name).exists()
+        ],
         "trainings": trainings,
         "searches": _searches(timing / "search"),
         "core_hours": sum(each.core_hours for each in trainings),
@@ -112,7 +140,9 @@ def machine() -> dict[str, str]:
     processor = platform.processor() or platform.machine()
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        processor = next(
+            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+        )
     return {
         "System": platform.platform(),
         "Processor": f"{processor}, {os.cpu_count()} cores",
@@ -141,7 +171,10 @@ def _trainings(folder: Path, threads: dict[str, int]) -> list[Trainings]:
     """Return the trainings of each model that has any."""
     found = []
     for model in sorted(path for path in folder.glob("*") if path.is_dir()):
-        if runs := [_read(RunTiming, path, f"heed train {model.name}") for path in sorted(model.glob("*.json"))]:
+        if runs := [
+            _read(RunTiming, path, f"heed train {model.name}")
+            for path in sorted(model.glob("*.json"))
+        ]:
             found.append(_together(model.name, runs, threads))
     return found
 
@@ -162,7 +195,10 @@ def _together(model: str, runs: list[RunTiming], threads: dict[str, int]) -> Tra
 
 def _searches(folder: Path) -> dict[str, SearchTiming]:
     """Return what is noted of each search, by name."""
-    return {path.stem: _read(SearchTiming, path, f"heed search {path.stem}") for path in sorted(folder.glob("*.json"))}
+    return {
+        path.stem: _read(SearchTiming, path, f"heed search {path.stem}")
+        for path in sorted(folder.glob("*.json"))
+    }
 
 
 def _read(kind: type[Timing], path: Path, command: str) -> Timing:

@@ -17,7 +17,9 @@ class Talk:
     classes: dict[str, dict[str, str]]  # by class name in lower case
 
     def of_class(self, name: str) -> dict[str, str]:
-        """Return the class's precision, recall, f1 and support as printed; upper and lower case are the same."""
+        """Return the class's precision, recall, f1 and support as printed; upper and lower case are
+        the same.
+        """
         return _printed(self.classes.get(name.casefold(), {}))
 
     def of_average(self, row: str) -> dict[str, str]:
@@ -26,7 +28,8 @@ class Talk:
             found = {"f1": self.summary.get("accuracy", "")}
         else:
             found = {
-                figure: self.summary.get(f"{row.split()[0]}_{figure}", "") for figure in ("precision", "recall", "f1")
+                figure: self.summary.get(f"{row.split()[0]}_{figure}", "")
+                for figure in ("precision", "recall", "f1")
             }
         return _printed(found | {"support": self.summary.get("test_items", "")})
 
@@ -35,8 +38,14 @@ NOTHING = Talk({}, {})
 
 
 def _printed(row: dict[str, str]) -> dict[str, str]:
-    """Return a row's figures with the four digits that the talk prints (the CSV drops a last 0), and its support."""
-    found = {figure: f"{float(row[figure]):.4f}" for figure in ("precision", "recall", "f1") if row.get(figure)}
+    """Return a row's figures with the four digits that the talk prints (the CSV drops a last 0),
+    and its support.
+    """
+    found = {
+        figure: f"{float(row[figure]):.4f}"
+        for figure in ("precision", "recall", "f1")
+        if row.get(figure)
+    }
     return found | ({"support": row["support"]} if row.get("support") else {})
 
 
@@ -59,7 +68,8 @@ def of_experiment(published: dict[str, dict[str, Talk]], name: str, key: str) ->
     """
     if name not in published:
         raise HeedError(
-            f"params.yaml: {key}: the talk has no experiment {name} (data/published/{RESULTS}). It has: {', '.join(published)}"
+            f"params.yaml: {key}: the talk has no experiment {name} (data/published/{RESULTS}). "
+            f"It has: {', '.join(published)}"
         )
     return published[name]
 
@@ -69,4 +79,6 @@ def _rows(path: Path) -> list[dict[str, str]]:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     except FileNotFoundError:
-        raise HeedError(f"{path}: not there. It is part of heed's repository: git checkout {path}") from None
+        raise HeedError(
+            f"{path}: not there. It is part of heed's repository: git checkout {path}"
+        ) from None

@@ -73,7 +73,11 @@ def _write_tables(tables: list[Table], into: Path) -> None:
 
 
 def _write_series(results: Results, into: Path) -> None:
-    models = [results.evaluated(model) for each in results.experiments for model in results.models(each).values()]
+    models = [
+        results.evaluated(model)
+        for each in results.experiments
+        for model in results.models(each).values()
+    ]
     with writing_folder(into) as out:
         write_series(results.experiments, models, out)
 

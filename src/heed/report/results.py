@@ -64,7 +64,9 @@ class Results:
         return self.sources.of(*(folder / f"{name}.parquet" for name in DOCUMENT_FILES))
 
 
-def read_results(params: "Params", comparison: Comparison, published: Path, folder: Path, browsed: bool) -> Results:
+def read_results(
+    params: "Params", comparison: Comparison, published: Path, folder: Path, browsed: bool
+) -> Results:
     """Return the results of a study.
 
     Args:
@@ -94,7 +96,9 @@ def read_results(params: "Params", comparison: Comparison, published: Path, fold
 
 def models_of(comparison: Comparison, experiment: str) -> dict[str, str]:
     """Return the models of an experiment by variant."""
-    return {variant: each.model for variant, each in comparison.experiments[experiment].models.items()}
+    return {
+        variant: each.model for variant, each in comparison.experiments[experiment].models.items()
+    }
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -111,7 +115,11 @@ def _browsers(results: Results) -> dict[str, Browser]:
         models = results.models(experiment)
         for variant, each in results.comparison.experiments[experiment.key].models.items():
             if each.hyperparameters.chooses_weights:
-                compared = {name: predicted / model for name, model in models.items() if name in (*PAIR, variant)}
+                compared = {
+                    name: predicted / model
+                    for name, model in models.items()
+                    if name in (*PAIR, variant)
+                }
                 browsers[each.model] = browser(predicted / each.model, compared)
                 results.document_sources(each.model)  # named here: a browser is a page, no block
     return browsers

@@ -1,4 +1,6 @@
-"""Write a search's winner into params.yaml, where git shows it and no edit of the code repeats the search."""
+"""Write a search's winner into params.yaml, where git shows it and no edit of the code repeats the
+search.
+"""
 
 from pathlib import Path
 
@@ -9,9 +11,11 @@ from heed.study.editing import editing
 
 
 def adopt(name: str, params: Path, searches: Path) -> str:
-    """Give every model that `searches.NAME` tunes the winner's hyperparameters, and set the search's trials to 0.
+    """Give every model that `searches.NAME` tunes the winner's hyperparameters, and set the
+    search's trials to 0.
 
-    Comments are kept. A model that matches another (wide) has no hyperparameters of its own: it follows.
+    Comments are kept. A model that matches another (wide) has no hyperparameters of its own: it
+    follows.
 
     Returns:
         what was done, for people.
@@ -30,8 +34,13 @@ def adopt(name: str, params: Path, searches: Path) -> str:
             raise HeedError(f"{searches / name}: has not run with trials. Run: heed search {name}")
         models = [model for model, section in study.models.items() if section.tuned_by == name]
         if not models:
-            raise HeedError(f"{params}: no model says tuned_by: {name}. Say it where the winner belongs")
-        won = f"trial {result.best.trial} of {len(result.trials)}, validation {result.metric} {result.best.score:.4f}"
+            raise HeedError(
+                f"{params}: no model says tuned_by: {name}. Say it where the winner belongs"
+            )
+        won = (
+            f"trial {result.best.trial} of {len(result.trials)}, validation {result.metric} "
+            f"{result.best.score:.4f}"
+        )
         for model in models:
             section = tree["models"][model]
             section["tuned_by"] = "none"
@@ -42,6 +51,7 @@ def adopt(name: str, params: Path, searches: Path) -> str:
                 )
         tree["searches"][name]["trials"] = 0
     return (
-        f"{params}: {', '.join(models)} took {won} of search {name}; it was {search.trials} trials, now 0. "
+        f"{params}: {', '.join(models)} took {won} of search {name}; it was {search.trials} "
+        "trials, now 0. "
         "Look at it with git diff, and commit it"
     )

@@ -1,4 +1,7 @@
-"""What the trials of a search came to: the winner, the tables, and what may be said of the search. Pure."""
+"""What the trials of a search came to: the winner, the tables, and what may be said of the search.
+
+Pure.
+"""
 
 import dataclasses
 import math
@@ -14,16 +17,21 @@ FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
 )  # fmt: skip
 # Why there is no expected best; a report says it in its language.
-CHOSEN = "the sampler {sampler} chose later trials by the results of earlier ones: they are no independent draws"
-CUT = "{early} of {trials} trials did not run to their end: what they would have scored is not known"
+CHOSEN = (
+    "the sampler {sampler} chose later trials by the results of earlier ones: they are no "
+    "independent draws"
+)
+CUT = (
+    "{early} of {trials} trials did not run to their end: what they would have scored is not known"
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
     """One configuration, and how it did.
 
-    `history` has one row an epoch, as history.csv (docs/contracts.md); `length` counts epochs with a fraction: asha may stop
-    a trial within one.
+    `history` has one row an epoch, as history.csv (docs/contracts.md); `length` counts epochs with
+    a fraction: asha may stop a trial within one.
     """
 
     number: int
@@ -37,7 +45,9 @@ class Trial:
         return [row[f"validation_{metric}"] for row in self.history]
 
     def best_epoch(self, metric: str) -> int:
-        """Return the epoch with the best score, counted from 1, the earliest of equals; 0 without a score."""
+        """Return the epoch with the best score, counted from 1, the earliest of equals; 0 without a
+        score.
+        """
         scores = [goodness(score, metric) for score in self.scores(metric)]
         return scores.index(max(scores)) + 1 if scores else 0
 
@@ -54,20 +64,34 @@ def goodness(score: float, metric: str) -> float:
 
 
 def winner(trials: Sequence[Trial], metric: str) -> Trial | None:
-    """Return the trial with the best score; of equals the one that needs fewer epochs, then the first. None: no score."""
+    """Return the trial with the best score; of equals the one that needs fewer epochs, then the
+    first. None: no score.
+    """
     scored = [trial for trial in trials if trial.history]
     if not scored:
         return None
-    return min(scored, key=lambda t: (-goodness(t.score(metric) or 0.0, metric), t.best_epoch(metric), t.number))
+    return min(
+        scored,
+        key=lambda t: (-goodness(t.score(metric) or 0.0, metric), t.best_epoch(metric), t.number),
+    )
 
 
 def table(trials: Sequence[Trial], metric: str) -> pd.DataFrame:
-    """Return trials.csv: one row a trial; `scores` has the validation figure by epoch, with spaces between."""
+    """Return trials.csv: one row a trial; `scores` has the validation figure by epoch, with spaces
+    between.
+    """
     rows = [
-        {"trial": trial.number, **trial.configuration, "score": trial.score(metric), "best_epoch": trial.best_epoch(metric),
-         "epochs": f"{trial.length:g}", "stop": trial.stop, "scores": " ".join(f"{s:.6f}" for s in trial.scores(metric))}
+        {
+            "trial": trial.number,
+            **trial.configuration,
+            "score": trial.score(metric),
+            "best_epoch": trial.best_epoch(metric),
+            "epochs": f"{trial.length:g}",
+            "stop": trial.stop,
+            "scores": " ".join(f"{s:.6f}" for s in trial.scores(metric)),
+        }
         for trial in trials
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 
@@ -78,10 +102,13 @@ def by_epoch(trials: Sequence[Trial]) -> pd.DataFrame:
 
 
 def expected_best(scores: Sequence[float], metric: str) -> list[float]:
-    """Return the expected best score of a search with 1, 2, ... trials, from the scores of one search.
+    """Return the expected best score of a search with 1, 2, ...
 
-    Dodge et al. 2019, "Show Your Work", equation 4: with N scores in order, the best of n draws is at most the i-th with
-    probability (i / N)^n. It holds for trials that were drawn independently and trained to their end.
+    trials, from the scores of one search.
+
+    Dodge et al. 2019, "Show Your Work", equation 4: with N scores in order, the best of n draws is
+    at most the i-th with probability (i / N)^n. It holds for trials that were drawn independently
+    and trained to their end.
     """
     order = sorted(scores, reverse=metric in LOWER_IS_BETTER)
     count = len(order)
@@ -92,7 +119,9 @@ def expected_best(scores: Sequence[float], metric: str) -> list[float]:
 
 
 def why_no_expectation(trials: Sequence[Trial], sampler: str) -> tuple[str, dict[str, str | int]]:
-    """Return why the expected best score may not be given, and the values of the names in it; empty where it may."""
+    """Return why the expected best score may not be given, and the values of the names in it; empty
+    where it may.
+    """
     if sampler != "random":
         return CHOSEN, {"sampler": sampler}
     early = [trial for trial in trials if trial.stop in (ASHA, TIME, FAILED, WAITING)]
@@ -100,7 +129,9 @@ def why_no_expectation(trials: Sequence[Trial], sampler: str) -> tuple[str, dict
 
 
 def summary(trials: Sequence[Trial], metric: str, sampler: str) -> dict[str, Any]:
-    """Return what a report draws: scores by trial (parallel coordinates), by hyperparameter, and the expected best."""
+    """Return what a report draws: scores by trial (parallel coordinates), by hyperparameter, and
+    the expected best.
+    """
     scored = [trial for trial in trials if trial.history]
     keys = list(trials[0].configuration) if trials else []
     reason, values = why_no_expectation(trials, sampler)
@@ -110,15 +141,27 @@ def summary(trials: Sequence[Trial], metric: str, sampler: str) -> dict[str, Any
         stops[trial.stop] = stops.get(trial.stop, 0) + 1
     return {
         "metric": metric,
-        "best": None if best is None else
-                {"trial": best.number, "score": best.score(metric), "epoch": best.best_epoch(metric)},
+        "best": None
+        if best is None
+        else {"trial": best.number, "score": best.score(metric), "epoch": best.best_epoch(metric)},
         "stops": dict(sorted(stops.items())),
         "epochs": sum(trial.length for trial in trials),
         "trials": [
-            {"trial": t.number, "configuration": t.configuration, "score": t.score(metric), "best_epoch": t.best_epoch(metric),
-             "epochs": t.length, "stop": t.stop, "scores": t.scores(metric)}
+            {
+                "trial": t.number,
+                "configuration": t.configuration,
+                "score": t.score(metric),
+                "best_epoch": t.best_epoch(metric),
+                "epochs": t.length,
+                "stop": t.stop,
+                "scores": t.scores(metric),
+            }
             for t in trials
         ],
-        "by_parameter": {key: sorted([t.configuration[key], t.score(metric)] for t in scored) for key in keys},
-        "expected_best": {"reason": reason, "values": values} if reason else {"scores": expected_best([t.score(metric) or 0.0 for t in trials], metric)},
-    }  # fmt: skip
+        "by_parameter": {
+            key: sorted([t.configuration[key], t.score(metric)] for t in scored) for key in keys
+        },
+        "expected_best": {"reason": reason, "values": values}
+        if reason
+        else {"scores": expected_best([t.score(metric) or 0.0 for t in trials], metric)},
+    }

@@ -19,7 +19,15 @@ class SearchProgress:
         self.at_start: int | None = None  # trials that had ended when this process began
 
     def report_progress(
-        self, ended: int, early: int, failed: int, running: int, trials: int, best: Trial | None, metric: str, now: bool
+        self,
+        ended: int,
+        early: int,
+        failed: int,
+        running: int,
+        trials: int,
+        best: Trial | None,
+        metric: str,
+        now: bool,
     ) -> None:
         """Draw the bar, or, in a log, print a line once a minute and when the last trial has ended.
 
@@ -36,16 +44,26 @@ class SearchProgress:
         """
         if self.at_start is None:
             self.at_start = ended - (1 if now else 0)
-        score = f"best {metric} {best.score(metric):.4f} (trial {best.number})" if best else "no score yet"
+        score = (
+            f"best {metric} {best.score(metric):.4f} (trial {best.number})"
+            if best
+            else "no score yet"
+        )
         stops = f"{early} stopped early" + (f", {failed} failed" if failed else "")
-        self.bar.update(ended, trials, f"{ended} of {trials} trials, {running} running, {score}, {stops}")
+        self.bar.update(
+            ended, trials, f"{ended} of {trials} trials, {running} running, {score}, {stops}"
+        )
         clock = time.monotonic()
         last = now and ended == trials
         if self.bar.live or not (last or clock - self.logged >= LOGGED):
             return
         self.logged = clock
         done = ended - self.at_start
-        left = f"{(clock - self.started) / done * (trials - ended):.0f} s left" if done else "no time known yet"
+        left = (
+            f"{(clock - self.started) / done * (trials - ended):.0f} s left"
+            if done
+            else "no time known yet"
+        )
         text = f"{ended} of {trials} trials ended ({stops}), {running} running, {score}"
         print(f"{self.bar.title}: {text}, {clock - self.started:.0f} s, {left}", flush=True)
 

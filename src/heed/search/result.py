@@ -29,7 +29,9 @@ class Best:
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedBest:
-    """The expected best score of a search with 1, 2, … trials; or why there is none: a text, and the values in it."""
+    """The expected best score of a search with 1, 2, … trials; or why there is none: a text, and
+    the values in it.
+    """
 
     scores: list[float] | None = None
     reason: str | None = None
@@ -38,7 +40,10 @@ class ExpectedBest:
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """A search that had trials. `space` has for each hyperparameter how it was drawn, and from what."""
+    """A search that had trials.
+
+    `space` has for each hyperparameter how it was drawn, and from what.
+    """
 
     search: str
     model: str
@@ -64,7 +69,10 @@ class Search:
 
 
 def read_search(folder: Path) -> Search | None:
-    """Return search.json of a search; None for one that had no trials. Raises HeedError when it is broken."""
+    """Return search.json of a search; None for one that had no trials.
+
+    Raises HeedError when it is broken.
+    """
     path, command = folder / "search.json", f"heed search {folder.name}"
     if not path.exists():
         return None

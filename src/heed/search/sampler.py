@@ -1,4 +1,6 @@
-"""Optuna's TPE, which learns from the trials that have ended (Bergstra et al. 2011), by Ray's own integration."""
+"""Optuna's TPE, which learns from the trials that have ended (Bergstra et al. 2011), by Ray's own
+integration.
+"""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -21,7 +23,8 @@ METRIC = "best"  # of what a trial tells: the best score of its epochs so far
 class Tpe(OptunaSearch):
     """Draws the configurations of a search one after the other, and numbers them.
 
-    Each is written into its trial's folder before the trial starts: after a kill those without an end are tried again first.
+    Each is written into its trial's folder before the trial starts: after a kill those without an
+    end are tried again first.
     """
 
     def __init__(
@@ -33,9 +36,12 @@ class Tpe(OptunaSearch):
         folder: Callable[[int], Path],
         ended: Mapping[int, float | None],
     ) -> None:
-        """Take up what was drawn before a kill: `ended` gives the best score of each trial that has ended."""
+        """Take up what was drawn before a kill: `ended` gives the best score of each trial that has
+        ended.
+        """
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        warnings.filterwarnings("ignore", module="optuna")  # that it was told a step twice: of a trial started again
+        # that it was told a step twice: of a trial started again
+        warnings.filterwarnings("ignore", module="optuna")
         super().__init__(
             {key: _distribution(dimension) for key, dimension in dimensions.items()},
             metric=METRIC,
@@ -56,7 +62,9 @@ class Tpe(OptunaSearch):
         return self._ot_study
 
     def suggest(self, trial_id: str) -> Any:
-        """Return the next trial, as the random sampler gives it too; `FINISHED` when there is none."""
+        """Return the next trial, as the random sampler gives it too; `FINISHED` when there
+        is none.
+        """
         if self.again:
             number = self.again.pop(0)
             self.study.enqueue_trial(self.drawn[number])
@@ -66,7 +74,9 @@ class Tpe(OptunaSearch):
             return Searcher.FINISHED
         for _ in range(DRAWS):
             drawn: Any = super().suggest(trial_id)
-            configuration = {key: rounded(drawn[key], dimension) for key, dimension in self.dimensions.items()}
+            configuration = {
+                key: rounded(drawn[key], dimension) for key, dimension in self.dimensions.items()
+            }
             if configuration not in self.drawn and self.fits(configuration):
                 number = len(self.drawn)
                 self.drawn.append(configuration)

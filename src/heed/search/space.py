@@ -19,7 +19,9 @@ DIGITS = 4  # of a number drawn from a span: what best.yaml says is what was tri
 
 @dataclasses.dataclass(frozen=True)
 class Space:
-    """What may be tried: `configurations` of a random search, all drawn beforehand; None for a sampler that learns."""
+    """What may be tried: `configurations` of a random search, all drawn beforehand; None for a
+    sampler that learns.
+    """
 
     dimensions: "Mapping[str, Dimension]"
     fits: Callable[[Configuration], bool]
@@ -27,12 +29,17 @@ class Space:
 
 
 def draw(
-    dimensions: "Mapping[str, Dimension]", trials: int, seed: int, fits: Callable[[Configuration], bool]
+    dimensions: "Mapping[str, Dimension]",
+    trials: int,
+    seed: int,
+    fits: Callable[[Configuration], bool],
 ) -> list[Configuration]:
-    """Return `trials` different configurations, drawn beforehand, so that no order of finishing can change them.
+    """Return `trials` different configurations, drawn beforehand, so that no order of finishing can
+    change them.
 
-    More trials with the same seed begin with the same configurations. `heads` is drawn first and kept while the rest is
-    drawn again until all fits: heads that divide few sizes then come as often as others.
+    More trials with the same seed begin with the same configurations. `heads` is drawn first and
+    kept while the rest is drawn again until all fits: heads that divide few sizes then come as
+    often as others.
 
     Args:
         dimensions: hyperparameter → how it is drawn.
@@ -50,7 +57,11 @@ def draw(
         for attempt in range(DRAWS):
             if attempt % 50 == 0:
                 heads = _value(dimensions["heads"], generator) if "heads" in dimensions else None
-            drawn = {key: _value(dimension, generator) for key, dimension in dimensions.items() if key != "heads"}
+            drawn = {
+                key: _value(dimension, generator)
+                for key, dimension in dimensions.items()
+                if key != "heads"
+            }
             if heads is not None:
                 drawn["heads"] = heads
             configuration = {key: drawn[key] for key in dimensions}
@@ -59,8 +70,10 @@ def draw(
                 break
         else:
             raise HeedError(
-                f"the space has too few configurations: {number} found of {trials} trials after {DRAWS} draws. "
-                "Ask for fewer `trials`, or widen `space` (heads must divide the size of the states)"
+                f"the space has too few configurations: {number} found of {trials} trials after "
+                f"{DRAWS} draws. "
+                "Ask for fewer `trials`, or widen `space` (heads must divide the size of the "
+                "states)"
             )
     return found
 
@@ -78,7 +91,9 @@ def _value(dimension: "Dimension", generator: np.random.Generator) -> Any:
 
 
 def rounded(value: Any, dimension: "Dimension") -> Any:
-    """Return a value of `dimension` with few digits where it is drawn from a span of numbers with a fraction."""
+    """Return a value of `dimension` with few digits where it is drawn from a span of numbers with a
+    fraction.
+    """
     if dimension.kind not in ("uniform", "loguniform"):
         return value
     low, high = dimension.values

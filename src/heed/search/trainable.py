@@ -1,8 +1,10 @@
-"""One trial: the training that `heed train` does, with a configuration put in, reported to Ray Tune as it goes on.
+"""One trial: the training that `heed train` does, with a configuration put in, reported to Ray Tune
+as it goes on.
 
-Time is counted in reports: `reports` an epoch, the last of them at its end. A trial keeps its checkpoint in the search's own
-folder, which every node sees under the same path. One that was killed, with its machine or with the whole search, reports to Ray
-again what it had reported up to its last whole epoch, and goes on after that.
+Time is counted in reports: `reports` an epoch, the last of them at its end. A trial keeps its
+checkpoint in the search's own folder, which every node sees under the same path. One that was
+killed, with its machine or with the whole search, reports to Ray again what it had reported up to
+its last whole epoch, and goes on after that.
 """
 
 import contextlib
@@ -28,7 +30,8 @@ STARTS, REPORTED = "starts.jsonl", "reported.jsonl"
 class Plan:
     """All that a trial needs to know of its search, sent to every worker; paths are absolute.
 
-    `recipe` is the trial's recipe but for the configuration. `seed` is the search's own: all trials share it.
+    `recipe` is the trial's recipe but for the configuration. `seed` is the search's own: all trials
+    share it.
     """
 
     recipe: Recipe[Any, Any]
@@ -45,7 +48,9 @@ class Plan:
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
-    """Train one configuration inside a Ray worker; each epoch's figures are reported to Tune, which may stop it there."""
+    """Train one configuration inside a Ray worker; each epoch's figures are reported to Tune, which
+    may stop it there.
+    """
     from ray import tune
 
     _choose_device(plan.gpu)
@@ -58,7 +63,9 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
 
     reported = read_reports(folder)
     ends = {plan.reports * n: row[f"validation_{plan.metric}"] for n, row in enumerate(history, 1)}
-    past = {part: figure for part, figure in reported.items() if part < len(history) * plan.reports} | ends
+    past = {
+        part: figure for part, figure in reported.items() if part < len(history) * plan.reports
+    } | ends
     whole, history = history, []
 
     def report(part: int, figure: float) -> None:
@@ -66,7 +73,10 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
             with (folder / REPORTED).open("a", encoding="utf-8") as file:
                 file.write(json.dumps([part, figure]) + "\n")
         score = goodness(figure, plan.metric)
-        best = max([goodness(row[f"validation_{plan.metric}"], plan.metric) for row in history], default=score)
+        best = max(
+            [goodness(row[f"validation_{plan.metric}"], plan.metric) for row in history],
+            default=score,
+        )
         tune.report({"part": part, "score": score, "best": best, "history": list(history)})
 
     for part, figure in sorted(past.items()):
@@ -83,12 +93,19 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
             report(plan.reports * (progress.epoch - 1) + number, seen[plan.metric])
 
     train_model(
-        plan.recipe.changed(configuration), load_tokens(plan.tokens), plan.seed, report_progress, folder, plan.reports
+        plan.recipe.changed(configuration),
+        load_tokens(plan.tokens),
+        plan.seed,
+        report_progress,
+        folder,
+        plan.reports,
     )
 
 
 def read_reports(folder: Path) -> dict[int, float]:
-    """Return what a trial has reported: reports since its start → the figure; a torn last line does not count."""
+    """Return what a trial has reported: reports since its start → the figure; a torn last line does
+    not count.
+    """
     found = {}
     if (folder / REPORTED).exists():
         for line in (folder / REPORTED).read_text(encoding="utf-8").splitlines():
@@ -99,7 +116,9 @@ def read_reports(folder: Path) -> dict[int, float]:
 
 
 def _choose_device(gpu: float) -> None:
-    """Let the training find a place on a card, of as many as its share leaves room for; or on none."""
+    """Let the training find a place on a card, of as many as its share leaves room for; or
+    on none.
+    """
     if gpu:
         os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / gpu))
     else:
@@ -107,7 +126,9 @@ def _choose_device(gpu: float) -> None:
 
 
 def _note_start(folder: Path, node: str, epochs: int) -> None:
-    """Note where and when the trial started, and after how many epochs: read for the timing alone."""
+    """Note where and when the trial started, and after how many epochs: read for the timing
+    alone.
+    """
     import ray
 
     start = {

@@ -1,7 +1,8 @@
 """Ray Tune: starts the trials of a search, stops what does badly, starts again what was lost.
 
-What a search knows is its own, in its folder: each trial's checkpoint, and `ended.json` of those that have ended. A search
-that was killed takes both up, so it needs nothing of Ray's own state, and the scheduler is given again what it had seen.
+What a search knows is its own, in its folder: each trial's checkpoint, and `ended.json` of those
+that have ended. A search that was killed takes both up, so it needs nothing of Ray's own state, and
+the scheduler is given again what it had seen.
 """
 
 import dataclasses
@@ -18,7 +19,17 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialSch
 
 from heed.files import HeedError, write_json, write_text
 from heed.hyperparameters import Configuration
-from heed.search.outcome import ASHA, FAILED, FINISHED, PATIENCE, TIME, WAITING, Trial, goodness, winner
+from heed.search.outcome import (
+    ASHA,
+    FAILED,
+    FINISHED,
+    PATIENCE,
+    TIME,
+    WAITING,
+    Trial,
+    goodness,
+    winner,
+)
 from heed.search.progress import SearchProgress
 from heed.search.sampler import Tpe, drawn_before
 from heed.search.space import Space
@@ -31,7 +42,8 @@ ENDED, SPENT, RAY = "ended.json", "seconds", "ray"
 
 
 def run_trials(plan: Plan, search: Search, space: Space, progress: SearchProgress) -> list[Trial]:
-    """Try configurations of the space on the Ray that is connected; return what came of each, in their order.
+    """Try configurations of the space on the Ray that is connected; return what came of each, in
+    their order.
 
     Raises:
         HeedError: every trial failed.
@@ -58,14 +70,19 @@ def _fit(plan: Plan, search: Search, space: Space, watch: "Watch", left: float |
 
     if space.configurations is None:
         ended = {number: trial.score(plan.metric) for number, trial in watch.ended.items()}
-        best = {number: None if score is None else goodness(score, plan.metric) for number, score in ended.items()}
+        best = {
+            number: None if score is None else goodness(score, plan.metric)
+            for number, score in ended.items()
+        }
         sampler = Tpe(space.dimensions, search.trials, search.seed, space.fits, plan.folder, best)
         what: dict[str, Any] = {"search_alg": sampler, "num_samples": search.trials - len(ended)}
         param_space = {}
     else:
         due = [trial for trial in enumerate(space.configurations) if trial[0] not in watch.ended]
         what = {"num_samples": 1}
-        param_space = {"trial": tune.grid_search([{"number": n, "configuration": c} for n, c in due])}
+        param_space = {
+            "trial": tune.grid_search([{"number": n, "configuration": c} for n, c in due])
+        }
     tuner = tune.Tuner(
         tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
         param_space=param_space,
@@ -89,27 +106,38 @@ def _fit(plan: Plan, search: Search, space: Space, watch: "Watch", left: float |
 
 
 def _scheduler(search: Search, watch: "Watch") -> TrialScheduler:
-    """Return the scheduler; asha hears of the trials that ended before a kill, so that it judges as if never stopped."""
+    """Return the scheduler; asha hears of the trials that ended before a kill, so that it judges as
+    if never stopped.
+    """
     if search.scheduler == "none":
         return FIFOScheduler()
     asha = AsyncHyperBandScheduler(
         time_attr="part", metric="score", mode="max", max_t=watch.epochs * search.reports,
-        grace_period=round(search.grace_period * search.reports), reduction_factor=search.reduction_factor,
+        grace_period=round(search.grace_period * search.reports),
+        reduction_factor=search.reduction_factor,
     )  # fmt: skip
     for number in watch.ended:
         nobody: Any = None  # asha asks its controller nothing here
         stand_in: Any = SimpleNamespace(trial_id=f"ended-{number}")
         asha.on_trial_add(nobody, stand_in)
         for part, figure in sorted(read_reports(watch.plan.folder(number)).items()):
-            asha.on_trial_result(nobody, stand_in, {"part": part, "score": goodness(figure, watch.plan.metric)})
+            asha.on_trial_result(
+                nobody, stand_in, {"part": part, "score": goodness(figure, watch.plan.metric)}
+            )
     return asha
 
 
 class Watch(tune.Callback):
-    """Hears of every epoch of every trial: keeps the histories, notes what has ended, reports the progress."""
+    """Hears of every epoch of every trial: keeps the histories, notes what has ended, reports the
+    progress.
+    """
 
-    def __init__(self, plan: Plan, configurations: list[Configuration], trials: int, progress: SearchProgress) -> None:
-        """Take up what an earlier, killed run of the same search has left; `configurations` may grow to `trials`."""
+    def __init__(
+        self, plan: Plan, configurations: list[Configuration], trials: int, progress: SearchProgress
+    ) -> None:
+        """Take up what an earlier, killed run of the same search has left; `configurations` may
+        grow to `trials`.
+        """
         self.plan, self.trials, self.progress = plan, trials, progress
         self.configurations = dict(enumerate(configurations))
         self.epochs: int = plan.recipe.hyperparameters.epochs
@@ -122,7 +150,9 @@ class Watch(tune.Callback):
         for number in self.configurations:
             note = plan.folder(number) / ENDED
             if note.exists():
-                self.ended[number] = Trial(number, configurations[number], **json.loads(note.read_text("utf-8")))
+                self.ended[number] = Trial(
+                    number, configurations[number], **json.loads(note.read_text("utf-8"))
+                )
 
     def clock(self, spent: float) -> None:
         """Start counting the wall time, after `spent` seconds of earlier runs."""
@@ -141,14 +171,17 @@ class Watch(tune.Callback):
             self.histories[_number(trial)] = result["history"]
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        """Write down how a trial ended, and drop its checkpoint: with Adam's state it is three times the model."""
+        """Write down how a trial ended, and drop its checkpoint: with Adam's state it is three
+        times the model.
+        """
         number = _number(trial)
         self.running.discard(number)
         ended = self._trial(number)
         if ended.stop in (FINISHED, PATIENCE, ASHA):
             self.ended[number] = ended
             write_json(
-                self.plan.folder(number) / ENDED, {"history": ended.history, "stop": ended.stop, "length": ended.length}
+                self.plan.folder(number) / ENDED,
+                {"history": ended.history, "stop": ended.stop, "length": ended.length},
             )
             (self.plan.folder(number) / checkpoint.CHECKPOINT).unlink(missing_ok=True)
         self._report_progress()
@@ -173,9 +206,15 @@ class Watch(tune.Callback):
             raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
         for number, reason in sorted(self.errors.items()):
             print(f"heed: trial {number} failed for good: {reason}", flush=True)
-        found = [self.ended.get(number) or self._left(number) for number in sorted(self.configurations)]
-        if not out_of_time and (lost := [trial.number for trial in found if trial.stop in (WAITING, TIME)]):
-            raise HeedError(f"trials {lost} did not run. Run the same command again: it goes on where it is")
+        found = [
+            self.ended.get(number) or self._left(number) for number in sorted(self.configurations)
+        ]
+        if not out_of_time and (
+            lost := [trial.number for trial in found if trial.stop in (WAITING, TIME)]
+        ):
+            raise HeedError(
+                f"trials {lost} did not run. Run the same command again: it goes on where it is"
+            )
         return found
 
     def _left(self, number: int) -> Trial:
@@ -203,11 +242,14 @@ class Watch(tune.Callback):
     def _report_progress(self, now: bool = True) -> None:
         """Report how far the search is."""
         stops = [trial.stop for trial in self.ended.values()]
-        running = [Trial(n, self.configurations[n], self.histories.get(n, []), "") for n in self.running]
+        running = [
+            Trial(n, self.configurations[n], self.histories.get(n, []), "") for n in self.running
+        ]
         best = winner([*self.ended.values(), *running], self.plan.metric)
         self.progress.report_progress(
-            ended=len(stops) + len(self.errors), early=stops.count(ASHA), failed=len(self.errors), running=len(self.running),
-            trials=self.trials, best=best, metric=self.plan.metric, now=now,
+            ended=len(stops) + len(self.errors), early=stops.count(ASHA), failed=len(self.errors),
+            running=len(self.running), trials=self.trials, best=best, metric=self.plan.metric,
+            now=now,
         )  # fmt: skip
 
 

@@ -1,11 +1,13 @@
 """The study: what params.yaml asks for, checked. The only package that imports pydantic.
 
-`load` reads a file and names every mistake with its line; what it returns, `Params`, has one section for each key:
+`load` reads a file and names every mistake with its line; what it returns, `Params`, has one
+section for each key:
 
 | module | what it holds |
 |---|---|
 | `section` | what all sections share |
-| `corpora` `experiments` `defaults` `models` `searches` | the sections, each with what it can check by itself |
+| `corpora` `experiments` `defaults` `models` `searches` | the sections, each with what it can check
+by itself |
 | `schema` | `Params`: all of them |
 | `rules` `model_rules` `search_rules` | what no single section can see |
 | `reader` `suggestions` | from YAML to `Params`, and the messages |

@@ -1,4 +1,6 @@
-"""The sections `sources` and `corpora`: files as published, and the documents with labels and splits made from them."""
+"""The sections `sources` and `corpora`: files as published, and the documents with labels and
+splits made from them.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,12 +23,17 @@ class Source(Section):
     """Files as published."""
 
     kind: KindOfSource = Field(
-        description="which publication: each has its URLs and hashes in src/heed/corpora/; `table` is a file of your own"
+        description=(
+            "which publication: each has its URLs and hashes in src/heed/corpora/; `table` is a "
+            "file of your own"
+        )
     )
     files: list[str] | None = Field(
         None, description="only these of the publication's files (default: all)", min_length=1
     )
-    documents: Positive | None = Field(None, description="kind sample: how many documents each generated corpus has")
+    documents: Positive | None = Field(
+        None, description="kind sample: how many documents each generated corpus has"
+    )
     seed: int | None = Field(None, description="kind sample: the generator's seed")
     path: str | None = Field(None, description="kind table: the file, .csv, .jsonl or .parquet")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
@@ -36,7 +43,11 @@ class Source(Section):
     @model_validator(mode="after")
     def _own_keys(self) -> "Source":
         kind = SOURCE_KINDS[self.kind]
-        given = {key for key in ("files", "documents", "seed", "path", "sha256") if getattr(self, key) is not None}
+        given = {
+            key
+            for key in ("files", "documents", "seed", "path", "sha256")
+            if getattr(self, key) is not None
+        }
         if missing := {*kind.needs} - given:
             raise ValueError(f"a source of kind {self.kind} needs {_and(missing)}")
         if extra := given - {*kind.needs, *kind.takes}:
@@ -48,17 +59,24 @@ class Split(Section):
     """Which documents train, which validate, which test. All draws are seeded by `seed`."""
 
     kind: SplitKind = Field(
-        description="given: the source's own split; random: drawn; folds: seed s tests on fold (s - 1) mod k"
+        description=(
+            "given: the source's own split; random: drawn; folds: seed s tests on fold (s - 1) "
+            "mod k"
+        )
     )
     test: float | int | None = Field(
-        None, description="kind random: the test part, as a share (< 1) or a number of documents", gt=0
+        None,
+        description="kind random: the test part, as a share (< 1) or a number of documents",
+        gt=0,
     )
     k: Annotated[int, Field(ge=2, le=100)] | None = Field(None, description="kind folds: how many")
     validation: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.1, description="share of the training documents kept for validation"
     )
     stratify: bool = Field(True, description="keep the label proportions in every part")
-    grouped: bool = Field(False, description="kind folds: documents of one group (a letter) never stand in two folds")
+    grouped: bool = Field(
+        False, description="kind folds: documents of one group (a letter) never stand in two folds"
+    )
     seed: int = Field(1234, description="seed of the draw, the same for every run of the study")
 
     @model_validator(mode="after")
@@ -66,7 +84,9 @@ class Split(Section):
         if (self.kind == "random") != (self.test is not None):
             raise ValueError("`test` goes with kind random, and kind random needs it")
         if isinstance(self.test, float) and self.test >= 1:
-            raise ValueError(f"`test` is a share below 1 or a whole number of documents, found {self.test}")
+            raise ValueError(
+                f"`test` is a share below 1 or a whole number of documents, found {self.test}"
+            )
         if (self.kind == "folds") != (self.k is not None):
             raise ValueError("`k` goes with kind folds, and kind folds needs it")
         if self.grouped and self.kind != "folds":
@@ -78,43 +98,72 @@ class Corpus(Section):
     """Documents with labels and splits, made from a source."""
 
     source: str = Field(description="a key of `sources`")
-    kind: KindOfCorpus = Field(description="the rules that make documents from the files; see docs/corpora.md")
+    kind: KindOfCorpus = Field(
+        description="the rules that make documents from the files; see docs/corpora.md"
+    )
     split: Split
     tokenizer: Literal["xx", "en", "de", "whitespace"] = Field(
         "xx",
-        description="a blank spaCy tokenizer, one a corpus whatever the document's language; `whitespace`: tokenised already",
+        description=(
+            "a blank spaCy tokenizer, one a corpus whatever the document's language; "
+            "`whitespace`: tokenised already"
+        ),
     )
-    max_characters: Positive = Field(1_000_000, description="longer documents are cut here, and counted in meta.json")
+    max_characters: Positive = Field(
+        1_000_000, description="longer documents are cut here, and counted in meta.json"
+    )
     drop_duplicates: bool = Field(
-        False, description="drop training documents whose text stands in the test or validation part too"
+        False,
+        description="drop training documents whose text stands in the test or validation part too",
     )
     sample: Positive | None = Field(
-        None, description="keep only this many documents, drawn at random: a reduced corpus, named so in the report"
+        None,
+        description=(
+            "keep only this many documents, drawn at random: a reduced corpus, named so in the "
+            "report"
+        ),
     )
     text_column: str | None = Field(None, description="kind table: the column with the text")
     label_column: str | None = Field(None, description="kind table: the column with the label")
     split_column: str | None = Field(
-        None, description="kind table: the column with train, validation or test, for split kind given"
+        None,
+        description="kind table: the column with train, validation or test, for split kind given",
     )
 
     @model_validator(mode="after")
     def _own_keys(self) -> "Corpus":
         kind, split = KINDS[self.kind], self.split
-        columns = {key for key in ("text_column", "label_column", "split_column") if getattr(self, key)}
+        columns = {
+            key for key in ("text_column", "label_column", "split_column") if getattr(self, key)
+        }
         if missing := [key for key in kind.needs if key not in columns]:
             raise ValueError(f"a corpus of kind {kind.name} needs {' and '.join(missing)}")
-        if "split_column" in kind.takes and (split.kind == "given") != (self.split_column is not None):
-            raise ValueError("split kind given needs split_column, and split_column needs split kind given")
+        if "split_column" in kind.takes and (split.kind == "given") != (
+            self.split_column is not None
+        ):
+            raise ValueError(
+                "split kind given needs split_column, and split_column needs split kind given"
+            )
         if extra := columns - {*kind.needs, *kind.takes}:
-            takers = [other.name for other in KINDS.values() if extra & {*other.needs, *other.takes}]
+            takers = [
+                other.name for other in KINDS.values() if extra & {*other.needs, *other.takes}
+            ]
             raise ValueError(f"{_and(extra)} go with kind {' and '.join(takers)}")
         ways = " or ".join(kind.splits)
         if split.kind not in kind.splits and split.kind == "given":
-            raise ValueError(f"corpus kind {kind.name} comes without a split of its own: use {ways}")
+            raise ValueError(
+                f"corpus kind {kind.name} comes without a split of its own: use {ways}"
+            )
         if split.kind not in kind.splits:
-            raise ValueError(f"corpus kind {kind.name} is used with its published files: split kind must be {ways}")
+            raise ValueError(
+                f"corpus kind {kind.name} is used with its published files: split kind must be "
+                f"{ways}"
+            )
         if split.grouped and not kind.grouped:
-            raise ValueError(f"only {' and '.join(other.name for other in KINDS.values() if other.grouped)} has groups")
+            raise ValueError(
+                f"only {' and '.join(other.name for other in KINDS.values() if other.grouped)} "
+                "has groups"
+            )
         return self
 
 

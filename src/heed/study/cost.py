@@ -7,11 +7,13 @@ from heed.study.corpora import Corpus
 from heed.study.schema import Params
 from heed.tasks.classification.recipe import Hyperparameters
 
-# The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a second.
-# Useful FLOP/s of one core in training. With it the desk study is estimated at 17 core-hours; its 180 trainings took 12.1 on a
-# machine with 4 virtual cores, its four searches, which stopped three trials in four early, 1.0 (results/timing of that run).
+# The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a
+# second. Useful FLOP/s of one core in training. With it the desk study is estimated at 17
+# core-hours; its 180 trainings took 12.1 on a machine with 4 virtual cores, its four searches,
+# which stopped three trials in four early, 1.0 (results/timing of that run).
 CORE_FLOPS = 30e9
-STARTING = 8  # seconds of one core a stage, whatever it does: DVC, Python, torch (small studies are little else)
+# seconds of one core a stage, whatever it does: DVC, Python, torch (small studies are little else)
+STARTING = 8
 TOKENIZED = 200_000  # spaCy tokens a second on one core, measured
 BYTES_A_TOKEN = 18  # text, id, start and end
 BYTES_A_PARAMETER = 4
@@ -19,7 +21,10 @@ BYTES_A_PARAMETER = 4
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a study takes. Times in core-hours, disk in bytes; `unknown` names the corpora whose size is not known."""
+    """What a study takes.
+
+    Times in core-hours, disk in bytes; `unknown` names the corpora whose size is not known.
+    """
 
     stages: int
     runs: int
@@ -37,7 +42,9 @@ def _documents(params: Params, name: str) -> tuple[int, int] | None:
 
 
 def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
-    """Return the multiply-adds of one token, forward: both LSTM directions, attention over `tokens` others."""
+    """Return the multiply-adds of one token, forward: both LSTM directions, attention over `tokens`
+    others.
+    """
     if h.encoder != "bilstm":
         return float(h.embedding_dim)
     states = h.state_size
@@ -56,7 +63,9 @@ def cost(params: Params) -> Cost:
         if size := sizes[model.corpus]:
             h = params.hyperparameters(name)
             documents, tokens = size[0], min(size[1], h.max_tokens)
-            flops = 6 * _multiply_adds(h, tokens) * documents * tokens * h.epochs * len(params.seeds)
+            flops = (
+                6 * _multiply_adds(h, tokens) * documents * tokens * h.epochs * len(params.seeds)
+            )
             seconds += flops / CORE_FLOPS
             rows = h.vocabulary_size + h.bigram_buckets + h.character_buckets
             parameters = rows * h.embedding_dim + _multiply_adds(h, 1)
@@ -65,14 +74,16 @@ def cost(params: Params) -> Cost:
         if size := sizes[search.corpus]:
             h = params.hyperparameters(search.model)
             documents, tokens = size[0], min(size[1], h.max_tokens)
-            trainings = search.trials * (search.epochs or h.epochs)  # at most: a scheduler stops many early
+            # at most: a scheduler stops many early
+            trainings = search.trials * (search.epochs or h.epochs)
             seconds += 6 * _multiply_adds(h, tokens) * documents * tokens * trainings / CORE_FLOPS
     for size in filter(None, sizes.values()):
         seconds += size[0] * size[1] / TOKENIZED
         disk += size[0] * size[1] * BYTES_A_TOKEN
     disk += sum(SOURCE_KINDS[source.kind].size for source in params.sources.values())
     models, runs = len(params.models), len(params.models) * len(params.seeds)
-    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 2  # 2: code, the search none
+    # 2: code, the search none
+    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 2
     stages += 3 * models + runs + len(params.experiments) + 2
     unknown = [name for name, size in sizes.items() if size is None]
     return Cost(stages, runs, (seconds + STARTING * stages) / 3600, disk, unknown)
@@ -83,12 +94,24 @@ def plan(params: Params) -> str:
     it = cost(params)
     lines = [
         f"{params.study.title}",
-        f"  {it.stages} stages; {it.runs} runs: {len(params.models)} models x {len(params.seeds)} seeds",
-        f"  about {_amount(it.core_hours)} core-hours on CPU (rough: {CORE_FLOPS / 1e9:.0f} GFLOP/s a core)",
-        f"  about {_bytes(it.disk)} of disk; twice that on file systems without reflink (ext4), for DVC's cache copies",
+        (
+            f"  {it.stages} stages; {it.runs} runs: {len(params.models)} models x "
+            f"{len(params.seeds)} seeds"
+        ),
+        (
+            f"  about {_amount(it.core_hours)} core-hours on CPU (rough: {CORE_FLOPS / 1e9:.0f} "
+            "GFLOP/s a core)"
+        ),
+        (
+            f"  about {_bytes(it.disk)} of disk; twice that on file systems without reflink "
+            "(ext4), for DVC's cache copies"
+        ),
     ]
     if it.unknown:
-        lines.append(f"  without {', '.join(it.unknown)}: the size of a corpus of your own is not known beforehand")
+        lines.append(
+            f"  without {', '.join(it.unknown)}: the size of a corpus of your own is not known "
+            "beforehand"
+        )
     return "\n".join([*lines, "Look first: snakemake -n. Run: snakemake --cores 4 (or: dvc repro)"])
 
 

@@ -1,4 +1,6 @@
-"""The section `defaults`: the hyperparameters of each task, its schema made from their dataclass, so that the two never differ."""
+"""The section `defaults`: the hyperparameters of each task, its schema made from their dataclass,
+so that the two never differ.
+"""
 
 import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -13,11 +15,17 @@ NAMES = tuple(field.name for field in dataclasses.fields(Hyperparameters))
 
 
 def _schema_of(declared: type) -> dict[str, Any]:
-    """Return, for each field of a dataclass of hyperparameters, its type with its limits, and its default and meaning."""
+    """Return, for each field of a dataclass of hyperparameters, its type with its limits, and its
+    default and meaning.
+    """
     hints, schema = get_type_hints(declared), {}
     for field in dataclasses.fields(declared):
         about = field.metadata
-        limited = Annotated[hints[field.name], Field(**about["limits"])] if about["limits"] else hints[field.name]
+        limited = (
+            Annotated[hints[field.name], Field(**about["limits"])]
+            if about["limits"]
+            else hints[field.name]
+        )
         schema[field.name] = (limited, Field(field.default, description=about["description"]))
     return schema
 
@@ -32,14 +40,19 @@ if TYPE_CHECKING:
 
 else:
     ClassificationDefaults = create_model(
-        "ClassificationDefaults", __base__=Section, __doc__=Hyperparameters.__doc__, **_schema_of(Hyperparameters)
+        "ClassificationDefaults",
+        __base__=Section,
+        __doc__=Hyperparameters.__doc__,
+        **_schema_of(Hyperparameters),
     )
 
 
 class Defaults(Section):
     """The hyperparameters that a model has where it says nothing else, for each task."""
 
-    classification: ClassificationDefaults = Field(description="of models whose experiment is a classification")
+    classification: ClassificationDefaults = Field(
+        description="of models whose experiment is a classification"
+    )
 
 
 def _optional(field: FieldInfo) -> Any:
@@ -60,5 +73,8 @@ else:
     Overrides = create_model(
         "Overrides",
         __base__=Section,
-        **{key: (_optional(field), None) for key, field in ClassificationDefaults.model_fields.items()},
+        **{
+            key: (_optional(field), None)
+            for key, field in ClassificationDefaults.model_fields.items()
+        },
     )

@@ -1,4 +1,6 @@
-"""Changing params.yaml by a program: comments, quotes and order stay, and what comes of it is checked before it is written."""
+"""Changing params.yaml by a program: comments, quotes and order stay, and what comes of it is
+checked before it is written.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,7 +19,8 @@ from heed.study.schema import Params
 def editing(path: Path) -> Iterator[tuple[Params, Any]]:
     """Yield the params in `path`, checked, and the same as a tree to be changed, with its comments.
 
-    What came of it is checked too before it takes the place of `path`. Raises HeedError as `load` does.
+    What came of it is checked too before it takes the place of `path`. Raises HeedError as `load`
+    does.
     """
     params = load(path)
     yaml = YAML()

@@ -12,9 +12,15 @@ class Study(Section):
 
     name: Name = Field(description="short name, as in workflow/studies/NAME.yaml")
     title: str = Field(description="title of the report")
-    language: Literal["en", "de"] = Field("en", description="the report's words, in HTML and LaTeX: English or German")
+    language: Literal["en", "de"] = Field(
+        "en", description="the report's words, in HTML and LaTeX: English or German"
+    )
     note: str = Field(
-        "", description="said at the top of the report: generated, reduced or substituted corpora must be named here"
+        "",
+        description=(
+            "said at the top of the report: generated, reduced or substituted corpora must be "
+            "named here"
+        ),
     )
 
 
@@ -22,7 +28,9 @@ class Published(Section):
     """The row of data/published/ that this experiment stands beside."""
 
     experiment: str = Field(description="the talk's experiment")
-    comparable: bool = Field(description="true only for the talk's own corpus, split sizes and hyperparameters")
+    comparable: bool = Field(
+        description="true only for the talk's own corpus, split sizes and hyperparameters"
+    )
     reason: str = Field("", description="why it is not comparable; printed beside the figures")
 
     @model_validator(mode="after")
@@ -41,7 +49,9 @@ class ClassificationData(Section):
 class Experiment(Section):
     """A row of the comparison: a corpus, and what is to be learned from it."""
 
-    task: Literal["classification"] = Field(description="what is learned: its models, figures and opponents")
+    task: Literal["classification"] = Field(
+        description="what is learned: its models, figures and opponents"
+    )
     corpus: str = Field(description="a key of `corpora`")
     data: ClassificationData = Field(description="what the task reads of the corpus")
     title: str = Field(description="heading in the report")

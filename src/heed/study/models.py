@@ -1,4 +1,6 @@
-"""The section `models`: the variants that are compared, each with the hyperparameters that differ from `defaults`."""
+"""The section `models`: the variants that are compared, each with the hyperparameters that differ
+from `defaults`.
+"""
 
 from typing import Annotated
 
@@ -15,13 +17,17 @@ class Model(Overrides):
     experiment: str = Field(description="a key of `experiments`")
     corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
     variant: Name = Field(
-        description="what is compared: baseline, attention, or another name; wide is the capacity control"
+        description="what is compared: baseline, attention, wide (for capacity), or another name"
     )
-    tuned_by: str = Field(description="a key of `searches` whose winner replaces the hyperparameters, or none")
+    tuned_by: str = Field(
+        description="a key of `searches` whose winner replaces the hyperparameters, or none"
+    )
     match: str = Field(
-        description="the model itself; for variant wide the model whose parameter count it is widened to"
+        description="the model itself; for wide, the model to whose parameter count it is widened"
     )
-    gpu: Annotated[int, Field(ge=0)] = Field(0, description="GPUs that Snakemake counts for one training")
+    gpu: Annotated[int, Field(ge=0)] = Field(
+        0, description="GPUs that Snakemake counts for one training"
+    )
 
     def given(self) -> Configuration:
         """Return the hyperparameters that this model sets itself."""

@@ -3,6 +3,8 @@
 from io import StringIO
 from typing import Any
 
+from pydantic.fields import FieldInfo
+
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, ClassificationDefaults
 from heed.study.experiments import ClassificationData, Experiment, Published, Study
@@ -23,32 +25,45 @@ def json_schema() -> dict[str, Any]:
 def reference() -> str:
     """Return docs/params.md: every key with its type, default and meaning."""
     out = StringIO()
-    out.write("# params.yaml\n\nGenerated from `src/heed/study/` by `heed schema`; a test fails when it drifts.\n")
-    out.write("Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.\n")
+    out.write(
+        "# params.yaml\n\nGenerated from `src/heed/study/` by `heed schema`; a test fails when it "
+        "drifts.\n"
+    )
+    out.write(
+        "Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion "
+        "in editors.\n"
+    )
     titles: dict[Any, str] = {
-        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split", Experiment: "experiments.NAME", ClassificationData: "experiments.NAME.data (task classification)",
-        Published: "experiments.NAME.published", Search: "searches.NAME", Dimension: "searches.NAME.space.HYPERPARAMETER", ClassificationDefaults: "defaults.classification", Model: "models.NAME",
+        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split",
+        Experiment: "experiments.NAME",
+        ClassificationData: "experiments.NAME.data (task classification)",
+        Published: "experiments.NAME.published", Search: "searches.NAME",
+        Dimension: "searches.NAME.space.HYPERPARAMETER",
+        ClassificationDefaults: "defaults.classification", Model: "models.NAME",
     }  # fmt: skip
     out.write("\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n")
     for section, title in titles.items():
         out.write(
-            f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"
+            f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | "
+            "meaning |\n|---|---|---|---|\n"
         )
         for key, field in section.model_fields.items():
             if section is Model and key in NAMES:
                 continue
             schema = section.model_json_schema()["properties"][key]
-            default = (
-                "required"
-                if field.is_required()
-                else ""
-                if field.default is None
-                else f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
-            )
-            out.write(f"| `{key}` | {_type(schema)} | {default} | {field.description or ''} |\n")
+            cells = (f"`{key}`", _type(schema), _default(field), field.description or "")
+            out.write(f"| {' | '.join(cells)} |\n")
         if section is Model:
             out.write("\nand any key of `defaults` of its task, for this model alone.\n")
     return out.getvalue()
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if field.default is None:
+        return ""
+    return f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
 
 
 def _type(schema: dict[str, Any]) -> str:

@@ -1,6 +1,8 @@
-"""What no single section of params.yaml can see: names that lead nowhere, and values that contradict each other.
+"""What no single section of params.yaml can see: names that lead nowhere, and values that
+contradict each other.
 
-Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and what is wrong there.
+Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and what is
+wrong there.
 """
 
 from collections.abc import Iterator
@@ -10,7 +12,11 @@ from pydantic import ValidationError
 from heed.corpora.kinds import KINDS
 from heed.hyperparameters import Configuration
 from heed.study.experiments import Experiment
-from heed.study.model_rules import hyperparameter_contradictions, model_contradictions, variant_contradictions
+from heed.study.model_rules import (
+    hyperparameter_contradictions,
+    model_contradictions,
+    variant_contradictions,
+)
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import near, unknown
@@ -25,19 +31,27 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     for name, corpus in params.corpora.items():
         if corpus.source not in params.sources:
             yield ("corpora", name, "source"), unknown(corpus.source, "source", params.sources)
-        elif (kind := params.sources[corpus.source].kind) != (made_from := KINDS[corpus.kind].source.name):
+        elif (kind := params.sources[corpus.source].kind) != (
+            made_from := KINDS[corpus.kind].source.name
+        ):
             yield (
                 ("corpora", name, "source"),
-                f"corpus kind {corpus.kind} is made from a source of kind {made_from}, found {kind}",
+                f"kind {corpus.kind} is made from a source of kind {made_from}, found {kind}",
             )
         if corpus.split.k and len(params.seeds) % corpus.split.k:
             yield (
                 ("seeds",),
-                f"corpus {name} has {corpus.split.k} folds: the number of seeds must be a multiple of {corpus.split.k}, found {len(params.seeds)}",
+                (
+                    f"corpus {name} has {corpus.split.k} folds: the number of seeds must be a "
+                    f"multiple of {corpus.split.k}, found {len(params.seeds)}"
+                ),
             )
     for name, experiment in params.experiments.items():
         if experiment.corpus not in params.corpora:
-            yield ("experiments", name, "corpus"), unknown(experiment.corpus, "corpus", params.corpora)
+            yield (
+                ("experiments", name, "corpus"),
+                unknown(experiment.corpus, "corpus", params.corpora),
+            )
         if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
             yield (
                 ("experiments", name, "suboptimal_of"),
@@ -51,24 +65,40 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
         yield from model_contradictions(params, name, model)
 
 
-def _data_contradictions(params: Params, name: str, experiment: Experiment) -> Iterator[tuple[Key, str]]:
-    """Yield what an experiment asks of a corpus whose kind does not have it; a table's columns are known when it is read."""
+def _data_contradictions(
+    params: Params, name: str, experiment: Experiment
+) -> Iterator[tuple[Key, str]]:
+    """Yield what an experiment asks of a corpus whose kind does not have it; a table's columns are
+    known when it is read.
+    """
     corpus = params.corpora.get(experiment.corpus)
     if corpus is None or corpus.source not in params.sources:
         return  # said of the experiment, or of the corpus
     kind, label = KINDS[corpus.kind], experiment.data.label
-    if params.sources[corpus.source].kind == kind.source.name and kind.labels and label not in kind.labels:
+    if (
+        params.sources[corpus.source].kind == kind.source.name
+        and kind.labels
+        and label not in kind.labels
+    ):
         yield (
             ("experiments", name, "data", "label"),
-            f"corpus {experiment.corpus} has no label {label}{near(label, kind.labels)} Known: {', '.join(kind.labels)}",
+            (
+                f"corpus {experiment.corpus} has no label {label}{near(label, kind.labels)} "
+                f"Known: {', '.join(kind.labels)}"
+            ),
         )
 
 
 def fits(params: Params, model: str, best: Configuration) -> bool:
-    """Return whether `model` may have the hyperparameters `best`: each in its limits, none against another."""
+    """Return whether `model` may have the hyperparameters `best`: each in its limits, none against
+    another.
+    """
     try:
         resolved = params.resolved(model, best)
     except ValidationError:
         return False
     changed = params.models[model].model_copy(update=best)
-    return not [*hyperparameter_contradictions(resolved), *variant_contradictions(params, model, changed)]
+    return not [
+        *hyperparameter_contradictions(resolved),
+        *variant_contradictions(params, model, changed),
+    ]

@@ -1,4 +1,6 @@
-"""All of params.yaml: its sections by name, and the hyperparameters of a model resolved from them."""
+"""All of params.yaml: its sections by name, and the hyperparameters of a model resolved
+from them.
+"""
 
 import dataclasses
 from typing import Any
@@ -40,14 +42,19 @@ class Params(Section):
     models: dict[Name, Model] = Field(min_length=1)
 
     def section(self, kind: str, name: str) -> Any:
-        """Return entry `name` of `kind` (sources, corpora, experiments, searches, models). Raises HeedError: not there."""
+        """Return entry `name` of `kind` (sources, corpora, experiments, searches, models).
+
+        Raises HeedError: not there.
+        """
         entries: dict[str, Section] = getattr(self, kind)
         if name not in entries:
             raise HeedError(f"params.yaml: {kind}: {unknown(name, SINGULAR[kind], entries)}")
         return entries[name]
 
     def resolved(self, model: str, best: Configuration) -> Hyperparameters:
-        """Return the hyperparameters of `model` with a search's winner `best` put in; checked again."""
+        """Return the hyperparameters of `model` with a search's winner `best` put in; checked
+        again.
+        """
         matched = self.models[model].match
         given = dataclasses.asdict(self.hyperparameters(matched)) | best
         if matched != model:
@@ -59,5 +66,7 @@ class Params(Section):
         return self.given_to(self.models[model])
 
     def given_to(self, model: Model) -> Hyperparameters:
-        """Return the defaults as changed by a model's section, which need not be one of `models`."""
+        """Return the defaults as changed by a model's section, which need not be one of
+        `models`.
+        """
         return Hyperparameters(**self.defaults.classification.model_dump() | model.given())

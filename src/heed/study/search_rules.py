@@ -1,4 +1,6 @@
-"""The rules on searches: what is searched and from where, and that compared variants get the same budget."""
+"""The rules on searches: what is searched and from where, and that compared variants get the same
+budget.
+"""
 
 from collections.abc import Iterator
 
@@ -8,7 +10,7 @@ from heed.study.defaults import NAMES, ClassificationDefaults
 from heed.study.model_rules import variant_contradictions
 from heed.study.models import Model
 from heed.study.schema import Key, Params
-from heed.study.searches import NOT_SEARCHED, Dimension
+from heed.study.searches import NOT_SEARCHED, Dimension, Search
 from heed.study.suggestions import near, unknown
 
 
@@ -27,32 +29,44 @@ def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
     if model.experiment not in params.experiments:
         return  # said of the model
     if model.match != search.model:
-        yield (*key, "model"), f"{search.model} takes its hyperparameters from {model.match}: search that one"
+        yield (
+            (*key, "model"),
+            f"{search.model} takes its hyperparameters from {model.match}: search that one",
+        )
     yield from _after_contradictions(params, name)
-    if search.seed in params.seeds:
-        yield (
-            (*key, "seed"),
-            f"the study's seeds are {params.seeds}: a search with one of them would have chosen for that run; found {search.seed}",
-        )
-    h = params.hyperparameters(search.model)
-    most = search.epochs or h.epochs
-    if search.scheduler == "asha" and search.grace_period > most:
-        yield (*key, "grace_period"), f"at most the epochs of a trial, {most}, found {search.grace_period:g}"
-    if search.scheduler == "asha" and (search.grace_period * search.reports) % 1:
-        yield (
-            (*key, "grace_period"),
-            f"a multiple of 1/reports of an epoch, 1/{search.reports}, found {search.grace_period:g}",
-        )
-    if h.device == "cuda" and not search.gpu:
-        yield (
-            (*key, "gpu"),
-            f"{search.model} has device: cuda, and its trials have no gpu. Say gpu: 1, or a part of one",
-        )
-    if search.trials and not search.dimensions(h):
-        yield (*key, "space"), "there is nothing to search: name `groups`, or hyperparameters in `space`"
+    yield from _trial_contradictions(params, name)
     for hyperparameter, dimension in search.space.items():
         for what in _dimension_complaints(params, model, hyperparameter, dimension):
             yield (*key, "space", hyperparameter), what
+
+
+def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    key, search = ("searches", name), params.searches[name]
+    if search.seed in params.seeds:
+        yield (
+            (*key, "seed"),
+            (
+                f"the study's seeds are {params.seeds}: a search with one of them would have "
+                f"chosen for that run; found {search.seed}"
+            ),
+        )
+    h = params.hyperparameters(search.model)
+    most = search.epochs or h.epochs
+    if search.scheduler == "asha":
+        yield from _grace_period_contradictions(search, (*key, "grace_period"), most)
+    if h.device == "cuda" and not search.gpu:
+        yield (
+            (*key, "gpu"),
+            (
+                f"{search.model} has device: cuda, and its trials have no gpu. Say gpu: 1, or a "
+                "part of one"
+            ),
+        )
+    if search.trials and not search.dimensions(h):
+        yield (
+            (*key, "space"),
+            "there is nothing to search: name `groups`, or hyperparameters in `space`",
+        )
 
 
 def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
@@ -70,8 +84,21 @@ def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
             if value != theirs[key]:
                 yield (
                     ("searches", name, key),
-                    f"compared variants get the same budget: {value} here, {theirs[key]} in search {other} of experiment {search.experiment}",
+                    (
+                        f"compared variants get the same budget: {value} here, {theirs[key]} in "
+                        f"search {other} of experiment {search.experiment}"
+                    ),
                 )
+
+
+def _grace_period_contradictions(
+    search: Search, key: Key, epochs: int
+) -> Iterator[tuple[Key, str]]:
+    found = f"found {search.grace_period:g}"
+    if search.grace_period > epochs:
+        yield key, f"at most the epochs of a trial, {epochs}, {found}"
+    if (search.grace_period * search.reports) % 1:
+        yield key, f"a multiple of 1/reports of an epoch, 1/{search.reports}, {found}"
 
 
 def _after_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -92,10 +119,15 @@ def _after_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
         now = params.searches[now].after
 
 
-def _dimension_complaints(params: Params, model: Model, key: str, dimension: Dimension) -> Iterator[str]:
+def _dimension_complaints(
+    params: Params, model: Model, key: str, dimension: Dimension
+) -> Iterator[str]:
     """Yield what is wrong with one hyperparameter of a space."""
     if key not in NAMES:
-        yield f"unknown hyperparameter{near(key, NAMES)} Allowed: {', '.join(k for k in NAMES if k not in NOT_SEARCHED)}"
+        yield (
+            f"unknown hyperparameter{near(key, NAMES)} Allowed: "
+            f"{', '.join(k for k in NAMES if k not in NOT_SEARCHED)}"
+        )
         return
     if key in NOT_SEARCHED:
         yield f"is not searched: {NOT_SEARCHED[key]}"
@@ -106,7 +138,10 @@ def _dimension_complaints(params: Params, model: Model, key: str, dimension: Dim
     if dimension.kind == "integer" and isinstance(getattr(given, key), float):
         yield "takes numbers with a fraction: say uniform or loguniform"
     if dimension.kind in ("uniform", "loguniform") and not isinstance(getattr(given, key), float):
-        yield f"{dimension.kind} draws numbers with a fraction, and it takes none: say integer or choice"
+        yield (
+            f"{dimension.kind} draws numbers with a fraction, and it takes none: say integer or "
+            "choice"
+        )
         return
     for value in dimension.values:
         try:
@@ -117,4 +152,7 @@ def _dimension_complaints(params: Params, model: Model, key: str, dimension: Dim
             continue
         if key in ("attention", "pooling"):
             changed = model.model_copy(update={key: value})
-            yield from (f"{value}: {what}" for _, what in variant_contradictions(params, model.match, changed))
+            yield from (
+                f"{value}: {what}"
+                for _, what in variant_contradictions(params, model.match, changed)
+            )

@@ -1,4 +1,6 @@
-"""The section `searches`: which hyperparameters are drawn, from where, how often, and what a trial takes."""
+"""The section `searches`: which hyperparameters are drawn, from where, how often, and what a trial
+takes.
+"""
 
 import math
 from typing import Annotated, Any, Literal
@@ -31,7 +33,9 @@ class Dimension(Section):
         given = [kind for kind in Dimension.model_fields if getattr(self, kind) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
-            raise ValueError(f"takes exactly one of uniform, loguniform, integer, choice; found {found}")
+            raise ValueError(
+                f"takes exactly one of uniform, loguniform, integer, choice; found {found}"
+            )
         values = getattr(self, given[0])
         if given[0] == "choice":
             if len({(type(value), value) for value in values}) < len(values):
@@ -53,7 +57,8 @@ class Dimension(Section):
         return list(getattr(self, self.kind))
 
 
-# The talk searched two groups. It does not name its spans; these hold every value that it chose (a test).
+# The talk searched two groups. It does not name its spans; these hold every value that it chose (a
+# test).
 GROUPS = {
     "group-1": {
         "batch_size": Dimension(choice=[32, 64, 128]),
@@ -84,39 +89,68 @@ class Search(Section):
     corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
     experiment: str = Field(description="the model's experiment again (dvc.yaml reads it here)")
     model: str = Field(
-        description="the key of `models` whose hyperparameters are searched; others may name the winner in `tuned_by`"
+        description=(
+            "the key of `models` whose hyperparameters are searched; others may name the winner "
+            "in `tuned_by`"
+        )
     )
-    after: str = Field(description="the search whose winner this one starts from (groups searched in turn), or none")
+    after: str = Field(
+        description="the search whose winner this one starts from (groups in turn), or none"
+    )
     trials: Annotated[int, Field(ge=0)] = Field(
         0, description="how many configurations to try; 0 hands on what params.yaml gives"
     )
     groups: list[Literal["group-1", "group-2"]] = Field(
         [],
-        description="the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 (sizes, dropout, heads)",
+        description=(
+            "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
+            "(sizes, dropout, heads)"
+        ),
     )
-    space: dict[str, Dimension] = Field({}, description="hyperparameter → how it is drawn; goes before `groups`")
+    space: dict[str, Dimension] = Field(
+        {}, description="hyperparameter → how it is drawn; goes before `groups`"
+    )
     metric: Literal[FIGURES] = Field(  # type: ignore[valid-type]
-        FIGURES[0], description="the validation figure that is searched for, and that selects the epoch"
+        FIGURES[0],
+        description="the validation figure that is searched for, and that selects the epoch",
     )
-    epochs: Positive | None = Field(None, description="epochs of a trial, at most; none: the model's own")
+    epochs: Positive | None = Field(
+        None, description="epochs of a trial, at most; none: the model's own"
+    )
     minutes: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="no trial starts or goes on after this wall time; then the result depends on the machine"
+        None,
+        description=(
+            "no trial starts or goes on after this wall time; then the result depends on the "
+            "machine"
+        ),
     )
-    seed: Positive = Field(1000, description="of the draw and of every trial's training; never one of `seeds`")
+    seed: Positive = Field(
+        1000, description="of the draw and of every trial's training; never one of `seeds`"
+    )
     sampler: Literal["random", "tpe"] = Field(
         "random",
-        description="random: all drawn beforehand; tpe: Optuna's, which learns from the trials that have ended",
+        description=(
+            "random: all drawn beforehand; tpe: Optuna's, which learns from the trials that have "
+            "ended"
+        ),
     )
     scheduler: Literal["asha", "none"] = Field(
         "asha",
-        description="asha: stops what does badly early (Li et al. 2020); none: every trial runs to its end, reproducible",
+        description=(
+            "asha: stops what does badly early (Li et al. 2020); none: every trial runs to its "
+            "end, reproducible"
+        ),
     )
     reports: Positive = Field(
         1,
-        description="asha: times an epoch that it hears of a trial: at the end of all validation documents, before that of every `reports`-th of them",
+        description=(
+            "asha: times an epoch that it hears of a trial: at the end of all validation "
+            "documents, before that of every `reports`-th of them"
+        ),
     )
     grace_period: Annotated[float, Field(gt=0)] = Field(
-        1.0, description="asha: epochs that every trial gets, 0.25 with `reports: 4` or 8, for instance"
+        1.0,
+        description="asha: epochs that every trial gets, 0.25 with `reports: 4` or 8, for instance",
     )
     reduction_factor: Annotated[int, Field(ge=2)] = Field(
         3, description="asha: one trial in this many goes on at each rung"
@@ -132,7 +166,8 @@ class Search(Section):
         3, description="times that a trial which died (a machine was lost) is started again"
     )
     address: str = Field(
-        "local", description="local: this machine alone; else a Ray cluster's address (docs/cluster.md)"
+        "local",
+        description="local: this machine alone; else a Ray cluster's address (docs/cluster.md)",
     )
 
     def dimensions(self, h: Hyperparameters) -> dict[str, Dimension]:
@@ -140,14 +175,18 @@ class Search(Section):
 
         A group's `heads` goes where `h` has no heads to divide.
         """
-        found = {key: dimension for group in self.groups for key, dimension in GROUPS[group].items()}
+        found = {
+            key: dimension for group in self.groups for key, dimension in GROUPS[group].items()
+        }
         if h.attention not in ("multi-head", "uniform"):
             found.pop("heads", None)
         return found | self.space
 
     @property
     def places(self) -> tuple[int, int]:
-        """(cores, GPUs) of this machine that the trials can use at once; a cluster's search is one waiting process."""
+        """(cores, GPUs) of this machine that the trials can use at once; a cluster's search is one
+        waiting process.
+        """
         if self.address != "local" or not self.trials:
             return 1, 0
         at_once = min(self.trials, self.concurrent or self.trials)
@@ -155,5 +194,14 @@ class Search(Section):
 
     def budget(self, h: Hyperparameters) -> dict[str, Value | None]:
         """Return what compared variants must have alike; `h` are those of the search's model."""
-        keys = ("trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period", "reduction_factor")
+        keys = (
+            "trials",
+            "minutes",
+            "metric",
+            "sampler",
+            "scheduler",
+            "reports",
+            "grace_period",
+            "reduction_factor",
+        )
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}

@@ -1,4 +1,6 @@
-"""What all sections of params.yaml share: unknown keys are errors, and names are written in one way."""
+"""What all sections of params.yaml share: unknown keys are errors, and names are written in one
+way.
+"""
 
 import re
 from typing import Annotated

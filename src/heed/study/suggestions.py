@@ -1,4 +1,6 @@
-"""What the messages about a wrong name say: the name that was probably meant, and all that there are."""
+"""What the messages about a wrong name say: the name that was probably meant, and all that there
+are.
+"""
 
 import difflib
 from collections.abc import Iterable

@@ -1,8 +1,11 @@
-"""Tasks: what a model learns and how it is judged. Each task is a package here, and nothing outside it knows its terms.
+"""Tasks: what a model learns and how it is judged.
 
-The stages ask for the part of a task that they need, by name and when they run. So nothing that imports this module imports
-a task, and the code that a training of one task depends on holds nothing of another. A module of a task that is named as a
-stage is that stage's part of it: heed/recipe.py writes a recipe, tasks/classification/recipe.py says what is in a classifier's.
+Each task is a package here, and nothing outside it knows its terms.
+
+The stages ask for the part of a task that they need, by name and when they run. So nothing that
+imports this module imports a task, and the code that a training of one task depends on holds
+nothing of another. A module of a task that is named as a stage is that stage's part of it:
+heed/recipe.py writes a recipe, tasks/classification/recipe.py says what is in a classifier's.
 """
 
 import importlib
@@ -38,6 +41,8 @@ def part(task: str, name: str) -> Any:
 
 
 def load_parts(task: str, stage: str) -> None:
-    """Import every module of `task` that a stage needs, so that what is loaded is all that it will run."""
+    """Import every module of `task` that a stage needs, so that what is loaded is all that it will
+    run.
+    """
     for name in PARTS[stage]:
         part(task, name)

@@ -1,14 +1,22 @@
-"""What a task gives to the stages. Each class here is what one module of a task's package offers (`heed.tasks.PARTS`).
+"""What a task gives to the stages.
+
+Each class here is what one module of a task's package offers (`heed.tasks.PARTS`).
 
 | module | what it holds |
 |---|---|
-| `recipe` | `Hyperparameters`, `Data` (what is learned of a corpus), `resolve_data`, `FIGURES` of validation, the first of which decides |
-| `capacity` | `count` of a model's parameters, and `widen`: the control that is as large as another model |
-| `learning` | `make_learner` → `Learner`: the model, its batches and loss, and what validation measures |
-| `prediction` | `load_predictor` → `Predictor`: what a trained run predicts, and the statistics of each item |
+| `recipe` | `Hyperparameters`, `Data` (what is learned of a corpus), `resolve_data`, `FIGURES` of
+validation, the first of which decides |
+| `capacity` | `count` of a model's parameters, and `widen`: the control that is as large as another
+model |
+| `learning` | `make_learner` → `Learner`: the model, its batches and loss, and what validation
+measures |
+| `prediction` | `load_predictor` → `Predictor`: what a trained run predicts, and the statistics of
+each item |
 | `opponents` | `fit`: the reference models from outside |
-| `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure; `about` names the details |
-| `evaluation` | `tables`: a model's tables from its predictions; `EXACT` names those with every digit |
+| `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure;
+`about` names the details |
+| `evaluation` | `tables`: a model's tables from its predictions; `EXACT` names those with every
+digit |
 """
 
 import abc
@@ -38,10 +46,11 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Any]]:
-        """Yield every training item once, a step at a time; the order depends on the seed and on `epoch` alone.
+        """Yield every training item once, a step at a time; the order depends on the seed and on
+        `epoch` alone.
 
-        A step's items come in as many batches as are needed for none to have more than `max_tokens` tokens, padding
-        included, or one item; None: in one batch.
+        A step's items come in as many batches as are needed for none to have more than `max_tokens`
+        tokens, padding included, or one item; None: in one batch.
         """
 
     @abc.abstractmethod
@@ -70,7 +79,9 @@ class Predictor(abc.ABC):
 
     @abc.abstractmethod
     def predict(self, tokens: "Tokens", rows: np.ndarray) -> "pd.DataFrame":
-        """Return one row for each of the documents `rows` of a corpus, in their order, with the column `id` first."""
+        """Return one row for each of the documents `rows` of a corpus, in their order, with the
+        column `id` first.
+        """
 
     @abc.abstractmethod
     def statistics(self, predictions: "pd.DataFrame") -> "pd.DataFrame":
@@ -78,16 +89,18 @@ class Predictor(abc.ABC):
 
     @abc.abstractmethod
     def show(self, tokens: "Tokens", predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
-        """Return tables of a few documents that the report shows, chosen by a rule, by name; with the model's weights."""
+        """Return tables of a few documents that the report shows, chosen by a rule, by name; with
+        the model's weights.
+        """
 
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
     """What the opponents of an experiment predict.
 
-    predictions: (opponent, fold) → a table as `Predictor.predict` returns it, with the column `split` (validation, test).
-    statistics: from such a table to the additive statistics of each row.
-    about: how the opponents were chosen.
+    predictions: (opponent, fold) → a table as `Predictor.predict` returns it, with the column
+        `split` (validation, test). statistics: from such a table to the additive statistics of each
+        row. about: how the opponents were chosen.
     """
 
     predictions: "dict[tuple[str, int], pd.DataFrame]"
@@ -99,8 +112,8 @@ class Fitted:
 class Metric:
     """A figure of merit as a function of the sum of all items' statistics.
 
-    `value` maps sums (..., statistics) to (...,). Where it is the mean over the items of one statistic, `mean_of` is that
-    statistic's index: every item then has a figure of its own.
+    `value` maps sums (..., statistics) to (...,). Where it is the mean over the items of one
+    statistic, `mean_of` is that statistic's index: every item then has a figure of its own.
     """
 
     name: str
@@ -113,10 +126,9 @@ class Metric:
         Args:
             statistics: (runs, items, statistics)
 
-        Returns:
-            (runs, items): the statistic itself where the figure is its mean. Else the items' jackknife pseudo-values
-            (Efron & Tibshirani 1993, equation 11.4), shifted so that their mean is the figure itself and not its
-            estimate with less bias.
+        Returns: (runs, items): the statistic itself where the figure is its mean. Else the items'
+        jackknife pseudo-values (Efron & Tibshirani 1993, equation 11.4), shifted so that their mean
+        is the figure itself and not its estimate with less bias.
 
         """
         if self.mean_of is not None:
@@ -135,8 +147,8 @@ Details = dict[str, dict[str, dict[str, float]]]  # what → name → figure →
 class Metrics:
     """All figures of a task; models are compared by the first.
 
-    `details` maps a sum (statistics,) to finer figures, those of each group of items. The task's `about` names the groups, and
-    what is in each, in order.
+    `details` maps a sum (statistics,) to finer figures, those of each group of items. The task's
+    `about` names the groups, and what is in each, in order.
     """
 
     figures: tuple[Metric, ...]

@@ -31,7 +31,9 @@ class Tokens:
         ids = self.ids[self.offsets[row] : self.offsets[row + 1]]
         starts = self.sentences(row)
         ends = [np.asarray([0, len(part)], np.int64) for part in (ids, starts)]
-        return dataclasses.replace(self, ids=ids, offsets=ends[0], sentence_starts=starts, sentence_offsets=ends[1])
+        return dataclasses.replace(
+            self, ids=ids, offsets=ends[0], sentence_starts=starts, sentence_offsets=ends[1]
+        )
 
     def documents(self, columns: list[str]) -> pd.DataFrame:
         """Return these columns of documents.parquet, one row a document."""
@@ -60,11 +62,16 @@ def load_tokens(path: str | Path) -> Tokens:
         sentences = _open(path / "sentences.npy"), np.load(path / "sentence_offsets.npy")
         lexicon = (path / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
     except (OSError, EOFError, ValueError) as error:
-        raise HeedError(f"{path}: the token arrays cannot be read ({error}). Run again: {command}") from None
+        raise HeedError(
+            f"{path}: the token arrays cannot be read ({error}). Run again: {command}"
+        ) from None
     fits = len(offsets) == len(sentences[1]) == meta.documents + 1
     fits = fits and int(offsets[-1]) == len(ids) and int(sentences[1][-1]) == len(sentences[0])
     if not fits or len(lexicon) != meta.types:
-        raise HeedError(f"{path}: the token arrays do not fit each other; they were changed. Run again: {command}")
+        raise HeedError(
+            f"{path}: the token arrays do not fit each other; they were changed. Run again: "
+            f"{command}"
+        )
     return Tokens(path, meta, ids, offsets, lexicon, *sentences)
 
 

@@ -12,17 +12,28 @@ C1 = re.compile(r"[\x80-\x9f]")
 BIDI = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-TREATMENTS = ("invalid_utf8", "surrogates", "breaks", "controls", "c1", "bidi", "normalised", "cut", "empty")
+TREATMENTS = (
+    "invalid_utf8",
+    "surrogates",
+    "breaks",
+    "controls",
+    "c1",
+    "bidi",
+    "normalised",
+    "cut",
+    "empty",
+)
 
 
 def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Counter[str]]:
     """Return the cleaned text and how many of each treatment it took.
 
-    invalid_utf8: bytes that are no UTF-8 become U+FFFD. surrogates: lone ones become U+FFFD. breaks: `<br />` becomes a
-    newline; other HTML stays as text. controls: NUL and the other C0 controls but tab and newline become a space (a carriage
-    return before a newline goes). c1: read as windows-1252, which they are in IMDB. bidi: direction marks go.
-    normalised: 1 when NFC changed the text. cut: 1 when it was longer than `max_characters`. empty: 1 when nothing is left.
-    Counts are of characters, but for the last three.
+    invalid_utf8: bytes that are no UTF-8 become U+FFFD. surrogates: lone ones become U+FFFD.
+        breaks: `<br />` becomes a newline; other HTML stays as text. controls: NUL and the other C0
+        controls but tab and newline become a space (a carriage return before a newline goes). c1:
+        read as windows-1252, which they are in IMDB. bidi: direction marks go. normalised: 1 when
+        NFC changed the text. cut: 1 when it was longer than `max_characters`. empty: 1 when nothing
+        is left. Counts are of characters, but for the last three.
     """
     counts: Counter[str] = Counter()
     if isinstance(text, bytes):

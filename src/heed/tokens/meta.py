@@ -28,9 +28,14 @@ class Meta:
 
 
 def read_meta(corpus: Path) -> Meta:
-    """Return what data/tokens/CORPUS/meta.json says. Raises HeedError when it is missing or broken."""
+    """Return what data/tokens/CORPUS/meta.json says.
+
+    Raises HeedError when it is missing or broken.
+    """
     path, command = corpus / "meta.json", f"heed tokenize {corpus.name}"
     try:
         return read_record(Meta, read_json(path, command))
     except ValueError as error:
-        raise HeedError(f"{path}: not as this heed writes it ({error}). Run again: {command}") from None
+        raise HeedError(
+            f"{path}: not as this heed writes it ({error}). Run again: {command}"
+        ) from None

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from heed.study import Split
 
 
-def split_columns(split: "Split", strata: np.ndarray, groups: np.ndarray, given: np.ndarray) -> dict[str, np.ndarray]:
+def split_columns(
+    split: "Split", strata: np.ndarray, groups: np.ndarray, given: np.ndarray
+) -> dict[str, np.ndarray]:
     """Return the split columns of documents.parquet, each (documents,) of train, validation, test.
 
     Args:
@@ -37,7 +39,8 @@ def split_columns(split: "Split", strata: np.ndarray, groups: np.ndarray, given:
     assert test is not None
     if isinstance(test, int) and test >= len(documents):
         raise HeedError(
-            f"params.yaml: split.test: {test:,} test documents asked for, the corpus has {len(documents):,}"
+            f"params.yaml: split.test: {test:,} test documents asked for, the corpus has "
+            f"{len(documents):,}"
         )
     return {"split": _parts(split, strata, _draw(documents, test, strata, split), split.seed)}
 
@@ -57,13 +60,16 @@ def _folds(split: "Split", strata: np.ndarray, groups: np.ndarray) -> list[np.nd
 
 
 def _parts(split: "Split", strata: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
-    """Return the column for these test documents, with the validation part drawn from the others."""
+    """Return the column for these test documents, with the validation part drawn from the
+    others.
+    """
     column = np.full(len(strata), "train", object)
     column[test] = "test"
     train = np.flatnonzero(column == "train")
     if len(train) < 2 or not len(test):
         raise HeedError(
-            f"the split leaves {len(train)} documents to train and {len(test)} to test; mend it in params.yaml"
+            f"the split leaves {len(train)} documents to train and {len(test)} to test; mend it "
+            "in params.yaml"
         )
     column[_draw(train, split.validation, strata, split, seed)] = "validation"
     return column
@@ -72,7 +78,10 @@ def _parts(split: "Split", strata: np.ndarray, test: np.ndarray, seed: int) -> n
 def _draw(
     documents: np.ndarray, share: float, strata: np.ndarray, split: "Split", seed: int | None = None
 ) -> np.ndarray:
-    """Return a share (or number) of the documents. A stratum with one member stands with the other rare ones."""
+    """Return a share (or number) of the documents.
+
+    A stratum with one member stands with the other rare ones.
+    """
     size = share if isinstance(share, int) else max(1, round(share * len(documents)))
     stratify = None
     if split.stratify:

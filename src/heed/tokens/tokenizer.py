@@ -1,4 +1,7 @@
-"""From documents to token arrays on disk: cleaning, spaCy, and the files of docs/contracts.md. The only user of spaCy."""
+"""From documents to token arrays on disk: cleaning, spaCy, and the files of docs/contracts.md.
+
+The only user of spaCy.
+"""
 
 import dataclasses
 import functools
@@ -60,17 +63,23 @@ class _Whitespace:
 
 @functools.cache
 def _sentence_ends(name: str) -> np.ndarray:
-    """Return the string ids of the tokens that end a sentence: spaCy's list, of some 100 scripts."""
+    """Return the string ids of the tokens that end a sentence: spaCy's list, of some 100
+    scripts.
+    """
     from spacy.pipeline import Sentencizer
 
     strings = _tokenizer(name).vocab.strings
-    return np.asarray([strings.add(character) for character in Sentencizer.default_punct_chars], np.uint64)
+    return np.asarray(
+        [strings.add(character) for character in Sentencizer.default_punct_chars], np.uint64
+    )
 
 
 def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return where spaCy's Sentencizer begins a sentence, for many documents at once (it took 30% of the time).
+    """Return where spaCy's Sentencizer begins a sentence, for many documents at once (it took 30%
+    of the time).
 
-    A token begins one when it is neither an ender nor punctuation, and an ender stood after the last such token.
+    A token begins one when it is neither an ender nor punctuation, and an ender stood after the
+    last such token.
 
     Args:
         enders: whether a token is one of the Sentencizer's characters, (tokens,)
@@ -86,7 +95,8 @@ def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarr
     document[first] = 1
     document = np.cumsum(document)
     if len(words):
-        # the first word of a document has none before it: an ender counts from the document's own start
+        # the first word of a document has none before it: an ender counts from the document's own
+        # start
         leads = np.flatnonzero(np.diff(document[words], prepend=-1))
         begin = first[document[words[leads]] - 1]
         starts[words[leads]] = seen[words[leads]] > seen[begin] - enders[begin]
@@ -95,7 +105,9 @@ def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarr
 
 
 def _at_spaces(text: str) -> tuple[list[str], list[bool]]:
-    """Return spaCy's words and spaces so that joined they give `text` back: white space beyond one blank is a word."""
+    """Return spaCy's words and spaces so that joined they give `text` back: white space beyond one
+    blank is a word.
+    """
     words: list[str] = []
     spaces: list[bool] = []
     for part in _pieces(text):
@@ -121,24 +133,31 @@ def tokenize_text(text: str, tokenizer: str) -> tuple[str, Tokens]:
     lexicon, ids, _, _, counts, sentences, sentence_counts = _tokenize_chunk(([cleaned], tokenizer))
     ends = [np.asarray([0, int(count[0])], np.int64) for count in (counts, sentence_counts)]
     meta = Meta(
-        digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={}, documents=1, tokens=len(ids),
-        types=len(lexicon), parts={}, reduced=False, generated=False, duplicates={}, treated={},
+        digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={}, documents=1,
+        tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=False,
+        duplicates={}, treated={},
     )  # fmt: skip
     return cleaned, Tokens(Path(), meta, ids, ends[0], lexicon, sentences, ends[1])
 
 
 def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
-    """Tokenise some cleaned texts: lexicon, ids, starts, ends, tokens by document, sentences, sentences by document."""
+    """Tokenise some cleaned texts: lexicon, ids, starts, ends, tokens by document, sentences,
+    sentences by document.
+    """
     from spacy.attrs import IDX, IS_PUNCT, IS_SPACE, LENGTH, ORTH
 
     texts, name = task
     tokenizer = _tokenizer(name)
-    tables = [tokenizer(text).to_array([ORTH, IDX, LENGTH, IS_SPACE, IS_PUNCT]).reshape(-1, 5) for text in texts]
+    tables = [
+        tokenizer(text).to_array([ORTH, IDX, LENGTH, IS_SPACE, IS_PUNCT]).reshape(-1, 5)
+        for text in texts
+    ]
     flat = np.concatenate(tables)
     document = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     first = np.flatnonzero(np.diff(document, prepend=-1))
     enders = np.isin(flat[:, 0], _sentence_ends(name))
-    sentence = np.cumsum(sentence_starts(enders, flat[:, 4] == 1, first))  # before white space goes, as spaCy has it
+    # before white space goes, as spaCy has it
+    sentence = np.cumsum(sentence_starts(enders, flat[:, 4] == 1, first))
     keep = flat[:, 3] == 0
     flat, document, sentence = flat[keep], document[keep], sentence[keep]
     counts = np.bincount(document, minlength=len(texts))
@@ -152,7 +171,8 @@ def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
     begin = flat[:, 1].astype(np.int32)
     end = (flat[:, 1] + flat[:, 2]).astype(np.int32)
     return (
-        lexicon, ids.astype(np.int32), begin, end, counts, sentences.astype(np.int32), sentence_counts,
+        lexicon, ids.astype(np.int32), begin, end, counts, sentences.astype(np.int32),
+        sentence_counts,
     )  # fmt: skip
 
 
@@ -167,18 +187,26 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
     documents, treated = _cleaned(corpus, raw)
     if not documents:
         raise HeedError(f"{raw}: corpus {name} has no documents")
-    labels = {key: sorted({document.labels[key] for document in documents}) for key in documents[0].labels}
+    labels = {
+        key: sorted({document.labels[key] for document in documents}) for key in documents[0].labels
+    }
     columns, dropped, duplicates = _split(corpus, documents)
     documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
     columns = {key: column[~dropped] for key, column in columns.items()}
     texts = [str(document.text) for document in documents]
     with writing_folder(into, sealed=True) as out:
         lexicon, tokens = _write_arrays(out, texts, corpus.tokenizer, processes, name)
-        frame = pd.DataFrame({"id": [d.id for d in documents], "text": texts, "group": [d.group for d in documents]})
+        frame = pd.DataFrame(
+            {"id": [d.id for d in documents], "text": texts, "group": [d.group for d in documents]}
+        )
         for key in labels:
             frame[f"label_{key}"] = [document.labels[key] for document in documents]
         frame.assign(**columns).to_parquet(out / "documents.parquet", index=False)
-        spans = [(row, start, end) for row, document in enumerate(documents) for start, end in document.evidence]
+        spans = [
+            (row, start, end)
+            for row, document in enumerate(documents)
+            for start, end in document.evidence
+        ]
         evidence = pd.DataFrame(spans, columns=["document", "start", "end"], dtype=np.int64)
         evidence.to_parquet(out / "evidence.parquet", index=False)
         folds = corpus.split.k or 0
@@ -200,31 +228,56 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
             treated={key: treated[key] for key in TREATMENTS},
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
-    print(f"{name}: {len(documents):,} documents, {tokens:,} tokens, {len(lexicon):,} types; {json.dumps(meta.parts)}")
+    print(
+        f"{name}: {len(documents):,} documents, {tokens:,} tokens, {len(lexicon):,} types; "
+        f"{json.dumps(meta.parts)}"
+    )
     if shared := duplicates["test_texts_in_train"]:
-        print(f"{name}: {shared:,} test texts stand in the training part too (drop_duplicates: true drops those)")
+        print(
+            f"{name}: {shared:,} test texts stand in the training part too (drop_duplicates: true "
+            "drops those)"
+        )
 
 
 def _cleaned(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]:
-    """Return the corpus's documents with clean text, reduced where params say so, and what cleaning did."""
+    """Return the corpus's documents with clean text, reduced where params say so, and what cleaning
+    did.
+    """
     treated: Counter[str] = Counter()
     documents = list(read_documents(corpus, raw))
     if corpus.sample is not None and corpus.sample < len(documents):
         generator = np.random.default_rng(corpus.split.seed)
-        documents = [documents[i] for i in np.sort(generator.permutation(len(documents))[: corpus.sample])]
+        documents = [
+            documents[i] for i in np.sort(generator.permutation(len(documents))[: corpus.sample])
+        ]
     cleaned = []
     for document in documents:
         text, counts = clean(document.text, corpus.max_characters)
         if document.evidence and counts - Counter(empty=1):
-            raise HeedError(f"{raw}: document {document.id}: planted evidence in a text that is not clean")
+            raise HeedError(
+                f"{raw}: document {document.id}: planted evidence in a text that is not clean"
+            )
         treated += counts
-        cleaned.append(Document(document.id, text, document.labels, document.group, document.split, document.evidence))
+        cleaned.append(
+            Document(
+                document.id,
+                text,
+                document.labels,
+                document.group,
+                document.split,
+                document.evidence,
+            )
+        )
     return cleaned, treated
 
 
-def _split(corpus: "Corpus", documents: list[Document]) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, int]]:
+def _split(
+    corpus: "Corpus", documents: list[Document]
+) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, int]]:
     """Return the split columns, which documents to drop, and the counts of exact duplicates."""
-    strata = np.asarray(["\x1f".join(document.labels.values()) for document in documents], object).astype(str)
+    strata = np.asarray(
+        ["\x1f".join(document.labels.values()) for document in documents], object
+    ).astype(str)
     groups = np.asarray([document.group for document in documents])
     given = np.asarray([document.split for document in documents])
     columns = split_columns(corpus.split, strata, groups, given)
@@ -243,14 +296,20 @@ def _split(corpus: "Corpus", documents: list[Document]) -> tuple[dict[str, np.nd
     return columns, dropped, {"texts": int(texts.duplicated().sum()), "test_texts_in_train": shared}
 
 
-def _write_arrays(out: Path, texts: list[str], tokenizer: str, processes: int, name: str) -> tuple[list[str], int]:
-    """Tokenise in parallel and write the arrays; return the complete lexicon and the number of tokens."""
+def _write_arrays(
+    out: Path, texts: list[str], tokenizer: str, processes: int, name: str
+) -> tuple[list[str], int]:
+    """Tokenise in parallel and write the arrays; return the complete lexicon and the number of
+    tokens.
+    """
     tasks = [(chunk, tokenizer) for chunk in _chunks(texts)]
     lexicon: dict[str, int] = {}
     parts: list[list[np.ndarray]] = [[] for _ in range(6)]
     with progress_bar(f"{name}: tokenizing") as bar:
         for done, (words_of_chunk, ids, *others) in enumerate(_results(tasks, processes), 1):
-            index = np.asarray([lexicon.setdefault(word, len(lexicon)) for word in words_of_chunk], np.int32)
+            index = np.asarray(
+                [lexicon.setdefault(word, len(lexicon)) for word in words_of_chunk], np.int32
+            )
             for part, array in zip(parts, [index[ids] if len(ids) else ids, *others], strict=True):
                 part.append(array)
             bar.update(done, len(tasks))
@@ -260,7 +319,10 @@ def _write_arrays(out: Path, texts: list[str], tokenizer: str, processes: int, n
     np.save(out / "ends.npy", ends)
     np.save(out / "offsets.npy", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
     np.save(out / "sentences.npy", sentences)
-    np.save(out / "sentence_offsets.npy", np.concatenate([[0], np.cumsum(sentence_counts)]).astype(np.int64))
+    np.save(
+        out / "sentence_offsets.npy",
+        np.concatenate([[0], np.cumsum(sentence_counts)]).astype(np.int64),
+    )
     write_text(out / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
     return list(lexicon), len(ids)
 
@@ -285,12 +347,15 @@ def _results(tasks: list[tuple[list[str], str]], processes: int) -> Iterator[Chu
         return
     # Not multiprocessing.Pool: it waits for ever for what a killed process was to return.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(processes, len(tasks)), context, initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(
+        min(processes, len(tasks)), context, initializer=_end_with_parent
+    ) as pool:
         try:
             yield from pool.map(_tokenize_chunk, tasks)
         except BrokenProcessPool:
             raise HeedError(
-                "a process that tokenised was killed; the system does that when memory runs out. Run the same command again, "
+                "a process that tokenised was killed; the system does that when memory runs out. "
+                "Run the same command again, "
                 "with fewer processes (HEED_THREADS=1) if it is memory"
             ) from None
 

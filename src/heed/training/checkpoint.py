@@ -1,4 +1,6 @@
-"""Where an unfinished training waits: a safetensors file and its times below .heed/work, never below a stage's output."""
+"""Where an unfinished training waits: a safetensors file and its times below .heed/work, never
+below a stage's output.
+"""
 
 import contextlib
 import hashlib
@@ -28,7 +30,9 @@ def folder(recipe: Recipe[Any, Any], seed: int) -> Path:
 
 
 def begin(work: Path) -> float:
-    """Note that a process begins here; return the seconds of those that were killed before it, up to their last checkpoint."""
+    """Note that a process begins here; return the seconds of those that were killed before it, up
+    to their last checkpoint.
+    """
     note, spent = work / "begun.json", 0.0
     with contextlib.suppress(OSError, ValueError):
         before = json.loads(note.read_text(encoding="utf-8"))
@@ -37,14 +41,22 @@ def begin(work: Path) -> float:
     return spent
 
 
-def write_tensors(path: Path, tensors: dict[str, torch.Tensor], about: dict[str, str] | None = None) -> None:
-    """Write a safetensors file; a full disk is an OSError, as for every other file (safetensors has one of its own)."""
-    path.write_bytes(serialize({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, about))
+def write_tensors(
+    path: Path, tensors: dict[str, torch.Tensor], about: dict[str, str] | None = None
+) -> None:
+    """Write a safetensors file; a full disk is an OSError, as for every other file (safetensors has
+    one of its own).
+    """
+    path.write_bytes(
+        serialize({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, about)
+    )
 
 
 def save(path: Path, tensors: dict[str, dict[str, torch.Tensor]], state: dict[str, Any]) -> None:
     """Write groups of tensors and the JSON-able `state` whole, or not at all."""
-    flat = {f"{group}/{key}": value for group, part in tensors.items() for key, value in part.items()}
+    flat = {
+        f"{group}/{key}": value for group, part in tensors.items() for key, value in part.items()
+    }
     with writing(path) as temporary:
         write_tensors(temporary, flat, {"state": json.dumps(state)})
 

@@ -1,10 +1,13 @@
-"""Which device a training uses: the CPU, or one free GPU of this machine, held until the process ends.
+"""Which device a training uses: the CPU, or one free GPU of this machine, held until the process
+ends.
 
-Snakemake counts GPUs (`--resources gpu=2`) but gives none out. So a training takes a free card itself: an flock on one
-file a card. The kernel drops the lock when the process ends, kill -9 included.
+Snakemake counts GPUs (`--resources gpu=2`) but gives none out. So a training takes a free card
+itself: an flock on one file a card. The kernel drops the lock when the process ends, kill -9
+included.
 
-A small LSTM leaves most of a GPU idle. With HEED_RUNS_PER_GPU=4 each card has four places, and Snakemake counts places:
-`HEED_RUNS_PER_GPU=4 snakemake --resources gpu=8` on two cards. It belongs to the machine, so it is no parameter of a study.
+A small LSTM leaves most of a GPU idle. With HEED_RUNS_PER_GPU=4 each card has four places, and
+Snakemake counts places: `HEED_RUNS_PER_GPU=4 snakemake --resources gpu=8` on two cards. It belongs
+to the machine, so it is no parameter of a study.
 """
 
 import fcntl
@@ -21,13 +24,17 @@ _held: tuple[str, IO[str]] | None = None  # the card of this process, and its lo
 
 
 def cards() -> list[str]:
-    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them, without importing torch.
+    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them, without
+    importing torch.
 
-    CUDA_VISIBLE_DEVICES when it is set (by SLURM, by a user), else HEED_GPU_COUNT cards, else what `nvidia-smi -L` lists.
+    CUDA_VISIBLE_DEVICES when it is set (by SLURM, by a user), else HEED_GPU_COUNT cards, else what
+    `nvidia-smi -L` lists.
     """
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         found = [card.strip() for card in visible.split(",")]
-        end = next((i for i, card in enumerate(found) if card in ("", "-1", "NoDevFiles")), len(found))
+        end = next(
+            (i for i, card in enumerate(found) if card in ("", "-1", "NoDevFiles")), len(found)
+        )
         return found[:end]  # CUDA, too, stops at the first that is none
     if (count := os.environ.get("HEED_GPU_COUNT")) is not None:
         return [str(card) for card in range(int(count))]
@@ -35,9 +42,13 @@ def cards() -> list[str]:
 
 
 def _physical() -> dict[str, str]:
-    """Return the machine's cards: index → UUID; for a card that is split (MIG), its parts in its place, by UUID."""
+    """Return the machine's cards: index → UUID; for a card that is split (MIG), its parts in its
+    place, by UUID.
+    """
     try:
-        listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=False).stdout
+        listing = subprocess.run(
+            ["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=False
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return {}
     found: dict[str, str] = {}
@@ -53,7 +64,10 @@ def _physical() -> dict[str, str]:
 
 
 def runs_per_gpu() -> int:
-    """Return how many trainings share a card: HEED_RUNS_PER_GPU, 1 by default. Raises HeedError when it is no number."""
+    """Return how many trainings share a card: HEED_RUNS_PER_GPU, 1 by default.
+
+    Raises HeedError when it is no number.
+    """
     text = os.environ.get("HEED_RUNS_PER_GPU", "1")
     if not text.isdecimal() or int(text) < 1:
         from heed.files import HeedError
@@ -63,10 +77,12 @@ def runs_per_gpu() -> int:
 
 
 def claim(poll: float = 0.5) -> str | None:
-    """Hold a place on a card until this process ends, and make it the only one CUDA sees; None where there is no card.
+    """Hold a place on a card until this process ends, and make it the only one CUDA sees; None
+    where there is no card.
 
-    Every card's first place is taken before any card's second. Waits while all cards are taken, looking every `poll` seconds. Call it before torch initialises CUDA. A second call
-    returns the same card.
+    Every card's first place is taken before any card's second. Waits while all cards are taken,
+    looking every `poll` seconds. Call it before torch initialises CUDA. A second call returns the
+    same card.
     """
     global _held
     if _held:
@@ -81,7 +97,9 @@ def claim(poll: float = 0.5) -> str | None:
     places = [(card, place) for place in range(runs_per_gpu()) for card in usable]
     while True:
         for card, place in places:
-            file = (room / (re.sub(r"\W", "_", names.get(card, card)) + (f"-{place}" if place else ""))).open("a")
+            file = (
+                room / (re.sub(r"\W", "_", names.get(card, card)) + (f"-{place}" if place else ""))
+            ).open("a")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -89,10 +107,15 @@ def claim(poll: float = 0.5) -> str | None:
                 continue
             _held = (card, file)
             os.environ["CUDA_VISIBLE_DEVICES"] = card
-            os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order in which nvidia-smi counts
+            # the order in which nvidia-smi counts
+            os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
             return card
         if not told:
-            print(f"heed: waiting for a free GPU of {len(usable)} ({len(places)} places)", file=sys.stderr, flush=True)
+            print(
+                f"heed: waiting for a free GPU of {len(usable)} ({len(places)} places)",
+                file=sys.stderr,
+                flush=True,
+            )
             told = True
         time.sleep(poll)
 
@@ -100,8 +123,8 @@ def claim(poll: float = 0.5) -> str | None:
 def device(name: str) -> str:
     """Return the torch device of a training: `cpu`, or `cuda` with one card claimed.
 
-    `auto` is cuda where torch can use a card, else cpu. It waits for a card that is taken, and never goes to the CPU
-    instead: what a run computes must not depend on what else is running.
+    `auto` is cuda where torch can use a card, else cpu. It waits for a card that is taken, and
+    never goes to the CPU instead: what a run computes must not depend on what else is running.
 
     Raises:
         HeedError: `cuda` is asked for, and there is no card that torch can use.

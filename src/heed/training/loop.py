@@ -31,12 +31,15 @@ class Progress:
     loss: float
     seconds: float
     validation: dict[str, float] | None = None  # None in mid-epoch
-    glance: tuple[int, dict[str, float]] | None = None  # in mid-epoch: which one, and the figures on a sample
+    # in mid-epoch: which one, and the figures on a sample
+    glance: tuple[int, dict[str, float]] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """Which steps an epoch has: `first` of `steps` in all, `per_epoch` in each; how often it is validated on the way."""
+    """Which steps an epoch has: `first` of `steps` in all, `per_epoch` in each; how often it is
+    validated on the way.
+    """
 
     first: int
     steps: int
@@ -53,12 +56,14 @@ def train(
     report_progress: Callable[[Progress], None],
     glances: int = 1,
 ) -> tuple[list[dict[str, float]], int]:
-    """Train the learner's model in place; it ends with the weights of the epoch that `select` names.
+    """Train the learner's model in place; it ends with the weights of the epoch that `select`
+    names.
 
-    With `glances` above 1 the validation part is looked at that many times an epoch: at its end all of it, before that every
-    glances-th item. It changes nothing in the training.
+    With `glances` above 1 the validation part is looked at that many times an epoch: at its end all
+    of it, before that every glances-th item. It changes nothing in the training.
 
-    An epoch that ended is kept in `work`; a training that was killed goes on after it and ends with the same weights.
+    An epoch that ended is kept in `work`; a training that was killed goes on after it and ends with
+    the same weights.
 
     Returns:
         history: one row an epoch (docs/contracts.md).
@@ -86,11 +91,21 @@ def train(
         schedule = Schedule((epoch - 1) * per_epoch, h.epochs * per_epoch, per_epoch, glances)
         loss = _epoch(learner, average, optimizer, h, epoch, schedule, device, report_progress)
         figures = learner.validate(average)
-        history.append({"epoch": epoch, "train_loss": loss, **{f"validation_{k}": v for k, v in figures.items()}})
+        history.append(
+            {
+                "epoch": epoch,
+                "train_loss": loss,
+                **{f"validation_{k}": v for k, v in figures.items()},
+            }
+        )
         if _is_best(history, h.select):
             best_epoch = epoch
             best = _weights(average)
-        groups = {"model": model.state_dict(), "best": best, "optimizer": checkpoint.optimizer_tensors(optimizer)}
+        groups = {
+            "model": model.state_dict(),
+            "best": best,
+            "optimizer": checkpoint.optimizer_tensors(optimizer),
+        }
         if average is not model:
             groups["average"] = average.state_dict()
         checkpoint.save(path, groups, {"history": history, "best_epoch": best_epoch})
@@ -104,9 +119,11 @@ def _weights(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _optimizer(learner: Learner, h: Training) -> torch.optim.Optimizer:
-    """Return Adam with decoupled weight decay on everything but biases; without decay it is plain Adam.
+    """Return Adam with decoupled weight decay on everything but biases; without decay it is plain
+    Adam.
 
-    Each group has a `factor`, by which the learning rate is multiplied: what the learner says of its parameters.
+    Each group has a `factor`, by which the learning rate is multiplied: what the learner says of
+    its parameters.
     """
     groups: dict[tuple[bool, float], list[nn.Parameter]] = {}
     for name, parameter in learner.model.named_parameters():
@@ -120,17 +137,23 @@ def _optimizer(learner: Learner, h: Training) -> torch.optim.Optimizer:
 
 
 def learning_rate(step: int, steps: int, h: Training) -> float:
-    """Return the rate of `step` of `steps`, from 0: a linear rise over the share `warmup`, then what `decay` names."""
+    """Return the rate of `step` of `steps`, from 0: a linear rise over the share `warmup`, then
+    what `decay` names.
+    """
     rise = h.warmup * steps
     if step < rise:
         return float(h.learning_rate * (step + 1) / (rise + 1))
     share = (step - rise) / max(1.0, steps - rise)  # 0 to 1
-    factor = {"none": 1.0, "linear": 1.0 - share, "cosine": 0.5 * (1 + math.cos(math.pi * share))}[h.decay]
+    factor = {"none": 1.0, "linear": 1.0 - share, "cosine": 0.5 * (1 + math.cos(math.pi * share))}[
+        h.decay
+    ]
     return float(h.learning_rate * factor)
 
 
 def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
-    """Return whether a training ends early: `patience` epochs (0: never) brought nothing better than `best_epoch`."""
+    """Return whether a training ends early: `patience` epochs (0: never) brought nothing better
+    than `best_epoch`.
+    """
     return bool(patience) and epochs - best_epoch >= patience
 
 
@@ -169,8 +192,13 @@ def _epoch(
     return total.item() / max(1, items)
 
 
-def _step(learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float) -> list[torch.Tensor]:
-    """Take one step; return each batch's loss, summed over its items. The gradients add up to those of the whole."""
+def _step(
+    learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float
+) -> list[torch.Tensor]:
+    """Take one step; return each batch's loss, summed over its items.
+
+    The gradients add up to those of the whole.
+    """
     optimizer.zero_grad()
     size = sum(map(learner.size, batches))
     losses = []
@@ -185,7 +213,9 @@ def _step(learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer
 
 
 def _average(average: nn.Module, model: nn.Module, decay: float) -> None:
-    """Move `average` towards `model`: an exponential moving average of the weights, faster in the first steps."""
+    """Move `average` towards `model`: an exponential moving average of the weights, faster in the
+    first steps.
+    """
     with torch.no_grad():
         torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - decay)
 

@@ -30,7 +30,10 @@ def training_progress(title: str) -> Iterator[Callable[[Progress], None]]:
             epochs_done += 1
             metrics = " ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())
             left = (now - started) / epochs_done * (progress.epochs - progress.epoch)
-            print(f"{title}: {epoch}, train loss {progress.loss:.4f}, validation {metrics}, "
-                  f"{rate:,.0f} docs/s, {now - started:.0f} s, {left:.0f} s left", flush=True)  # fmt: skip
+            print(
+                f"{title}: {epoch}, train loss {progress.loss:.4f}, validation {metrics}, "
+                f"{rate:,.0f} docs/s, {now - started:.0f} s, {left:.0f} s left",
+                flush=True,
+            )
 
         yield report_progress

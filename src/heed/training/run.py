@@ -28,7 +28,9 @@ from heed.training.loop import Progress, train
 
 @dataclasses.dataclass(frozen=True)
 class RunInfo:
-    """What run.json says: which run this is, what came of it, and the recipe that it was made by."""
+    """What run.json says: which run this is, what came of it, and the recipe that it was
+    made by.
+    """
 
     seed: int
     fold: int
@@ -40,7 +42,10 @@ class RunInfo:
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A training that ended, in memory: the model has the weights of its best epoch. `history`: docs/contracts.md."""
+    """A training that ended, in memory: the model has the weights of its best epoch.
+
+    `history`: docs/contracts.md.
+    """
 
     learner: Learner
     rows: dict[str, np.ndarray]
@@ -50,10 +55,13 @@ class Trained:
 
 
 def train_run(name: str, seed: int, report_progress: Callable[[Progress], None]) -> RunInfo:
-    """Train model `name` with `seed`: results/train/NAME/SEED/, and its times in results/timing/. Returns run.json.
+    """Train model `name` with `seed`: results/train/NAME/SEED/, and its times in results/timing/.
+
+    Returns run.json.
 
     Raises:
-        HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
+        HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
+            without a GPU.
 
     """
     recipe = recipe_of(name)
@@ -81,18 +89,26 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
 
 
 def read_run(name: str, seed: int) -> RunInfo:
-    """Return the run of a model with a seed. Raises HeedError when it is missing, changed, or another's."""
+    """Return the run of a model with a seed.
+
+    Raises HeedError when it is missing, changed, or another's.
+    """
     folder, command = run_folder(name, seed), train_command(name, seed)
     check(folder, command)
     values = read_json(folder / RUN, command)
-    recipe = parse_recipe(values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command)
+    recipe = parse_recipe(
+        values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command
+    )
     try:
         info = read_record(RunInfo, values | {"recipe": as_json(recipe)}, whole=True)
     except ValueError as error:
         raise HeedError(f"{folder / RUN}: not a run ({error}). Run again: {command}") from None
     info = dataclasses.replace(info, recipe=recipe)
     if (info.recipe.model, info.seed) != (name, seed):
-        raise HeedError(f"{folder}: is the run of {info.recipe.model} with seed {info.seed}. Run again: {command}")
+        raise HeedError(
+            f"{folder}: is the run of {info.recipe.model} with seed {info.seed}. Run again: "
+            f"{command}"
+        )
     return info
 
 
@@ -104,7 +120,8 @@ def train_model(
     work: Path,
     glances: int = 1,
 ) -> Trained:
-    """Train by `recipe` with `seed`, and write nothing but checkpoints into `work`: what a run and a trial share.
+    """Train by `recipe` with `seed`, and write nothing but checkpoints into `work`: what a run and
+    a trial share.
 
     No document of the test part is read.
 
@@ -117,7 +134,8 @@ def train_model(
     device = choose_device(h.device)
     if device == "cpu" and h.precision == "bfloat16":
         raise HeedError(
-            f"{recipe_file(recipe.model)}: precision: bfloat16 needs a GPU, and this training is on the CPU. Set precision: float32"
+            f"{recipe_file(recipe.model)}: precision: bfloat16 needs a GPU, and this training is "
+            "on the CPU. Set precision: float32"
         )
     make_deterministic(h.threads)
     keep_memory()
@@ -134,23 +152,36 @@ def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
     if tokens.meta.digest != recipe.tokens:
         raise HeedError(
             f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta.digest[:12]}, "
-            f"{recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: heed recipe {recipe.model}"
+            f"{recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: heed recipe "
+            f"{recipe.model}"
         )
 
 
 def rows_of(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict[str, np.ndarray]:
-    """Return the documents of each part on the fold of a seed. Raises HeedError where a part is empty."""
+    """Return the documents of each part on the fold of a seed.
+
+    Raises HeedError where a part is empty.
+    """
     fold = recipe.fold(seed)
     rows = {name: tokens.rows(name, fold) for name in ("train", "validation", "test")}
     for name, documents in rows.items():
         if not len(documents):
             raise HeedError(
-                f"{tokens.path}: no document is in the {name} part (fold {fold}). Mend `split` in params.yaml"
+                f"{tokens.path}: no document is in the {name} part (fold {fold}). Mend `split` in "
+                "params.yaml"
             )
     return rows
 
 
 def _write_timing(name: str, seed: int, device: str, seconds: float) -> None:
     """Note what this training took: for people, read by no stage."""
-    what = {"seconds": round(seconds, 2), "device": device, "host": platform.node(), "torch": torch.__version__}
-    write_json(TIMING / "train" / name / f"{seed}.json", what | {"ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
+    what = {
+        "seconds": round(seconds, 2),
+        "device": device,
+        "host": platform.node(),
+        "torch": torch.__version__,
+    }
+    write_json(
+        TIMING / "train" / name / f"{seed}.json",
+        what | {"ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")},
+    )

@@ -74,21 +74,35 @@ def _columns(results: Results) -> tuple[Column, ...]:
         Column("", say("Gain"), POINTS, _gain, unit=pp()),
         Column("gain_pp", "", POINTS, _of_gain("mean_pp")),
         Column("gain_std_pp", "", decimals(2), _of_gain("std_pp")),
-        Column("", say("{covers} interval", covers=results.covers), INTERVAL, of_comparison(_tested, lambda each: each.ends)),
+        Column(
+            "",
+            say("{covers} interval", covers=results.covers),
+            INTERVAL,
+            of_comparison(_tested, lambda each: each.ends),
+        ),
         *tested(_tested, "gain_low_pp", "gain_high_pp")[:2],
         Column("p", "", PROBABILITY, of_comparison(_tested, lambda each: each.p)),
         corrected_p(_tested),
         Column("", say("Controls; other variants"), TEXT, _variants, below=True),
         *(Column(name, "", ACCURACY, _other(name)) for name in names),
         Column(
-            "linear", say("Linear"), ACCURACY, lambda each: each.line.linear,
-            meaning=say("an opponent, which is a reference model from outside: TF-IDF with a linear support vector machine"),
+            "linear",
+            say("Linear"),
+            ACCURACY,
+            lambda each: each.line.linear,
+            meaning=say(
+                "an opponent, which is a reference model from outside: TF-IDF with a linear "
+                "support vector machine"
+            ),
         ),
         Column(
-            "majority", say("Majority"), ACCURACY, lambda each: each.line.majority,
+            "majority",
+            say("Majority"),
+            ACCURACY,
+            lambda each: each.line.majority,
             meaning=say("the opponent that always answers the most frequent class"),
         ),
-    )  # fmt: skip
+    )
 
 
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
@@ -154,7 +168,9 @@ def _talk(each: Experiment) -> str:
 
 
 def _degradation(each: Experiment, variant: str) -> float | None:
-    return next((change.ours.mean_pp for change in each.degradations if change.variant == variant), None)
+    return next(
+        (change.ours.mean_pp for change in each.degradations if change.variant == variant), None
+    )
 
 
 def _method(results: Results) -> list[str]:
@@ -177,7 +193,12 @@ def _method(results: Results) -> list[str]:
     )
     if any(result.corpus.folds for result in comparison.experiments.values()):
         method.append(say("With folds both allow for training parts that overlap."))
-    method.append(say("Neither allows for other training texts, other hyperparameters or other corpora. Method:"))
+    method.append(
+        say(
+            "Neither allows for other training texts, other hyperparameters or other corpora. "
+            "Method:"
+        )
+    )
     return method
 
 

@@ -64,9 +64,13 @@ def _figures(results: Results, experiment: Experiment) -> tuple[Figure, ...]:
     )
 
 
-def _confusions(results: Results, experiment: Experiment, tables: list[ClassTable]) -> tuple[Figure, ...]:
+def _confusions(
+    results: Results, experiment: Experiment, tables: list[ClassTable]
+) -> tuple[Figure, ...]:
     models = results.models(experiment)
-    return tuple(figures.confusion(results, experiment, table) for table in tables if table.key in models)
+    return tuple(
+        figures.confusion(results, experiment, table) for table in tables if table.key in models
+    )
 
 
 def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> Group:
@@ -79,7 +83,10 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
         *(Column(figure, HEADINGS[figure], PRINTED, _cell(figure)) for figure in FIGURES),
         *(Column(f"{figure}_std_pp", "", decimals(3), _deviation(figure)) for figure in MEASURES),
         *(Column(f"published_{figure}", "", value=_published(figure)) for figure in FIGURES),
-        *(Column(f"{figure}_minus_published_pp", "", PRINTED, _change(figure)) for figure in MEASURES),
+        *(
+            Column(f"{figure}_minus_published_pp", "", PRINTED, _change(figure))
+            for figure in MEASURES
+        ),
     )
     kind = "models" if table.settings else "opponents"
     paired = len(experiment.pair) == 2 and table in experiment.pair
@@ -143,14 +150,21 @@ def _notes(table: ClassTable, lead: str = "") -> tuple[Texts, ...]:
 
 
 def _second_line() -> str:
-    return say("Small second line: the talk’s figure and, in brackets, ours minus the talk’s in percentage points.")
+    return say(
+        "Small second line: the talk’s figure and, in brackets, ours minus the talk’s in "
+        "percentage points."
+    )
 
 
 def _spread(table: ClassTable) -> Texts:
     none = table.deviation is None
     value = f"– ({table.why_none})" if none else f"{number(table.deviation, 3)} {say('p.p.')}"
     german = (" ", Span("Standardabweichung", "german")) if language() == "en" else ()
-    talk = "; " + say("the talk: {value}", value=f"{table.talk_deviation}%") if table.talk_deviation else ""
+    talk = (
+        "; " + say("the talk: {value}", value=f"{table.talk_deviation}%")
+        if table.talk_deviation
+        else ""
+    )
     return (say("Standard deviation"), *german, f": {value}{talk}")
 
 
@@ -159,7 +173,9 @@ def _gain(table: ClassTable) -> Texts:
     unit, deviation, of_attention = say("p.p."), table.gain.std_pp, table.key == "attention"
     german = language() == "de"
     title = say("Gain by attention") if of_attention and german else say("Gain over the baseline")
-    named = (" ", Span("Steigerung durch Attention", "german")) if of_attention and not german else ()
+    named = (
+        (" ", Span("Steigerung durch Attention", "german")) if of_attention and not german else ()
+    )
     after = "" if deviation is None else f" ± {number(deviation, 2)}"
     if table.talk_gain is not None:
         after += "; " + say("the talk: {value}", value=f"{points(table.talk_gain)} {unit}")
@@ -173,7 +189,9 @@ def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disc
         Column(
             "",
             say("Figure"),
-            value=lambda each: "" if each[0].name == "accuracy" and each[0].kind == "average" else each[1],
+            value=lambda each: (
+                "" if each[0].name == "accuracy" and each[0].kind == "average" else each[1]
+            ),
         ),
         Column("", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].text),
         Column("", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].deviation),
@@ -219,7 +237,9 @@ def _every_value(experiment: Experiment) -> Group:
         Span(title, link=f"tables/{key}.csv"),
     )
     if len(experiment.pair) == 2:
-        side = Span(say("both tables side by side (LaTeX)"), link=f"tables/{experiment.key}_pair.tex")
+        side = Span(
+            say("both tables side by side (LaTeX)"), link=f"tables/{experiment.key}_pair.tex"
+        )
         links = (*links, ", ", side)
     return Group((table, Paragraph(links, "small", on=(PAGE,))))
 
@@ -241,7 +261,9 @@ def _pair(results: Results, experiment: Experiment) -> list[Table]:
         Column("", HEADINGS["support"], PRINTED, lambda rows: _cell("support")(rows[0])),
     )  # fmt: skip
     rows = list(zip(*(table.rows for table in experiment.pair), strict=True))
-    notes: list[Texts] = [(_second_line(),)] if any(table.has_published for table in experiment.pair) else []
+    notes: list[Texts] = (
+        [(_second_line(),)] if any(table.has_published for table in experiment.pair) else []
+    )
     notes += [note for table in experiment.pair for note in _notes(table, table.title)]
     return [
         Table(

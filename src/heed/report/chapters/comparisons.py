@@ -62,23 +62,41 @@ def _effects() -> tuple[Column, ...]:
     """Return the columns of effect sizes, and of what the test could detect."""
     return (
         Column(
-            "odds_ratio", say("Odds ratio"), decimals(2, 3), lambda each: each.effect.odds_ratio,
-            meaning=say("documents that only the first has right over those that only the second has"),
+            "odds_ratio",
+            say("Odds ratio"),
+            decimals(2, 3),
+            lambda each: each.effect.odds_ratio,
+            meaning=say(
+                "documents that only the first has right over those that only the second has"
+            ),
         ),
         Column(
-            "g", "g", G, lambda each: each.effect.g,
+            "g",
+            "g",
+            G,
+            lambda each: each.effect.g,
             meaning=say("difference over its deviation over seeds"),
         ),
         Column("seeds_won", "", decimals(3), lambda each: each.effect.seeds_won),
         Column(
-            "seeds_needed", say("Seeds needed"), COUNT, lambda each: each.seeds_needed,
-            meaning=say("to detect this difference with 80% power (–: no number would, the test documents are too few)"),
+            "seeds_needed",
+            say("Seeds needed"),
+            COUNT,
+            lambda each: each.seeds_needed,
+            meaning=say(
+                "to detect this difference with 80% power (–: no number would, the test documents "
+                "are too few)"
+            ),
         ),
         Column(
-            "detectable_pp", say("Minimum detectable difference"), decimals(2), lambda each: each.detectable,
-            meaning=say("the smallest that these seeds detect with 80% power"), short=say("min. detect."),
+            "detectable_pp",
+            say("Minimum detectable difference"),
+            decimals(2),
+            lambda each: each.detectable,
+            meaning=say("the smallest that these seeds detect with 80% power"),
+            short=say("min. detect."),
         ),
-    )  # fmt: skip
+    )
 
 
 def _other_tests() -> tuple[Column, ...]:

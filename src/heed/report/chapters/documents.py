@@ -8,7 +8,11 @@ from heed.report.results import Results
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the links and the weight on evidence; nothing where no model chooses weights."""
-    models = {variant: model for variant, model in results.models(experiment).items() if model in results.browsers}
+    models = {
+        variant: model
+        for variant, model in results.models(experiment).items()
+        if model in results.browsers
+    }
     if not models:
         return []
     links: list[str | Span] = []

@@ -29,7 +29,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         *joining(lambda _: experiment),
         *(
             Column(name, "", value=operator.itemgetter(place))
-            for place, name in enumerate(("variant", "group", "hyperparameter", "value", "published"))
+            for place, name in enumerate(
+                ("variant", "group", "hyperparameter", "value", "published")
+            )
         ),
     )
     rows = [
@@ -42,7 +44,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [long, *(_wide(results, experiment, tables, key) if tables else [])]
 
 
-def _wide(results: Results, experiment: Experiment, tables: list[ClassTable], key: str) -> list[Block]:
+def _wide(
+    results: Results, experiment: Experiment, tables: list[ClassTable], key: str
+) -> list[Block]:
     lines = [
         Line(group, each.name, {table.key: table.settings[group][place] for table in tables})
         for group, settings in tables[0].settings.items()
@@ -73,6 +77,8 @@ def _cell(variant: str) -> Callable[[Line], Cell]:
 
     def value(line: Line) -> Cell:
         setting = line.settings[variant]
-        return Cell(setting.ours, say("the talk: {value}", value=setting.talk) if setting.differs else "")
+        return Cell(
+            setting.ours, say("the talk: {value}", value=setting.talk) if setting.differs else ""
+        )
 
     return value

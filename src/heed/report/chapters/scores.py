@@ -68,15 +68,22 @@ def chapter(results: Results) -> list[Block]:
         "of this study "
         "that use it reached on test."
     )
-    return [Section("scores", say("The score functions of the lectures"), (Paragraph((text,)), table))]
+    return [
+        Section("scores", say("The score functions of the lectures"), (Paragraph((text,)), table))
+    ]
 
 
 def _columns(results: Results) -> tuple[Column, ...]:
     interval = say("{covers} interval", covers=results.covers)
     return (
-        *(Column(column.key, "", value=_of_use(column)) for column in joining(lambda use: use.experiment)),
+        *(
+            Column(column.key, "", value=_of_use(column))
+            for column in joining(lambda use: use.experiment)
+        ),
         Column("score", say("Score"), value=lambda line: line.score, merge=True),
-        Column("", say("Equation"), value=lambda line: Formula(*SCORES[line.score][:2]), merge=True),
+        Column(
+            "", say("Equation"), value=lambda line: Formula(*SCORES[line.score][:2]), merge=True
+        ),
         Column(
             "source",
             say("Lecture, source"),
@@ -95,7 +102,9 @@ def _columns(results: Results) -> tuple[Column, ...]:
         ),
         Column("", say("± p.p."), decimals(2), _deviation, paper=False),
         Column("accuracy_std_pp", "", decimals(3), _deviation),
-        Column("gain_pp", say("Gain"), POINTS, of_comparison(_gain, lambda each: each.mean), unit=pp()),
+        Column(
+            "gain_pp", say("Gain"), POINTS, of_comparison(_gain, lambda each: each.mean), unit=pp()
+        ),
         Column("", interval, INTERVAL, of_comparison(_gain, lambda each: each.ends), paper=False),
         *tested(_gain, "gain_low_pp", "gain_high_pp")[:3],
         corrected_p(_gain),
@@ -128,7 +137,11 @@ def _lines(results: Results) -> list[Line]:
         models = results.comparison.experiments[experiment.key].models
         gains = {each.first: each for each in experiment.comparisons if each.second == "baseline"}
         for table in (table for table in experiment.tables if table.key in models):
-            accuracy = next(row.cells["f1"] for row in table.rows if row.kind == "average" and row.name == "accuracy")
+            accuracy = next(
+                row.cells["f1"]
+                for row in table.rows
+                if row.kind == "average" and row.name == "accuracy"
+            )
             for name, where in models[table.key].hyperparameters.score_functions.items():
                 uses[name].append(Use(experiment, table.key, where, accuracy, gains.get(table.key)))
     return [Line(name, use) for name, several in uses.items() for use in (several or (None,))]

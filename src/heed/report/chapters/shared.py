@@ -31,7 +31,9 @@ def of_comparison(of: Callable[[Any], Tested | None], get: Callable[[Tested], An
     return value
 
 
-def tested(of: Callable[[Any], Tested | None], low: str, high: str) -> tuple[Column, Column, Column, Column]:
+def tested(
+    of: Callable[[Any], Tested | None], low: str, high: str
+) -> tuple[Column, Column, Column, Column]:
     """Return the CSV columns of a comparison's interval and p values."""
     return (
         Column(low, "", POINTS, of_comparison(of, lambda each: each.low)),

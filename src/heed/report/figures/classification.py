@@ -123,7 +123,8 @@ def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
 def _class_gains(without: ClassTable, attention: ClassTable) -> list[ClassGain]:
     """Return each class's gain of F1 in percentage points, the smallest first."""
     before, after = (
-        {row.name: row.cells["f1"] for row in table.rows if row.kind == "class"} for table in (without, attention)
+        {row.name: row.cells["f1"] for row in table.rows if row.kind == "class"}
+        for table in (without, attention)
     )
     gains = []
     for name, cell in after.items():
@@ -162,7 +163,9 @@ def by_length(results: Results, experiment: Experiment) -> Figure:
             # so that one does not hide the next
             at = at * (1 + 0.012 * (place - (len(tables) - 1) / 2))
             axes.vlines(at, accuracy.min(), accuracy.max(), color=colour(place), lw=0.9, alpha=0.7)
-            axes.plot(at, accuracy.mean(), color=colour(place), marker=marker(place), label=short(variant))
+            axes.plot(
+                at, accuracy.mean(), color=colour(place), marker=marker(place), label=short(variant)
+            )
         axes.set_xscale("log")
         lengths = next(iter(tables.values())).groupby("longest")["mean_length"].mean()
         kept = _apart(sorted(lengths))
@@ -277,7 +280,9 @@ def confusion(results: Results, experiment: Experiment, table: ClassTable) -> Fi
     )
 
 
-def _draw_confusion(figure: matplotlib.figure.Figure, percents: np.ndarray, names: list[str]) -> None:
+def _draw_confusion(
+    figure: matplotlib.figure.Figure, percents: np.ndarray, names: list[str]
+) -> None:
     axes, large = figure.subplots(), len(names) > LARGE
     for percent in np.unique(percents[percents > 0]):  # one path a shade keeps the file small
         squares = [
@@ -325,7 +330,9 @@ def _series(variants: Mapping[str, object]) -> dict[str, int]:
 def _tables(results: Results, experiment: Experiment, name: str) -> Tables:
     """Return a table of `heed evaluate` by variant."""
     models = results.models(experiment).items()
-    return {variant: read_table(results.evaluated(model) / f"{name}.csv") for variant, model in models}
+    return {
+        variant: read_table(results.evaluated(model) / f"{name}.csv") for variant, model in models
+    }
 
 
 def _figure(

@@ -1,7 +1,9 @@
-"""How heed's figures look, and how they are written: SVG for the page, PDF for LaTeX, by matplotlib, the same bytes twice.
+"""How heed's figures look, and how they are written: SVG for the page, PDF for LaTeX, by
+matplotlib, the same bytes twice.
 
-The colours are eight that colour-blind readers tell apart; nothing is told by colour alone. They stand in the SVG as plain
-values, so that any program opens it, and a style sheet in the file turns them for dark mode.
+The colours are eight that colour-blind readers tell apart; nothing is told by colour alone. They
+stand in the SVG as plain values, so that any program opens it, and a style sheet in the file turns
+them for dark mode.
 """
 
 import html
@@ -32,29 +34,36 @@ DARK = {
     LINE: "#454542",
     GROUND: "#161616",
     REVERSED: "#101010",
-} | dict(zip(SERIES, ("#7cc4f5", "#ffab7a", "#4fd1ae", "#d7a3ea", "#e3c04f", "#a9a9b0"), strict=True))
+} | dict(
+    zip(SERIES, ("#7cc4f5", "#ffab7a", "#4fd1ae", "#d7a3ea", "#e3c04f", "#a9a9b0"), strict=True)
+)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 LONG = 26  # longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8.5,
-    "xtick.labelsize": 8, "ytick.labelsize": 8, "text.color": INK, "axes.labelcolor": SOFT, "axes.edgecolor": SOFT,
-    "xtick.color": SOFT, "ytick.color": SOFT, "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False,
-    "axes.grid": True, "grid.color": LINE, "grid.linewidth": 0.6, "axes.axisbelow": True, "axes.linewidth": 0.8,
-    "lines.linewidth": 1.4, "lines.markersize": 4, "figure.facecolor": GROUND, "axes.facecolor": "none",
-    "legend.frameon": False, "legend.handlelength": 2.2, "text.parse_math": False, "svg.fonttype": "none", "pdf.fonttype": 42,
-    "axes.unicode_minus": True, "axes.formatter.useoffset": False,
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9,
+    "legend.fontsize": 8.5, "xtick.labelsize": 8, "ytick.labelsize": 8, "text.color": INK,
+    "axes.labelcolor": SOFT, "axes.edgecolor": SOFT, "xtick.color": SOFT, "ytick.color": SOFT,
+    "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "grid.color": LINE, "grid.linewidth": 0.6, "axes.axisbelow": True,
+    "axes.linewidth": 0.8, "lines.linewidth": 1.4, "lines.markersize": 4,
+    "figure.facecolor": GROUND, "axes.facecolor": "none", "legend.frameon": False,
+    "legend.handlelength": 2.2, "text.parse_math": False, "svg.fonttype": "none",
+    "pdf.fonttype": 42, "axes.unicode_minus": True, "axes.formatter.useoffset": False,
 }  # fmt: skip
 Draw = Callable[[Figure], None]
 
 
 def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
-    """Write `path`.svg and `path`.pdf of what `how` draws on a figure of `size` inches; `says` is its text for who cannot see it."""
+    """Write `path`.svg and `path`.pdf of what `how` draws on a figure of `size` inches; `says` is
+    its text for who cannot see it.
+    """
     style: Any = (
         dict(mpl.rcParamsDefault) | STYLE | {"svg.hashsalt": path.name}
     )  # a user's own matplotlibrc changes nothing
     with mpl.rc_context(style), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of letters that the font lacks: the page's own fonts have them
+        # of letters that the font lacks: the page's own fonts have them
+        warnings.simplefilter("ignore")
         figure = Figure(figsize=size, layout="constrained")
         how(figure)
         with writing(path.with_suffix(".svg")) as temporary:
@@ -64,7 +73,9 @@ def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
                 format="svg",
                 metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
             )
-            temporary.write_text(_svg(temporary.read_text(encoding="utf-8"), path.name, says), encoding="utf-8")
+            temporary.write_text(
+                _svg(temporary.read_text(encoding="utf-8"), path.name, says), encoding="utf-8"
+            )
         known = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
             text.set_text(_printed(text.get_text(), known))
@@ -111,11 +122,15 @@ def _rounded(match: re.Match[str]) -> str:
 
 
 def _printed(text: str, known: Mapping[int, Any]) -> str:
-    return "".join(each if ord(each) in known or each == "\n" else f"[U+{ord(each):04X}]" for each in text)
+    return "".join(
+        each if ord(each) in known or each == "\n" else f"[U+{ord(each):04X}]" for each in text
+    )
 
 
 def _svg(text: str, key: str, says: str) -> str:
-    """Return matplotlib's SVG without what only it reads, with its words for screen readers and its dark colours."""
+    """Return matplotlib's SVG without what only it reads, with its words for screen readers and its
+    dark colours.
+    """
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
@@ -128,5 +143,8 @@ def _svg(text: str, key: str, says: str) -> str:
         if f"{kind}: {light}" in text
     )
     head = f'<svg role="img" aria-label="{html.escape(says)}"'
-    sheet = f"<style>:root{{color-scheme:light dark}}@media screen and (prefers-color-scheme:dark){{{turned}}}</style>"
+    sheet = (
+        f"<style>:root{{color-scheme:light dark}}@media screen and "
+        f"(prefers-color-scheme:dark){{{turned}}}</style>"
+    )
     return text.replace("<svg", head, 1).replace("<defs>", f"{sheet}\n <defs>", 1)

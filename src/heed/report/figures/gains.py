@@ -57,7 +57,9 @@ class Bar:
             interval=interval(self.gain.ends),
             found=words.get(self.gain.significant, say("not significant")),
         )
-        return text if self.talk is None else text + say("; the talk: {gain}", gain=points(self.talk))
+        return (
+            text if self.talk is None else text + say("; the talk: {gain}", gain=points(self.talk))
+        )
 
 
 def gain_bars(experiments: list[Experiment]) -> list[Bar]:
@@ -85,7 +87,9 @@ def gain_chart(results: Results, generated: str) -> list[Figure]:
         "Gain of attention over the baseline in percentage points, with its {covers} interval",
         covers=results.covers,
     )
-    caption = say("Filled: significant, corrected p below {alpha}; hollow: not significant", alpha=alpha)
+    caption = say(
+        "Filled: significant, corrected p below {alpha}; hollow: not significant", alpha=alpha
+    )
     if any(bar.talk is not None for bar in bars):
         caption += "; " + say("diamond: the talk’s gain (hollow: not comparable with ours)")
     if any(bar.gain.low is None for bar in bars):
@@ -145,7 +149,9 @@ def _draw_bar(axes: Axes, place: int, bar: Bar, ends: tuple[float, float]) -> No
             [bar.talk], [place], "D", color=TALK, markerfacecolor=filled, markersize=6, gid="talk",
             label=_once(axes, bar.label),
         )  # fmt: skip
-    filled, label = (OURS, say("significant")) if gain.significant else (GROUND, say("not significant"))
+    filled, label = (
+        (OURS, say("significant")) if gain.significant else (GROUND, say("not significant"))
+    )
     axes.plot(
         [gain.mean], [place], "o", color=OURS, markerfacecolor=filled, markersize=6, gid="mean",
         label=_once(axes, label),

@@ -31,22 +31,47 @@ def figures(results: Results, experiment: Experiment, about: Search, folder: Pat
     """Return the figures of a search that had trials."""
     sources, drawn = results.sources.of(folder / "search.json"), []
     for key, title, caption, height, draw in _declared(about, about.metric.replace("_", " ")):
-        words = say("Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption)
-        name, size, words = f"{folder.name}_search-{key}", (WIDTH, height), drawing.says(experiment, words)
-        drawn.append(Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark))
+        words = say(
+            "Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption
+        )
+        name, size, words = (
+            f"{folder.name}_search-{key}",
+            (WIDTH, height),
+            drawing.says(experiment, words),
+        )
+        drawn.append(
+            Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark)
+        )
     return drawn
 
 
 def _declared(about: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
     """Return the key, title, caption, height and drawing of each figure."""
-    ordered = say("Best validation {metric} of each trial, in the order drawn, and the best so far.", metric=metric)
-    dots = say("One dot a trial: the best validation {metric}; the winner is filled.", metric=metric)
+    ordered = say(
+        "Best validation {metric} of each trial, in the order drawn, and the best so far.",
+        metric=metric,
+    )
+    dots = say(
+        "One dot a trial: the best validation {metric}; the winner is filled.", metric=metric
+    )
     lines = say("One line a trial, the darker the better; the winner is the widest.")
     height = 2.2 * math.ceil(len(about.space) / 2)
     declared: list[tuple[str, str, str, float, Draw]] = [
         ("trials", say("Score by trial"), ordered, 2.6, lambda on: _by_trial(on, about, metric)),
-        ("parameters", say("Score by hyperparameter"), dots, height, lambda on: _by_parameter(on, about, metric)),
-        ("parallel", say("All hyperparameters of each trial"), lines, 3.0, lambda on: _parallel(on, about, metric)),
+        (
+            "parameters",
+            say("Score by hyperparameter"),
+            dots,
+            height,
+            lambda on: _by_parameter(on, about, metric),
+        ),
+        (
+            "parallel",
+            say("All hyperparameters of each trial"),
+            lines,
+            3.0,
+            lambda on: _parallel(on, about, metric),
+        ),
     ]
     if scores := about.expected_best.scores:
         title = say("Expected best by number of trials")
@@ -99,7 +124,9 @@ def _parallel(figure: matplotlib.figure.Figure, about: Search, metric: str) -> N
     keys, trials, scores = list(about.space), about.scored, np.array(about.scores)
     low, high = float(scores.min()), float(scores.max())
     height = (scores - low) / ((high - low) or 1)
-    columns = [_positions(about.space[key], [trial.configuration[key] for trial in trials]) for key in keys]
+    columns = [
+        _positions(about.space[key], [trial.configuration[key] for trial in trials]) for key in keys
+    ]
     goodness = 1 - height if about.metric == "loss" else height
     for place in np.argsort(goodness, kind="stable"):
         width = 2.6 if trials[place].trial == about.best.trial else 1.1

@@ -1,17 +1,22 @@
-"""LaTeX from values that users wrote: every value is escaped, and whatever pdflatex cannot print is named by its code point."""
+"""LaTeX from values that users wrote: every value is escaped, and whatever pdflatex cannot print is
+named by its code point.
+"""
 
 import re
 from itertools import pairwise
 from typing import Any
 
 SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "−": r"\textminus{}", "–": "--", "→": r"$\rightarrow$", "\u202f": r"\,",
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
+    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}", "−": r"\textminus{}", "–": "--", "→": r"$\rightarrow$",
+    "\u202f": r"\,",
     # After the \\ of a table row these would be read as its argument; so would a [ after \item.
     "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip
-# Tried with pdflatex, T1, lmodern and textcomp: of U+00A1 to U+017F all but these, and these beyond.
+# Tried with pdflatex, T1, lmodern and textcomp: of U+00A1 to U+017F all but these, and these
+# beyond.
 NOT_PRINTED, ALSO_PRINTED = "ĦħĸĿŀŉŦŧſ", "‘’“”„‚…—•‹›€™†‡‰"
 LIGATURES = "-',"  # two of them in a row would become another character
 LONG_WORD, STEP = 20, 5  # words longer than this may be broken after every fifth character
@@ -42,7 +47,9 @@ def _space(text: str) -> str:
 def _word(word: str) -> str:
     if len(word) <= LONG_WORD:
         return _characters(word)
-    return r"\allowbreak{}".join(_characters(word[at : at + STEP]) for at in range(0, len(word), STEP))
+    return r"\allowbreak{}".join(
+        _characters(word[at : at + STEP]) for at in range(0, len(word), STEP)
+    )
 
 
 def _characters(text: str) -> str:
@@ -57,4 +64,8 @@ def _character(character: str) -> str:
     if character in SPECIAL:
         return SPECIAL[character]
     printed = character.isprintable() and ord(character) < 0x180 and character not in NOT_PRINTED
-    return character if printed or character in ALSO_PRINTED else rf"\allowbreak{{}}{{[}}U+{ord(character):04X}{{]}}"
+    return (
+        character
+        if printed or character in ALSO_PRINTED
+        else rf"\allowbreak{{}}{{[}}U+{ord(character):04X}{{]}}"
+    )

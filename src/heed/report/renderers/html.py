@@ -61,7 +61,9 @@ def page(blocks: list[Block], image: Images, title: str, warning: str, note: str
 
 def images(figures: list[Figure], folder: Path) -> Images:
     """Return what gives a figure's address: its drawing, or its file where all are large."""
-    texts = {figure.key: (folder / f"{figure.key}.svg").read_text(encoding="utf-8") for figure in figures}
+    texts = {
+        figure.key: (folder / f"{figure.key}.svg").read_text(encoding="utf-8") for figure in figures
+    }
     if sum(map(len, texts.values())) > INLINE:
         return lambda figure: f"figures/{figure.key}.svg"
     safe = " !$()*+,-./;=?@[]_~'"
@@ -77,5 +79,6 @@ def policy(name: str) -> Markup:
     """Return a page's Content-Security-Policy: no network, no script but the one of this name."""
     digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
     return Markup(
-        f"default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src 'sha256-{digest}'"
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src "
+        f"'sha256-{digest}'"
     )

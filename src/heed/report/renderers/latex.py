@@ -90,7 +90,9 @@ def tabular(block: Table) -> Tabular:
     places = [place for place in every if not block.columns[place].below]
     below = [place for place in every if block.columns[place].below]
     columns = [block.columns[place] for place in places]
-    groups = [(name, len(list(part))) for name, part in itertools.groupby(each.group for each in columns)]
+    groups = [
+        (name, len(list(part))) for name, part in itertools.groupby(each.group for each in columns)
+    ]
     limit = LONG_IN_SMALL if len(places) > SMALL else LONG
     return Tabular(
         Latex("".join(_specification(block, place, limit) for place in places)),
@@ -147,7 +149,11 @@ def _lines(block: Table, places: list[int], below: list[int]) -> list[Line]:
                 row.kind,
                 [Latex("") if place in merged else _cell(block, row, place) for place in places],
                 notes if any(notes) else [],
-                [_below(block, row, place, len(places)) for place in below if block.printed(row, place) != "–"],
+                [
+                    _below(block, row, place, len(places))
+                    for place in below
+                    if block.printed(row, place) != "–"
+                ],
             )
         )
         last = row

@@ -9,13 +9,18 @@ from heed.tokens.meta import Meta
 
 
 def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:
-    """Return the number of trainable parameters for a corpus with this meta.json, whose vocabulary may be full or not."""
+    """Return the number of trainable parameters for a corpus with this meta.json, whose vocabulary
+    may be full or not.
+    """
     vocabulary = min(hyperparameters.vocabulary_size, meta.types + len(SPECIAL))
     return count_parameters(vocabulary, len(data.classes), hyperparameters)
 
 
-def widen(hyperparameters: Hyperparameters, matched: Hyperparameters, data: Data, meta: Meta) -> Hyperparameters:
-    """Return `hyperparameters` without attention and with the hidden size whose count comes nearest to that of `matched`.
+def widen(
+    hyperparameters: Hyperparameters, matched: Hyperparameters, data: Data, meta: Meta
+) -> Hyperparameters:
+    """Return `hyperparameters` without attention and with the hidden size whose count comes nearest
+    to that of `matched`.
 
     A pooling by attention becomes the mean: the same with uniform weights.
     """

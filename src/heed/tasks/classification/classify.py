@@ -47,7 +47,8 @@ def classify(model: str, text: str) -> str:
     if not seeds:
         trained = ", ".join(sorted(path.name for path in RUNS.glob("*"))) or "none yet"
         raise HeedError(
-            f"{RUNS / model}: no trained run. Trained models: {trained}. Another of params.yaml: heed train MODEL --seed 1"
+            f"{RUNS / model}: no trained run. Trained models: {trained}. Another of params.yaml: "
+            "heed train MODEL --seed 1"
         )
     runs = [_load(model, seed) for seed in seeds]
     recipe = runs[0].recipe
@@ -55,21 +56,34 @@ def classify(model: str, text: str) -> str:
     readings = [run.reader(tokens, np.zeros(1, np.int64), texts=[cleaned])(0) for run in runs]
     probability = np.mean([reading.probability for reading in readings], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
-    lines += [f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)]
+    lines += [
+        f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)
+    ]
     return "\n".join([*lines, *_words(tokens, readings), *_sentences(tokens, readings)])
 
 
 def _load(model: str, seed: int) -> ClassificationPredictor:
     predictor = load_predictor(read_run(model, seed), "cpu")
     if not isinstance(predictor, ClassificationPredictor):
-        raise HeedError(f"{model}: is a model of the task {recipe_of(model).task}, and classifies nothing")
+        raise HeedError(
+            f"{model}: is a model of the task {recipe_of(model).task}, and classifies nothing"
+        )
     return predictor
 
 
 def _words(tokens: Tokens, readings: list[Reading]) -> list[str]:
     read, weights = readings[0].read, np.mean([reading.weights for reading in readings], 0)
-    head = f"weights over {len(read)} words read of {len(tokens.ids)} (weights are not explanations by themselves):"
-    return [head, *(f"  {tokens.lexicon[tokens.ids[i]]:24} {w:.4f}" for i, w in zip(read, weights, strict=True))]
+    head = (
+        f"weights over {len(read)} words read of {len(tokens.ids)} (weights are not explanations "
+        "by themselves):"
+    )
+    return [
+        head,
+        *(
+            f"  {tokens.lexicon[tokens.ids[i]]:24} {w:.4f}"
+            for i, w in zip(read, weights, strict=True)
+        ),
+    ]
 
 
 def _sentences(tokens: Tokens, readings: list[Reading]) -> list[str]:

@@ -1,18 +1,25 @@
-"""Where a model is right and wrong: by class, by length of text, by its own certainty. Counts, so that they can be added."""
+"""Where a model is right and wrong: by class, by length of text, by its own certainty.
+
+Counts, so that they can be added.
+"""
 
 import numpy as np
 import pandas as pd
 
-LENGTHS, BINS = 8, 10  # length groups of about as many documents each; steps of certainty from 0 to 1
+# length groups of about as many documents each; steps of certainty from 0 to 1
+LENGTHS, BINS = 8, 10
 
 
 def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return `label, predicted, documents`, only pairs that occur, of a table of predictions."""
-    return predictions.groupby(["label", "predicted"], sort=True).size().reset_index(name="documents")
+    return (
+        predictions.groupby(["label", "predicted"], sort=True).size().reset_index(name="documents")
+    )
 
 
 def length_edges(lengths: np.ndarray) -> np.ndarray:
-    """Return the longest length of each group: at most eight groups of about as many documents of the whole corpus.
+    """Return the longest length of each group: at most eight groups of about as many documents of
+    the whole corpus.
 
     Of the whole corpus, so that all models of it, and all folds, have the same groups.
     """
@@ -28,7 +35,9 @@ def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.D
         edges: from `length_edges`.
 
     """
-    table = pd.DataFrame({"longest": edges[np.searchsorted(edges, lengths)], "right": right, "length": lengths})
+    table = pd.DataFrame(
+        {"longest": edges[np.searchsorted(edges, lengths)], "right": right, "length": lengths}
+    )
     groups = table.groupby("longest", sort=True)
     return groups.agg(
         documents=("right", "size"), mean_length=("length", "mean"), right=("right", "sum")
@@ -38,7 +47,8 @@ def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.D
 def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
     """Return `low, high, documents, probability, right`: one row a step of certainty that occurs.
 
-    Guo et al. 2017, "On calibration of modern neural networks", section 2: ten steps of equal width.
+    Guo et al. 2017, "On calibration of modern neural networks", section 2: ten steps of equal
+    width.
 
     Args:
         right: whether each document was answered rightly, (documents,)
@@ -46,7 +56,9 @@ def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
 
     """
     step = np.minimum((np.asarray(probability, float) * BINS).astype(int), BINS - 1)
-    table = pd.DataFrame({"step": step, "right": right, "probability": np.asarray(probability, float)})
+    table = pd.DataFrame(
+        {"step": step, "right": right, "probability": np.asarray(probability, float)}
+    )
     found = table.groupby("step", sort=True).agg(
         documents=("right", "size"), probability=("probability", "mean"), right=("right", "sum")
     )

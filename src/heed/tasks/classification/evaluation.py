@@ -1,4 +1,6 @@
-"""The tables of a classifier: figures on test by class and averaged, for each seed, and where it is right and wrong."""
+"""The tables of a classifier: figures on test by class and averaged, for each seed, and where it is
+right and wrong.
+"""
 
 import numpy as np
 import pandas as pd
@@ -15,8 +17,11 @@ from heed.tokens.arrays import load_tokens
 EXACT = ("classes", "summary")  # tables whose figures are written with every digit
 
 
-def tables(tested: TestedModel, seeds: list[int], predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the tables of a model by name, each with the column `seed` first; `summary` has one row a seed.
+def tables(
+    tested: TestedModel, seeds: list[int], predictions: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of a model by name, each with the column `seed` first; `summary` has one
+    row a seed.
 
     Args:
         tested: its statistics on the test part.
@@ -43,7 +48,9 @@ def tables(tested: TestedModel, seeds: list[int], predictions: pd.DataFrame) -> 
         }
         by_class = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
         for name, table in {
-            "classes": pd.DataFrame([{"class": key} | _counted(figures) for key, figures in by_class.items()]),
+            "classes": pd.DataFrame(
+                [{"class": key} | _counted(figures) for key, figures in by_class.items()]
+            ),
             "summary": pd.DataFrame([summary]),
             **_diagnosis(test, lengths[test["id"]].to_numpy(), edges),
         }.items():
@@ -57,8 +64,11 @@ def _counted(figures: dict[str, float]) -> dict[str, float]:
     return figures | {"support": int(figures["support"])}
 
 
-def _diagnosis(test: pd.DataFrame, lengths: np.ndarray, edges: np.ndarray) -> dict[str, pd.DataFrame]:
-    """Return the confusion matrix of a run, and its right answers by length of text and by certainty.
+def _diagnosis(
+    test: pd.DataFrame, lengths: np.ndarray, edges: np.ndarray
+) -> dict[str, pd.DataFrame]:
+    """Return the confusion matrix of a run, and its right answers by length of text and by
+    certainty.
 
     Args:
         test: its predictions of the test documents.

@@ -1,4 +1,6 @@
-"""How a classifier learns: cross entropy on the classes of documents, validated by accuracy, macro F1 and loss."""
+"""How a classifier learns: cross entropy on the classes of documents, validated by accuracy, macro
+F1 and loss.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,7 +25,10 @@ VOCABULARY = "vocabulary.txt"
 
 
 class ClassificationLearner(Learner):
-    """A classifier and the documents that it learns from. `labels` (documents,) are class indices of the whole corpus."""
+    """A classifier and the documents that it learns from.
+
+    `labels` (documents,) are class indices of the whole corpus.
+    """
 
     def __init__(
         self,
@@ -35,12 +40,16 @@ class ClassificationLearner(Learner):
         seed: int,
         device: str,
     ) -> None:
-        """Take the parts as they are; `rows` has the documents of the parts train and validation."""
+        """Take the parts as they are; `rows` has the documents of the parts train and
+        validation.
+        """
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.train, self.validation = rows["train"], rows["validation"]
         self.items = len(self.train)
         self._h, self._labels, self._targets = hyperparameters, labels, torch.from_numpy(labels)
-        self._cross_entropy = nn.CrossEntropyLoss(reduction="sum", label_smoothing=hyperparameters.label_smoothing)
+        self._cross_entropy = nn.CrossEntropyLoss(
+            reduction="sum", label_smoothing=hyperparameters.label_smoothing
+        )
 
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
         """Yield the training documents in steps of `batch_size`, as `Encoded.training` does."""
@@ -51,7 +60,9 @@ class ClassificationLearner(Learner):
         return len(batch.rows)
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        """Return the cross entropy summed over documents: of the sum of the parts' logits, or a part at a time."""
+        """Return the cross entropy summed over documents: of the sum of the parts' logits, or a
+        part at a time.
+        """
         assert isinstance(model, Classifier)
         logits = model.parts(batch.to(self.device))
         targets = self._targets[batch.rows].to(self.device)
@@ -60,7 +71,9 @@ class ClassificationLearner(Learner):
         return torch.stack([self._cross_entropy(part, targets) for part in logits]).sum()
 
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
-        """Return loss, accuracy and macro F1 on the validation part, or on each `every`-th document of it."""
+        """Return loss, accuracy and macro F1 on the validation part, or on each `every`-th document
+        of it.
+        """
         rows = self.validation[::every]
         found = probabilities(model, self.encoded.evaluation(rows), rows, self.device)
         labels = self._labels[rows]
@@ -79,13 +92,20 @@ class ClassificationLearner(Learner):
 
     def write(self, folder: Path) -> None:
         """Write the vocabulary."""
-        write_text(folder / VOCABULARY, "".join(f"{word}\n" for word in self.encoded.vocabulary.words))
+        write_text(
+            folder / VOCABULARY, "".join(f"{word}\n" for word in self.encoded.vocabulary.words)
+        )
 
 
 def make_learner(
-    recipe: Recipe[Data, Hyperparameters], tokens: Tokens, rows: dict[str, np.ndarray], seed: int, device: str
+    recipe: Recipe[Data, Hyperparameters],
+    tokens: Tokens,
+    rows: dict[str, np.ndarray],
+    seed: int,
+    device: str,
 ) -> ClassificationLearner:
-    """Return what a training with `seed` needs; the model is initialised from torch's generator, seeded by the caller.
+    """Return what a training with `seed` needs; the model is initialised from torch's generator,
+    seeded by the caller.
 
     Only the documents in `rows` (train, validation) are read.
 
@@ -109,25 +129,34 @@ def make_learner(
 def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) -> Classifier:
     """Return the recipe's model, initialised from torch's generator."""
     h = recipe.hyperparameters
-    return Classifier(len(vocabulary), len(recipe.data.classes), h, autocast=h.precision == "bfloat16")
+    return Classifier(
+        len(vocabulary), len(recipe.data.classes), h, autocast=h.precision == "bfloat16"
+    )
 
 
 def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
-    """Return the index of the class of each document in `rows`, and -1 for all others: int64 (documents,)"""
+    """Return the index of the class of each document in `rows`, and -1 for all others: int64
+    (documents,)
+    """
     index = {name: i for i, name in enumerate(data.classes)}
     column = f"label_{data.label}"
     indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
     labels = tokens.documents([column])[column].to_numpy()[rows]
     if unknown := set(labels) - index.keys():
         raise HeedError(
-            f"{tokens.path}: documents have the class {min(unknown)!r}, which the recipe lacks. Run again: heed recipe"
+            f"{tokens.path}: documents have the class {min(unknown)!r}, which the recipe lacks. "
+            "Run again: heed recipe"
         )
     indices[rows] = [index[name] for name in labels]
     return indices
 
 
-def probabilities(model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str) -> np.ndarray:
-    """Return the class probabilities (rows, classes), float32, in the order of `rows`; dropout is off."""
+def probabilities(
+    model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str
+) -> np.ndarray:
+    """Return the class probabilities (rows, classes), float32, in the order of `rows`; dropout is
+    off.
+    """
     model.eval()
     parts: list[np.ndarray] = []
     order: list[np.ndarray] = []
@@ -140,15 +169,22 @@ def probabilities(model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, 
     return np.concatenate(parts)[[at[row] for row in rows]]
 
 
-def linear_features(branch: LinearBranch, texts: list[str], h: Hyperparameters) -> scipy.sparse.csr_matrix:
-    """Return the branch's TF-IDF features of `texts`, (texts, columns); those of an empty text are 0."""
+def linear_features(
+    branch: LinearBranch, texts: list[str], h: Hyperparameters
+) -> scipy.sparse.csr_matrix:
+    """Return the branch's TF-IDF features of `texts`, (texts, columns); those of an empty text are
+    0.
+    """
     return HashedTfIdf(h.linear_branch, h.branch_buckets, branch.idf.cpu().numpy()).transform(texts)
 
 
 def _fit_branch(
     branch: LinearBranch, tokens: Tokens, rows: dict[str, np.ndarray], h: Hyperparameters
 ) -> scipy.sparse.csr_matrix:
-    """Fit the features on the training part; the branch keeps their idf. Return those of training and validation."""
+    """Fit the features on the training part; the branch keeps their idf.
+
+    Return those of training and validation.
+    """
     texts = texts_of(tokens, np.concatenate([rows["train"], rows["validation"]]))
     features = HashedTfIdf(h.linear_branch, h.branch_buckets)
     features.fit([texts[row] for row in rows["train"]])

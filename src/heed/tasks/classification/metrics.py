@@ -1,7 +1,7 @@
 """Accuracy, precision, recall and F1, as functions of counts that add up over documents.
 
-The statistics of a document: whether its prediction is right; then for each class whether it is the true one, the predicted one,
-and both. All are 0 or 1.
+The statistics of a document: whether its prediction is right; then for each class whether it is the
+true one, the predicted one, and both. All are 0 or 1.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,10 @@ BY_CLASS = ("precision", "recall", "f1")
 
 def names(classes: list[str]) -> list[str]:
     """Return what each statistic is called: (1 + 3 * classes)"""
-    return ["right", *(f"{what}:{name}" for what in ("true", "predicted", "both") for name in classes)]
+    return [
+        "right",
+        *(f"{what}:{name}" for what in ("true", "predicted", "both") for name in classes),
+    ]
 
 
 def statistics(label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any]) -> np.ndarray:
@@ -37,12 +40,22 @@ def statistics(label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any])
 
 
 def make_metrics(data: Data) -> Metrics:
-    """Return accuracy, by which models are compared, and the macro and weighted averages of precision, recall and F1."""
-    averages = [Metric(f"{average}_{figure}", _average(average, figure)) for average in AVERAGES for figure in BY_CLASS]
+    """Return accuracy, by which models are compared, and the macro and weighted averages of
+    precision, recall and F1.
+    """
+    averages = [
+        Metric(f"{average}_{figure}", _average(average, figure))
+        for average in AVERAGES
+        for figure in BY_CLASS
+    ]
 
     def details(sums: np.ndarray) -> Details:
         columns = {figure: values.tolist() for figure, values in by_class(sums).items()}
-        return {"classes": {name: {f: v[i] for f, v in columns.items()} for i, name in enumerate(data.classes)}}
+        return {
+            "classes": {
+                name: {f: v[i] for f, v in columns.items()} for i, name in enumerate(data.classes)
+            }
+        }
 
     return Metrics((Metric("accuracy", accuracy, mean_of=0), *averages), details)
 
@@ -58,7 +71,9 @@ def accuracy(sums: np.ndarray) -> np.ndarray:
 
 
 def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:
-    """Return precision, recall, F1 and support of each class, (..., classes); a figure without a denominator is 0."""
+    """Return precision, recall, F1 and support of each class, (..., classes); a figure without a
+    denominator is 0.
+    """
     true, said, both = _counts(sums)
     return {
         "precision": _ratio(both, said),
@@ -73,13 +88,17 @@ def _average(average: str, figure: str) -> Callable[[np.ndarray], np.ndarray]:
         figures = by_class(sums)
         if average == "macro":
             return np.asarray(figures[figure].mean(-1))
-        return np.asarray((figures[figure] * figures["support"]).sum(-1) / figures["support"].sum(-1))
+        return np.asarray(
+            (figures[figure] * figures["support"]).sum(-1) / figures["support"].sum(-1)
+        )
 
     return value
 
 
 def _counts(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return how many documents have each class as the true one, as the predicted one, and as both: (..., classes)."""
+    """Return how many documents have each class as the true one, as the predicted one, and as both:
+    (..., classes).
+    """
     classes = (sums.shape[-1] - 1) // 3
     counts = sums[..., 1:].astype(np.float64)
     return counts[..., :classes], counts[..., classes : 2 * classes], counts[..., 2 * classes :]

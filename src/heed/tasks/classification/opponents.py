@@ -1,7 +1,7 @@
 """The opponents: a linear model on TF-IDF features, tuned on validation, and the majority class.
 
-A report without them would mislead: on the talk's own corpora a linear model is often the better one (RECIPES: IMDB .9231
-against the talk's best .8789).
+A report without them would mislead: on the talk's own corpora a linear model is often the better
+one (RECIPES: IMDB .9231 against the talk's best .8789).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,10 @@ def fit(tokens: Tokens, data: Data, experiment: "Experiment") -> Fitted:
     documents = tokens.documents(["id", "text", column])
     predictions, chosen = {}, []
     for fold in range(tokens.meta.folds or 1):
-        parts = {part: documents.iloc[tokens.rows(part, fold)] for part in ("train", "validation", "test")}
+        parts = {
+            part: documents.iloc[tokens.rows(part, fold)]
+            for part in ("train", "validation", "test")
+        }
         majority = _majority(parts, column, data.classes)
         linear, strength = _linear(parts, column, features, data.classes)
         predictions["majority", fold] = _predictions(parts, column, majority, data.classes)
@@ -52,20 +55,26 @@ def fit(tokens: Tokens, data: Data, experiment: "Experiment") -> Fitted:
 def _linear(
     parts: dict[str, pd.DataFrame], column: str, features: str, classes: list[str]
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Return scores turned into shares by softmax (not calibrated), for validation and test, and the C chosen."""
+    """Return scores turned into shares by softmax (not calibrated), for validation and test, and
+    the C chosen.
+    """
     settings = {"sublinear_tf": True, "min_df": MIN_DOCUMENTS}
-    vectorizer = FeatureUnion([(kind, TfidfVectorizer(**ANALYZERS[kind], **settings)) for kind in kinds(features)])
+    vectorizer = FeatureUnion(
+        [(kind, TfidfVectorizer(**ANALYZERS[kind], **settings)) for kind in kinds(features)]
+    )
     try:
         train = vectorizer.fit_transform(parts["train"]["text"])
     except ValueError as error:
         raise HeedError(
-            f"{column}: no linear opponent can be fitted: {error}. The corpus is too small or has no words"
+            f"{column}: no linear opponent can be fitted: {error}. The corpus is too small or has "
+            "no words"
         ) from None
     others = {part: vectorizer.transform(parts[part]["text"]) for part in ("validation", "test")}
     label = parts["train"][column]
     if label.nunique() < 2:
         raise HeedError(
-            f"{column}: the training part has one class only ({label.iloc[0]}): nothing to learn. Mend `split`"
+            f"{column}: the training part has one class only ({label.iloc[0]}): nothing to learn. "
+            "Mend `split`"
         )
     best, best_accuracy, strength = None, -1.0, 0.0
     for c in STRENGTHS:
@@ -83,12 +92,18 @@ def _shares(model: LinearSVC, inputs: Any, classes: list[str]) -> np.ndarray:
         scores = np.stack([-scores, scores], 1)
     shares = np.zeros((len(scores), len(classes)))
     weights = np.exp(scores - scores.max(1, keepdims=True))
-    shares[:, [classes.index(name) for name in model.classes_]] = weights / weights.sum(1, keepdims=True)
+    shares[:, [classes.index(name) for name in model.classes_]] = weights / weights.sum(
+        1, keepdims=True
+    )
     return shares
 
 
-def _majority(parts: dict[str, pd.DataFrame], column: str, classes: list[str]) -> dict[str, np.ndarray]:
-    """Return the class shares of the training part, the same for every document; ties: the first class."""
+def _majority(
+    parts: dict[str, pd.DataFrame], column: str, classes: list[str]
+) -> dict[str, np.ndarray]:
+    """Return the class shares of the training part, the same for every document; ties: the first
+    class.
+    """
     counts = parts["train"][column].value_counts()
     shares = np.asarray([counts.get(name, 0) for name in classes]) / len(parts["train"])
     return {part: np.tile(shares, (len(parts[part]), 1)) for part in ("validation", "test")}
@@ -100,7 +115,9 @@ def _predictions(
     """Return the table of predictions on validation and test, with the column `split`."""
     frames = []
     for part, values in shares.items():
-        table = prediction_table(parts[part]["id"].to_numpy(), parts[part][column].to_numpy(), values, classes)
+        table = prediction_table(
+            parts[part]["id"].to_numpy(), parts[part][column].to_numpy(), values, classes
+        )
         table.insert(1, "split", part)
         frames.append(table)
     return pd.concat(frames, ignore_index=True)

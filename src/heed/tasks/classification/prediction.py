@@ -43,21 +43,32 @@ class ClassificationPredictor(Predictor):
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
         classes = self.recipe.data.classes
-        found = probabilities(self.model, self._encoded(tokens, rows).evaluation(rows), rows, self.device)
+        found = probabilities(
+            self.model, self._encoded(tokens, rows).evaluation(rows), rows, self.device
+        )
         label = np.asarray(classes)[class_indices(tokens, self.recipe.data, rows)[rows]]
-        return prediction_table(tokens.documents(["id"])["id"].to_numpy()[rows], label, found, classes)
+        return prediction_table(
+            tokens.documents(["id"])["id"].to_numpy()[rows], label, found, classes
+        )
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return what metrics.py adds up of each document."""
         return statistics_table(predictions, self.recipe.data.classes)
 
     def show(self, tokens: Tokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return `documents`, at most 200 that shown.py's rule chose, and `weights`, a row for each token of them."""
-        documents, weights = shown_documents(lambda rows: self.reader(tokens, rows), tokens, predictions)
+        """Return `documents`, at most 200 that shown.py's rule chose, and `weights`, a row for each
+        token of them.
+        """
+        documents, weights = shown_documents(
+            lambda rows: self.reader(tokens, rows), tokens, predictions
+        )
         return {"documents": documents, "weights": weights}
 
-    def reader(self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None) -> Callable[[int], Reading]:
-        """Return what reads one of the documents `rows` of a corpus: its prediction, and the weights that it rests on.
+    def reader(
+        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
+    ) -> Callable[[int], Reading]:
+        """Return what reads one of the documents `rows` of a corpus: its prediction, and the
+        weights that it rests on.
 
         `texts` are those of all documents, for a corpus that is in memory alone.
         """
@@ -79,7 +90,9 @@ class ClassificationPredictor(Predictor):
         )
 
     def _encoded(self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None) -> Encoded:
-        """Return a corpus as this model reads it; only the documents `rows` have the features of a linear branch."""
+        """Return a corpus as this model reads it; only the documents `rows` have the features of a
+        linear branch.
+        """
         h, branch, linear = self.recipe.hyperparameters, self.model.branch, None
         if branch is not None:
             linear = linear_features(branch, texts_of(tokens, rows) if texts is None else texts, h)

@@ -1,4 +1,6 @@
-"""The table of predictions that the runs of a classifier and every opponent leave (docs/contracts.md)."""
+"""The table of predictions that the runs of a classifier and every opponent leave
+(docs/contracts.md).
+"""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +8,11 @@ import pandas as pd
 from heed.tasks.classification.metrics import names, statistics
 
 
-def prediction_table(ids: np.ndarray, label: np.ndarray, probabilities: np.ndarray, classes: list[str]) -> pd.DataFrame:
-    """Return one row a document: `id, label, predicted` and a float32 column `p:CLASS` for each class.
+def prediction_table(
+    ids: np.ndarray, label: np.ndarray, probabilities: np.ndarray, classes: list[str]
+) -> pd.DataFrame:
+    """Return one row a document: `id, label, predicted` and a float32 column `p:CLASS` for each
+    class.
 
     Args:
         ids: document ids, (documents,)
@@ -18,12 +23,18 @@ def prediction_table(ids: np.ndarray, label: np.ndarray, probabilities: np.ndarr
     """
     predicted = np.asarray(classes)[probabilities.argmax(1)]
     head = pd.DataFrame({"id": ids, "label": label, "predicted": predicted})
-    return head.join(pd.DataFrame(probabilities.astype(np.float32), columns=[f"p:{name}" for name in classes]))
+    return head.join(
+        pd.DataFrame(probabilities.astype(np.float32), columns=[f"p:{name}" for name in classes])
+    )
 
 
 def statistics_table(predictions: pd.DataFrame, classes: list[str]) -> pd.DataFrame:
-    """Return the additive statistics (metrics.py) of each row of a table of predictions, a column for each."""
-    values = statistics(predictions["label"].to_numpy(), predictions["predicted"].to_numpy(), classes)
+    """Return the additive statistics (metrics.py) of each row of a table of predictions, a column
+    for each.
+    """
+    values = statistics(
+        predictions["label"].to_numpy(), predictions["predicted"].to_numpy(), classes
+    )
     return pd.DataFrame(values, columns=names(classes))
 
 

@@ -1,4 +1,6 @@
-"""What the recipe of a classification holds: the hyperparameters, the label that is predicted and its classes."""
+"""What the recipe of a classification holds: the hyperparameters, the label that is predicted and
+its classes.
+"""
 
 import dataclasses
 from typing import Literal
@@ -15,13 +17,16 @@ class Hyperparameters(Training, Architecture):
     """Everything about a classifier and its training."""
 
     select: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter(
-        "accuracy", "the epoch kept: the best on validation by this figure (ties: the earliest), or the last"
+        "accuracy",
+        ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """What is predicted of a document: one class of a label; the classes stand in the order of the probabilities."""
+    """What is predicted of a document: one class of a label; the classes stand in the order of the
+    probabilities.
+    """
 
     label: str
     classes: list[str]
@@ -42,5 +47,7 @@ def resolve_data(asked: dict[str, str], meta: Meta, key: str) -> Data:
     label = asked["label"]
     if label not in meta.labels:
         known = ", ".join(sorted(meta.labels))
-        raise HeedError(f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {known}")
+        raise HeedError(
+            f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {known}"
+        )
     return Data(label, meta.labels[label])

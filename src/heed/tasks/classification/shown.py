@@ -1,6 +1,8 @@
-"""What a model attended to: one weight a token for at most 200 test documents, chosen by a rule and never by hand.
+"""What a model attended to: one weight a token for at most 200 test documents, chosen by a rule and
+never by hand.
 
-Weights are not explanations by themselves (lecture 002): they say how much a position counts in the pooled vector.
+Weights are not explanations by themselves (lecture 002): they say how much a position counts in the
+pooled vector.
 """
 
 import itertools
@@ -16,15 +18,19 @@ from heed.tokens.arrays import Tokens
 DOCUMENTS = 200
 
 
-def choose(predictions: pd.DataFrame, lengths: np.ndarray, documents: int = DOCUMENTS) -> pd.DataFrame:
+def choose(
+    predictions: pd.DataFrame, lengths: np.ndarray, documents: int = DOCUMENTS
+) -> pd.DataFrame:
     """Return `row` and `rule` of the documents to explain, in the order of the corpus.
 
-    The rule: the test documents fall into eight groups (predicted right or wrong; shorter, or as long as the median and
-    longer; the more and the less certain half of those). Of each group an eighth of `documents` is taken: the most certain of
-    the certain halves, the least certain of the others; ties go to the first in the corpus. Empty texts are left out.
+    The rule: the test documents fall into eight groups (predicted right or wrong; shorter, or as
+    long as the median and longer; the more and the less certain half of those). Of each group an
+    eighth of `documents` is taken: the most certain of the certain halves, the least certain of the
+    others; ties go to the first in the corpus. Empty texts are left out.
 
     Args:
-        predictions: `label`, `predicted` and `probability` (of the predicted class), one row a test document.
+        predictions: `label`, `predicted` and `probability` (of the predicted class), one row a test
+            document.
         lengths: tokens of each, (documents,)
         documents: how many at most.
 
@@ -41,7 +47,10 @@ def choose(predictions: pd.DataFrame, lengths: np.ndarray, documents: int = DOCU
             "probability", ascending=False, kind="stable"
         )
         half = (len(group) + 1) // 2
-        for chosen, how_certain in ((group.iloc[:half], "most certain"), (group.iloc[half:][::-1], "least certain")):
+        for chosen, how_certain in (
+            (group.iloc[:half], "most certain"),
+            (group.iloc[half:][::-1], "least certain"),
+        ):
             parts.append(chosen.head(documents // 8).assign(rule=f"{said}, {size}, {how_certain}"))
     return pd.concat(parts).sort_values("row")[["row", "rule"]]
 
@@ -49,8 +58,9 @@ def choose(predictions: pd.DataFrame, lengths: np.ndarray, documents: int = DOCU
 class Reading(NamedTuple):
     """What a model makes of one document.
 
-    probability: of each class, (classes,). read: which of its tokens were read, counted from 0, (tokens read,). weights: how
-    much each of these counts, (tokens read,). sentences: the same of each sentence read, or None for a model that knows none.
+    probability: of each class, (classes,). read: which of its tokens were read, counted from 0,
+        (tokens read,). weights: how much each of these counts, (tokens read,). sentences: the same
+        of each sentence read, or None for a model that knows none.
     """
 
     probability: np.ndarray
@@ -60,20 +70,24 @@ class Reading(NamedTuple):
 
 
 def shown_documents(
-    reader: Callable[[np.ndarray], Callable[[int], Reading]], tokens: Tokens, predictions: pd.DataFrame
+    reader: Callable[[np.ndarray], Callable[[int], Reading]],
+    tokens: Tokens,
+    predictions: pd.DataFrame,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the chosen documents, and one row for each token of them that was read.
 
     Args:
-        reader: returns, for the documents (rows of the corpus) that will be read, what reads each of them.
+        reader: returns, for the documents (rows of the corpus) that will be read, what reads each
+            of them.
         tokens: the corpus.
         predictions: of the test part by the same model (docs/contracts.md).
 
     Returns:
         documents: `id, text, label, predicted, probability, rule`.
-        tokens: `id, token, start, end, weight, sentence, sentence_weight, evidence`: token and sentence are counted from 0,
-            positions are characters of the text; sentence_weight is missing for models that know no sentences; evidence says
-            whether the token stands in a planted span.
+        tokens: `id, token, start, end, weight, sentence, sentence_weight, evidence`: token and
+            sentence are counted from 0, positions are characters of the text; sentence_weight is
+            missing for models that know no sentences; evidence says whether the token stands in a
+            planted span.
 
     """
     columns = tokens.documents(["id", "text"])
@@ -84,7 +98,9 @@ def shown_documents(
     )
     chosen = choose(table, np.diff(tokens.offsets)[rows])
     documents = table.iloc[chosen["row"]].assign(rule=chosen["rule"].to_numpy())
-    starts, ends = (np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends"))
+    starts, ends = (
+        np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends")
+    )
     evidence = pd.read_parquet(tokens.path / "evidence.parquet")
     read = reader(rows[chosen["row"]])
     frames = [
@@ -112,10 +128,13 @@ def _tokens_of(
     planted = np.zeros(len(at), bool)
     for first, last in spans:
         planted |= (begin >= first) & (end <= last)
-    numbers = np.unique(sentence, return_inverse=True)[1]  # the model counts only sentences that were read
+    # the model counts only sentences that were read
+    numbers = np.unique(sentence, return_inverse=True)[1]
     return pd.DataFrame(
         {
-            "id": name, "token": reading.read, "start": begin, "end": end, "weight": reading.weights, "sentence": sentence,
-            "sentence_weight": np.nan if reading.sentences is None else reading.sentences[numbers], "evidence": planted,
+            "id": name, "token": reading.read, "start": begin, "end": end,
+            "weight": reading.weights, "sentence": sentence,
+            "sentence_weight": np.nan if reading.sentences is None else reading.sentences[numbers],
+            "evidence": planted,
         }
     )  # fmt: skip
