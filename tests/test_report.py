@@ -28,7 +28,7 @@ from heed.evaluation.results import (
     ModelResult,
     OpponentResult,
     OtherTests,
-    gain,
+    paired_gain,
     spread,
 )
 from heed.files import HeedError, write_json, write_text
@@ -82,8 +82,8 @@ def worth(values: list[float], family: str) -> Difference:
         interval_pp=None if few else (mean - half, mean + half),
         p=p,
         p_holm=p,
-        error_pp=None,
-        freedom=None,
+        standard_error_pp=None,
+        degrees_of_freedom=None,
         seeds_needed=None,
         detectable_pp=None,
         effect=Effect(odds_ratio=1.0, g=None, seeds_won=0.5),
@@ -104,7 +104,13 @@ def model(accuracy: list[float], baseline: list[float]) -> ModelResult:
         encoder="bilstm", attention="multi-head", pooling="mean", score="additive"
     )
     return ModelResult(
-        "", recipe, 0, [], {"accuracy": spread(accuracy)}, {"classes": {}}, gain(accuracy, baseline)
+        "",
+        recipe,
+        0,
+        [],
+        {"accuracy": spread(accuracy)},
+        {"classes": {}},
+        paired_gain(accuracy, baseline),
     )
 
 
@@ -882,7 +888,7 @@ def test_numbers_are_printed_with_a_real_minus_and_a_dash_for_none():
 
 def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
     assert spread([0.8, 0.9]).std_pp == pytest.approx(7.0710678)
-    paired = gain([0.9, 0.8], [0.8, 0.8])
+    paired = paired_gain([0.9, 0.8], [0.8, 0.8])
     assert paired.mean_pp == pytest.approx(5) and paired.std_pp == pytest.approx(7.0710678)
     assert spread([0.8]).std_pp is None
 

@@ -11,8 +11,8 @@ from heed.evaluation.results import (
     ModelResult,
     OpponentResult,
     OtherTests,
+    paired_gain,
 )
-from heed.evaluation.results import gain as paired_gain
 from heed.report.formats import coverage, interval, points, probability
 from heed.report.language import say
 
@@ -79,7 +79,7 @@ class Tested:
 
 def difference(result: ExperimentResult, other: ExperimentResult, variant: str) -> Gain:
     """Return the figure of a variant in one experiment minus that in the other, paired by seed."""
-    ours, theirs = (each.compared(each.models[variant]).values for each in (result, other))
+    ours, theirs = (each.compared_figure(each.models[variant]).values for each in (result, other))
     return paired_gain(ours, theirs)
 
 
@@ -137,7 +137,7 @@ def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
     better = [each for each in rivals if each.significant == "worse"]
     level = [each for each in rivals if each.mean <= 0 and not each.significant]
     verdict, finding = _finding(gain, seeds)
-    accuracy = f"{result.compared(models['attention']).mean:.4f}"
+    accuracy = f"{result.compared_figure(models['attention']).mean:.4f}"
     names = _and([_named(each, result) for each in better]) if better else ""
     parts = (
         [say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)]
@@ -221,7 +221,7 @@ def _level(level: list[Tested], result: ExperimentResult, named: bool) -> str:
         return say(
             "{names} did at least as well as attention: no difference can be shown", names=names
         )
-    accuracy = f"{result.compared(result.models['attention']).mean:.4f}"
+    accuracy = f"{result.compared_figure(result.models['attention']).mean:.4f}"
     return say(
         "{names} did at least as well as attention ({accuracy}): no difference can be shown",
         names=names,
@@ -274,7 +274,7 @@ def _named(each: Tested, result: ExperimentResult) -> str:
     rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
     return (
         f"{_called(each.second, each.second in result.models)} "
-        f"({result.compared(rivals[each.second]).mean:.4f})"
+        f"({result.compared_figure(rivals[each.second]).mean:.4f})"
     )
 
 

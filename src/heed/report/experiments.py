@@ -291,8 +291,10 @@ def _corpus(corpus: Corpus, seeds: list[int]) -> str:
 def _line(
     declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], gain: Tested | None
 ) -> Line:
-    accuracy = {name: data.compared(model).mean for name, model in data.models.items()}
-    fitted = {name: data.compared(opponent).mean for name, opponent in data.opponents.items()}
+    accuracy = {name: data.compared_figure(model).mean for name, model in data.models.items()}
+    fitted = {
+        name: data.compared_figure(opponent).mean for name, opponent in data.opponents.items()
+    }
     others = {name: value for name, value in accuracy.items() if name not in PAIR}
     printed = tuple(
         talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR
