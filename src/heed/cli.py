@@ -170,11 +170,12 @@ def evaluate(model: str, seeds: list[int]) -> None:
 
 def compare() -> None:
     """Set all models and opponents side by side: results/compare and metrics.json."""
-    from heed.evaluation.comparison import compare, models_by_variant
+    from heed.evaluation.comparison import compare, models_by_variant, question_of
     from heed.study import load
 
     params = load()
-    compare(models_by_variant(params), params.seeds, COMPARISON, METRICS)
+    question = question_of(params)
+    compare(models_by_variant(params), params.seeds, question, COMPARISON, METRICS)
 
 
 def report(check: bool) -> None:

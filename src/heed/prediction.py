@@ -3,6 +3,7 @@
 import pandas as pd
 
 from heed.files import HeedError, write_json, writing_folder
+from heed.history import read_history, validation_figures
 from heed.paths import (
     MODEL_RECIPE,
     MODEL_RUNS,
@@ -61,8 +62,13 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         write_json(
             out / MODEL_RUNS,
             [
-                {"seed": r.seed, "best_epoch": r.best_epoch, "parameters": r.parameters}
-                for r in runs
+                {
+                    "seed": run.seed,
+                    "best_epoch": run.best_epoch,
+                    "parameters": run.parameters,
+                    "validation": validation_figures(read_history(name, run.seed)),
+                }
+                for run in runs
             ],
         )
     return len(predictions)

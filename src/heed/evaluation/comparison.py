@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation import significance
+from heed.evaluation.families import BASELINE, FAMILIES, Roles, assign_roles
 from heed.evaluation.results import (
     Comparison,
     Corpus,
@@ -28,26 +29,15 @@ from heed.evaluation.results import (
     write_comparison,
 )
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_opponents
+from heed.evaluation.verdicts import last_rise_pp, verdict
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
 from heed.tasks import part
-from heed.tasks.interface import Metrics
+from heed.tasks.interface import LOWER_IS_BETTER, Metric, Metrics
 
 if TYPE_CHECKING:
     from heed.study import Params
-
-BASELINE, ATTENTION = "baseline", "attention"
-# Name: description. Holm's correction is made within a family, over all experiments of the study.
-FAMILIES = {
-    "gain": "attention over the baseline: the question of the study",
-    "rivals": "attention over every other model and opponent",
-    "variants": "every other model over the baseline",
-    "pairs": (
-        "a variant over its own baseline and its own mean: searched over searched-baseline and "
-        "searched-mean"
-    ),
-}
 
 Differences = dict[tuple[str, str], Difference]  # by (first, second), models or opponents
 
@@ -63,14 +53,40 @@ def models_by_variant(params: "Params") -> dict[str, dict[str, str]]:
     return {name: models for name, models in experiments.items() if models}
 
 
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """What a study asks: which variants answer it, by which figures, and what counts.
+
+    `metrics` names the figure that decides, by experiment; None for the first of its task. For the
+    other fields see `results.Significance`.
+    """
+
+    attention: list[str]
+    metrics: dict[str, str | None]
+    margin_pp: float
+    convergence_pp: float
+
+
+def question_of(params: "Params") -> Question:
+    """Return the question of a study."""
+    study = params.study
+    metrics = {name: experiment.metric for name, experiment in params.experiments.items()}
+    return Question(study.attention, metrics, study.margin_pp, study.convergence_pp)
+
+
 def compare(
-    experiments: dict[str, dict[str, str]], seeds: list[int], folder: Path, metrics_file: Path
+    experiments: dict[str, dict[str, str]],
+    seeds: list[int],
+    question: Question,
+    folder: Path,
+    metrics_file: Path,
 ) -> Comparison:
     """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
 
     Args:
         experiments: for each experiment its models, by variant.
         seeds: the study's seeds.
+        question: what the study asks.
         folder: results/compare.
         metrics_file: metrics.json.
 
@@ -78,10 +94,13 @@ def compare(
         HeedError: predictions are missing, or are not of these seeds.
 
     """
-    tested = {name: _read_experiment(name, models, seeds) for name, models in experiments.items()}
-    families = Counter(family for each in tested.values() for *_, family in each.pairs())
+    tested = {
+        name: _read_experiment(name, models, seeds, question)
+        for name, models in experiments.items()
+    }
+    families = Counter(family for each in tested.values() for *_, family in each.roles.pairs())
     differences = _correct_p_values(
-        {name: _assess_pairs(each, families) for name, each in tested.items()}
+        {name: _assess_pairs(each, families, question) for name, each in tested.items()}
     )
     folds = [bool(each.recipe.folds) for each in tested.values()]
     comparison = Comparison(
@@ -90,10 +109,13 @@ def compare(
             signature=significance.signature(folds=any(folds), fixed=not all(folds)),
             alpha=significance.ALPHA,
             power=significance.POWER,
+            margin_pp=question.margin_pp,
+            convergence_pp=question.convergence_pp,
             families={name: Family(families[name], text) for name, text in FAMILIES.items()},
         ),
         experiments={
-            name: _experiment_result(each, differences[name]) for name, each in tested.items()
+            name: _experiment_result(each, differences[name], question)
+            for name, each in tested.items()
         },
     )
     with writing_folder(folder, sealed=True) as out:
@@ -111,26 +133,19 @@ class _Experiment:
 
     models: dict[str, TestedModel]
     opponents: dict[str, Tested]
+    roles: Roles
+    metrics: Metrics
+    metric: Metric  # the one that decides
 
     @property
     def recipe(self) -> Recipe[Any, Any]:
         """The recipe of the first model; its task, data and corpus are those of all models."""
         return next(iter(self.models.values())).recipe
 
-    @property
-    def metrics(self) -> Metrics:
-        """The figures of the experiment's task."""
-        metrics: Metrics = part(self.recipe.task, "metrics").make_metrics(self.recipe.data)
-        return metrics
 
-    def pairs(self) -> Iterator[tuple[str, str, str]]:
-        """Yield (first, second, family) of every pair that is compared."""
-        for first, second in itertools.permutations([*self.models, *self.opponents], 2):
-            if family := _family(first, second, self.opponents):
-                yield first, second, family
-
-
-def _read_experiment(name: str, models: dict[str, str], seeds: list[int]) -> _Experiment:
+def _read_experiment(
+    name: str, models: dict[str, str], seeds: list[int], question: Question
+) -> _Experiment:
     tested = {variant: read_model(model, seeds) for variant, model in models.items()}
     recipe = next(iter(tested.values())).recipe
     for other in tested.values():
@@ -139,19 +154,27 @@ def _read_experiment(name: str, models: dict[str, str], seeds: list[int]) -> _Ex
                 f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train "
                 f"{other.name}"
             )
-    return _Experiment(tested, read_opponents(name))
+    opponents = read_opponents(name)
+    hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
+    roles = assign_roles(hyperparameters, opponents, question.attention)
+    metrics: Metrics = part(recipe.task, "metrics").make_metrics(recipe.data)
+    return _Experiment(tested, opponents, roles, metrics, metrics.named(question.metrics[name]))
 
 
-def _assess_pairs(experiment: _Experiment, families: Mapping[str, int]) -> Differences:
+def _assess_pairs(
+    experiment: _Experiment, families: Mapping[str, int], question: Question
+) -> Differences:
     """Return the difference of every pair that is compared; p is not yet corrected."""
-    metric = experiment.metrics.deciding
     tested: dict[str, Tested] = {**experiment.models, **experiment.opponents}
-    by_item = {name: each.by_item(metric) for name, each in tested.items()}
+    by_item = {name: each.by_item(experiment.metric) for name, each in tested.items()}
     return {
         (first, second): significance.assess(
-            _differences(first, second, by_item), families[family], family=family
+            _differences(first, second, by_item),
+            families[family],
+            family=family,
+            margin_pp=question.margin_pp,
         )
-        for first, second, family in experiment.pairs()
+        for first, second, family in experiment.roles.pairs()
     }
 
 
@@ -171,49 +194,54 @@ def _differences(
     return significance.differences([a.to_numpy() for a in firsts], aligned)
 
 
-def _family(first: str, second: str, opponents: Collection[str]) -> str | None:
-    """Return the family of a pair; None where the pair is not compared."""
-    if first == ATTENTION:
-        return "gain" if second == BASELINE else "rivals"
-    if first not in (BASELINE, *opponents) and second in (f"{first}-{BASELINE}", f"{first}-mean"):
-        return "pairs"
-    return "variants" if second == BASELINE and first not in opponents else None
-
-
 def _correct_p_values(differences: dict[str, Differences]) -> dict[str, Differences]:
-    """Return the differences with p corrected within each family, over all experiments."""
+    """Return the differences with p corrected within each family, over all experiments.
+
+    The tests of a difference and those of equivalence are corrected apart from each other.
+    """
     corrected = {name: dict(pairs) for name, pairs in differences.items()}
-    for family in FAMILIES:
+    for family, test in itertools.product(FAMILIES, ("p", "equivalence_p")):
         tests = [
-            (name, pair, difference.p)
+            (name, pair, p)
             for name, pairs in differences.items()
             for pair, difference in pairs.items()
-            if difference.family == family and difference.p is not None
+            if difference.family == family and (p := getattr(difference, test)) is not None
         ]
         p_values = significance.holm([p for *_, p in tests])
         for (name, pair, _), p in zip(tests, p_values, strict=True):
-            corrected[name][pair] = dataclasses.replace(differences[name][pair], p_holm=p)
+            holm = {"p_holm" if test == "p" else "equivalence_p_holm": p}
+            corrected[name][pair] = dataclasses.replace(corrected[name][pair], **holm)
     return corrected
 
 
-def _experiment_result(experiment: _Experiment, differences: Differences) -> ExperimentResult:
-    recipe, metrics = experiment.recipe, experiment.metrics
+def _experiment_result(
+    experiment: _Experiment, differences: Differences, question: Question
+) -> ExperimentResult:
+    recipe, metrics, metric = experiment.recipe, experiment.metrics, experiment.metric.name
     baseline = None
     if BASELINE in experiment.models:
-        figures = _summarize_figures(experiment.models[BASELINE], metrics)
-        baseline = figures[metrics.deciding.name].values
+        baseline = _summarize_figures(experiment.models[BASELINE], metrics)[metric].values
+    models = {
+        variant: _model_result(
+            model, experiment, None if variant == BASELINE else baseline, question.convergence_pp
+        )
+        for variant, model in experiment.models.items()
+    }
+    converged = {variant: all(model.converged) for variant, model in models.items()}
     comparisons: dict[str, dict[str, Difference]] = {}
     for (first, second), difference in differences.items():
-        comparisons.setdefault(first, {})[second] = difference
+        judged = verdict(
+            difference, significance.ALPHA, converged[first], converged.get(second, True)
+        )
+        comparisons.setdefault(first, {})[second] = dataclasses.replace(difference, verdict=judged)
     return ExperimentResult(
         task=recipe.task,
         groups=part(recipe.task, "metrics").about(recipe.data),
-        metric=metrics.deciding.name,
+        metric=metric,
+        attention=experiment.roles.attention,
+        controls=experiment.roles.controls,
         corpus=Corpus(recipe.corpus, recipe.folds, recipe.facts),
-        models={
-            variant: _model_result(model, metrics, None if variant == BASELINE else baseline)
-            for variant, model in experiment.models.items()
-        },
+        models=models,
         opponents={
             name: OpponentResult(
                 _summarize_figures(each, metrics), _summarize_details(each, metrics)
@@ -225,21 +253,39 @@ def _experiment_result(experiment: _Experiment, differences: Differences) -> Exp
 
 
 def _model_result(
-    tested: TestedModel, metrics: Metrics, baseline: list[float] | None
+    tested: TestedModel,
+    experiment: _Experiment,
+    baseline: list[float] | None,
+    convergence_pp: float,
 ) -> ModelResult:
     """Return the figures of a model, and its gain over the values of the baseline."""
-    summary = _summarize_figures(tested, metrics)
+    summary = _summarize_figures(tested, experiment.metrics)
+    metric = experiment.metric.name
+    rises = [last_rise_pp(_decisive(run, metric, tested.name)) for run in tested.validation]
     return ModelResult(
         model=tested.name,
         hyperparameters=tested.recipe.hyperparameters,
         parameters=round(statistics.fmean(tested.parameters)),
         best_epochs=tested.best_epochs,
+        last_rises_pp=rises,
+        converged=[rise is not None and rise <= convergence_pp for rise in rises],
         summary=summary,
-        details=_summarize_details(tested, metrics),
-        gain=None
-        if baseline is None
-        else paired_gain(summary[metrics.deciding.name].values, baseline),
+        details=_summarize_details(tested, experiment.metrics),
+        gain=None if baseline is None else paired_gain(summary[metric].values, baseline),
     )
+
+
+def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> list[float]:
+    """Return the figures of validation by which convergence is judged: the deciding metric's.
+
+    Where validation does not have that metric, the first of its figures that rises.
+    """
+    if metric in validation:
+        return validation[metric]
+    for name, figures in validation.items():
+        if name not in LOWER_IS_BETTER:
+            return figures
+    raise HeedError(f"{PREDICTIONS / model}: no figure of validation. Run: heed predict {model}")
 
 
 def _summarize_figures(tested: Tested, metrics: Metrics) -> Figures:
@@ -271,9 +317,11 @@ def _metrics_row(experiment: ExperimentResult) -> dict[str, float]:
         variant: round(experiment.compared_figure(model).mean, 4)
         for variant, model in experiment.models.items()
     }
-    if (attention := experiment.models.get(ATTENTION)) and attention.gain:
-        metrics["gain_pp"] = round(attention.gain.mean_pp, 2)
-        difference = experiment.comparisons[ATTENTION][BASELINE]
+    for variant in experiment.attention[:1]:
+        if (gain := experiment.models[variant].gain) is None:
+            continue
+        metrics["gain_pp"] = round(gain.mean_pp, 2)
+        difference = experiment.comparisons[variant][BASELINE]
         if difference.interval_pp:
             low, high = difference.interval_pp
             metrics["low_pp"], metrics["high_pp"] = round(low, 2), round(high, 2)

@@ -18,6 +18,11 @@ COMMAND = "heed compare"
 
 Interval = tuple[float, float]
 
+# The verdicts on a difference (heed.evaluation.verdicts).
+BETTER, WORSE, SAME = "better", "worse", "practically the same"
+UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
+VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
+
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
@@ -75,7 +80,9 @@ class OtherTests:
 class Difference:
     """A first model's figure minus a second's, with its interval, tests and effect sizes.
 
-    `p_holm` is `p` corrected within `family`. With one seed there is no interval and no p.
+    `p_holm` is `p` corrected within `family`, and so is `equivalence_p_holm`: of the tests that the
+    difference lies within the study's margin. With one seed there is no interval and no p.
+    `verdict` is one of VERDICTS.
     `degrees_of_freedom` is None where they are infinite.
     """
 
@@ -84,6 +91,9 @@ class Difference:
     interval_pp: Interval | None
     p: float | None
     p_holm: float | None
+    equivalence_p: float | None
+    equivalence_p_holm: float | None
+    verdict: str
     standard_error_pp: float | None
     degrees_of_freedom: float | None
     seeds_needed: int | None
@@ -106,12 +116,17 @@ class ModelResult:
 
     `hyperparameters` are those of its task (`heed.tasks.TASK.recipe.Hyperparameters`); `parameters`
     is the mean over its runs. `gain` is over the baseline, and None for the baseline itself.
+    `last_rises_pp`: by how much the validation figure rose over the last two validations of each
+    run (None where it had no more than two); `converged`: whether that is no more than the study
+    allows.
     """
 
     model: str
     hyperparameters: Any
     parameters: int
     best_epochs: list[int]
+    last_rises_pp: list[float | None]
+    converged: list[bool]
     summary: Figures
     details: Annotated[Details, BESIDE]
     gain: Gain | None
@@ -131,12 +146,15 @@ class ExperimentResult:
     """An experiment: models by variant, opponents by name, comparisons by first and second model.
 
     `groups` has the names in the details, in order: group → names. `metric` is the figure by which
-    models are compared.
+    models are compared. `attention` has the variants that answer the study's question, the first
+    of them first, and `controls` those that could gain without attention.
     """
 
     task: str
     groups: Annotated[dict[str, list[str]], BESIDE]
     metric: str
+    attention: list[str]
+    controls: list[str]
     corpus: Corpus
     models: dict[str, ModelResult]
     opponents: dict[str, OpponentResult]
@@ -157,11 +175,17 @@ class Family:
 
 @dataclasses.dataclass(frozen=True)
 class Significance:
-    """The method in one line, the level and the power of all tests, and the families."""
+    """The method in one line, the level and the power of all tests, and the families.
+
+    A difference within ± `margin_pp` does not matter. A run has converged when it rose by no more
+    than `convergence_pp` over its last two validations.
+    """
 
     signature: str
     alpha: float
     power: float
+    margin_pp: float
+    convergence_pp: float
     families: dict[str, Family]
 
 

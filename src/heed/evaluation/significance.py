@@ -26,10 +26,11 @@ import numpy as np
 import scipy
 from scipy import optimize, stats
 
-from heed.evaluation.results import Difference, Effect, Interval, OtherTests
+from heed.evaluation.results import UNDECIDED, Difference, Effect, Interval, OtherTests
 from heed.files import HeedError
 
 ALPHA, POWER = 0.05, 0.8
+MARGIN_PP = 1.0  # differences that are smaller do not matter, if a study says nothing else
 RESAMPLES, GENERATOR_SEED = 10_000, 1
 MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains more
 # The smallest positive number that a computer holds: a p is never reported as 0.
@@ -62,26 +63,74 @@ class VarianceComponents:
             )
         return math.sqrt(self.seeds / seeds + self.documents + self.residual / seeds)
 
-    def degrees_of_freedom(self, seeds: int) -> float:
-        """Return the degrees of freedom: folds less one; with a fixed split, Hillis (2007)."""
+    def critical_difference(self, seeds: int, alpha: float) -> float:
+        """Return the smallest difference that is significant at `alpha`, two-sided.
+
+        With folds it is Student's t with the folds less one as degrees of freedom. With a fixed
+        split the seeds' part of the variance is estimated from few values and the documents' from
+        many: the critical difference of each alone, by Student's t and by the normal distribution,
+        are combined as the sides of a right angle (Howe 1974). One t with the degrees of freedom of
+        Hillis (2007) raised false alarms at small levels (docs/statistics.md).
+        """
+        if self.folds:
+            return float(stats.t.isf(alpha / 2, self.folds - 1)) * self.standard_error(seeds)
+        seed_error = math.sqrt((self.seeds + self.residual) / seeds)
+        return math.hypot(
+            float(stats.t.isf(alpha / 2, seeds - 1)) * seed_error,
+            float(stats.norm.isf(alpha / 2)) * math.sqrt(self.documents),
+        )
+
+    def p_value(self, difference: float, seeds: int) -> float:
+        """Return the level, two-sided, at which this is the critical difference."""
+        size = abs(difference)
+
+        def excess(log_p: float) -> float:
+            return self.critical_difference(seeds, math.exp(log_p)) - size
+
+        smallest = math.log(SMALLEST_P)
+        if excess(smallest) <= 0:
+            return SMALLEST_P
+        if excess(0.0) >= 0:
+            return 1.0
+        return math.exp(optimize.brentq(excess, smallest, 0.0, xtol=1e-12))
+
+    def equivalence_p(self, difference: float, margin: float, seeds: int) -> float:
+        """Return p of the two one-sided tests of equivalence within `margin` (Schuirmann 1987)."""
+        inside = margin - abs(difference)
+        p = self.p_value(inside, seeds) / 2
+        return p if inside > 0 else 1 - p
+
+    def degrees_of_freedom(self, seeds: int, alpha: float = ALPHA) -> float:
+        """Return the degrees of freedom with which one t has the critical difference at `alpha`.
+
+        Folds less one; with a fixed split between the seeds less one and infinity.
+        """
         if self.folds:
             return self.folds - 1
-        # The only component that is estimated from few values.
-        seed_variance = (self.seeds + self.residual) / seeds
-        if not seed_variance:
+        error = self.standard_error(seeds)
+        if not error or not self.seeds + self.residual:
             return math.inf
-        return (seeds - 1) * (self.standard_error(seeds) ** 2 / seed_variance) ** 2
+        critical = self.critical_difference(seeds, alpha) / error
+
+        def excess(share: float) -> float:  # of 1 / degrees of freedom
+            return float(stats.t.isf(alpha / 2, 1 / share)) - critical
+
+        few, many = 1 / (seeds - 1), 1e-9
+        if excess(few) <= 0:
+            return seeds - 1
+        return math.inf if excess(many) >= 0 else 1 / optimize.brentq(excess, many, few)
 
 
 @dataclasses.dataclass(frozen=True)
 class TTest:
-    """The interval, the p and the standard error of a difference, in percentage points but for `p`.
+    """What decides on a difference: `p` of no difference, and of none within the margin.
 
     `degrees_of_freedom` is None where they are infinite.
     """
 
     interval_pp: Interval
     p: float
+    equivalence_p: float
     standard_error_pp: float
     degrees_of_freedom: float | None
 
@@ -348,8 +397,8 @@ def seeds_needed(
     counts = range(step if components.folds else 2, MAX_SEEDS + 1, step)
 
     def detects(seeds: int) -> bool:
-        error, freedom = components.standard_error(seeds), components.degrees_of_freedom(seeds)
-        return power(difference, error, freedom, alpha) >= POWER
+        freedom = components.degrees_of_freedom(seeds, alpha)
+        return power(difference, components.standard_error(seeds), freedom, alpha) >= POWER
 
     if not detects(counts[-1]):
         return None
@@ -406,31 +455,33 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
     )
 
 
-def t_test(blocks: Blocks, alpha: float = ALPHA) -> TTest | None:
-    """Return the interval and the p that decide on a difference; None with one seed.
-
-    The mean difference over its standard error (see `VarianceComponents`) follows Student's t.
-    """
+def t_test(blocks: Blocks, alpha: float = ALPHA, margin_pp: float = MARGIN_PP) -> TTest | None:
+    """Return the interval and the p values that decide on a difference; None with one seed."""
     components = variance_components(blocks)
     if components is None:
         return None
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
-    error, freedom = components.standard_error(seeds), components.degrees_of_freedom(seeds)
-    half = float(stats.t.isf(alpha / 2, freedom)) * error
-    if error:
-        p = max(float(2 * stats.t.sf(abs(mean) / error, freedom)), SMALLEST_P)
-    else:  # no variance, as when one model is better on every document
-        p = documents_test(blocks)
+    error, freedom = components.standard_error(seeds), components.degrees_of_freedom(seeds, alpha)
+    half = components.critical_difference(seeds, alpha)
+    # Without any variance, as when one model is better on every document, the documents decide.
+    p = components.p_value(mean, seeds) if error else documents_test(blocks)
     return TTest(
         interval_pp=(100 * (mean - half), 100 * (mean + half)),
         p=p,
+        equivalence_p=components.equivalence_p(mean, margin_pp / 100, seeds),
         standard_error_pp=100 * error,
         degrees_of_freedom=None if math.isinf(freedom) else float(freedom),
     )
 
 
-def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA, family: str = "") -> Difference:
-    """Return the tests and effect sizes of one difference; `p_holm` is not yet computed.
+def assess(
+    blocks: Blocks,
+    tests: int = 1,
+    alpha: float = ALPHA,
+    family: str = "",
+    margin_pp: float = MARGIN_PP,
+) -> Difference:
+    """Return the tests and effect sizes of one difference; nothing is yet corrected or judged.
 
     Args:
         blocks: from `differences`.
@@ -438,15 +489,16 @@ def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA, family: str = "
             the strictest level that Holm's correction may ask for, alpha over this number.
         alpha: 1 minus the coverage of the intervals.
         family: the name of the family; empty for a difference outside any family.
+        margin_pp: a difference below it does not matter.
 
     """
     values = [float(value) for block in blocks for value in block.mean(axis=1)]
-    mean, test = mean_difference(blocks), t_test(blocks, alpha)
+    mean, test = mean_difference(blocks), t_test(blocks, alpha, margin_pp)
     components = variance_components(blocks)
     needed = detectable = None
     if components is not None:
         error = components.standard_error(len(values))
-        freedom = components.degrees_of_freedom(len(values))
+        freedom = components.degrees_of_freedom(len(values), alpha / tests)
         needed = seeds_needed(mean, components, alpha / tests)
         detectable = 100 * minimum_detectable(error, freedom, alpha / tests)
     return Difference(
@@ -455,6 +507,9 @@ def assess(blocks: Blocks, tests: int = 1, alpha: float = ALPHA, family: str = "
         interval_pp=test.interval_pp if test else None,
         p=test.p if test else None,
         p_holm=None,
+        equivalence_p=test.equivalence_p if test else None,
+        equivalence_p_holm=None,
+        verdict=UNDECIDED,
         standard_error_pp=test.standard_error_pp if test else None,
         degrees_of_freedom=test.degrees_of_freedom if test else None,
         seeds_needed=needed,
@@ -507,13 +562,14 @@ def signature(folds: bool, fixed: bool) -> str:
 
     """
     designs = [
-        *(["crossed:seeds×documents(Hillis)"] if fixed else []),
+        *(["crossed:seeds×documents(Howe)"] if fixed else []),
         *(["folds:t(Nadeau-Bengio)"] if folds else []),
     ]
     fields: dict[str, object] = {
         "interval": "two-sided-t",
         "design": "+".join(designs),
         "alpha": ALPHA,
+        "equivalence": "two-one-sided-t",
         "correction": "Holm-within-family",
         "power": POWER,
         "bootstrap": f"percentile,seeds+documents,{RESAMPLES}",

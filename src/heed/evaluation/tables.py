@@ -3,8 +3,9 @@
 import pandas as pd
 
 from heed.evaluation.tested import read_model
-from heed.files import check, reading, writing_folder
-from heed.paths import EVALUATIONS, HISTORY, PREDICTED, PREDICTIONS, run_folder, train_command
+from heed.files import reading, writing_folder
+from heed.history import read_history
+from heed.paths import EVALUATIONS, PREDICTED, PREDICTIONS
 from heed.tasks import part
 
 
@@ -21,7 +22,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
         predictions = pd.read_parquet(path)
     task = part(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
-    tables["history"] = pd.concat([_read_history(name, seed) for seed in seeds], ignore_index=True)
+    tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
     with writing_folder(EVALUATIONS / name, sealed=True) as out:
         for key, table in tables.items():
             digits = None if key in task.EXACT else "%.6g"
@@ -29,11 +30,8 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     return tables["summary"]
 
 
-def _read_history(name: str, seed: int) -> pd.DataFrame:
+def _history(name: str, seed: int) -> pd.DataFrame:
     """Return the history of a run, with its seed."""
-    folder, command = run_folder(name, seed), train_command(name, seed)
-    check(folder, command)
-    with reading(folder / HISTORY, command):
-        table = pd.read_csv(folder / HISTORY)
+    table = read_history(name, seed)
     table.insert(0, "seed", seed)
     return table

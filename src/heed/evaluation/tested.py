@@ -50,12 +50,14 @@ class Tested:
 class TestedModel(Tested):
     """The test statistics of a trained model, with its recipe.
 
-    `best_epochs` and `parameters` have a value for each run: the epoch kept, and the count.
+    `best_epochs`, `parameters` and `validation` have a value for each run: the epoch kept, the
+    count, and each figure of validation after each epoch.
     """
 
     recipe: Recipe[Any, Any]
     best_epochs: list[int]
     parameters: list[int]
+    validation: list[dict[str, list[float]]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +67,7 @@ class _Run:
     seed: int
     best_epoch: int
     parameters: int
+    validation: dict[str, list[float]]
 
 
 def read_model(model: str, seeds: list[int]) -> TestedModel:
@@ -90,6 +93,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
         recipe,
         [run.best_epoch for run in runs],
         [run.parameters for run in runs],
+        [run.validation for run in runs],
     )
 
 

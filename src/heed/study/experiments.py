@@ -15,6 +15,32 @@ class Study(Section):
     language: Literal["en", "de"] = Field(
         "en", description="the report's words, in HTML and LaTeX: English or German"
     )
+    attention: list[Name] = Field(
+        ["attention"],
+        min_length=1,
+        description=(
+            "the variants that answer the study's question, the first of them first: "
+            "self-attention, attention as pooling"
+        ),
+    )
+    margin_pp: float = Field(
+        1.0,
+        gt=0,
+        le=100,
+        description=(
+            "differences within plus or minus so many percentage points do not matter: "
+            "practically the same"
+        ),
+    )
+    convergence_pp: float = Field(
+        0.2,
+        ge=0,
+        le=100,
+        description=(
+            "a training has converged when the deciding figure of validation rose by no more "
+            "than this over its last two validations"
+        ),
+    )
     note: str = Field(
         "",
         description=(
@@ -55,6 +81,13 @@ class Experiment(Section):
     corpus: str = Field(description="a key of `corpora`")
     data: ClassificationData = Field(description="what the task reads of the corpus")
     title: str = Field(description="heading in the report")
+    metric: str | None = Field(
+        None,
+        description=(
+            "the figure of the task by which models are compared, such as macro_f1; none: its "
+            "first, accuracy"
+        ),
+    )
     published: Published | None = Field(None, description="the talk's row to print beside ours")
     suboptimal_of: str | None = Field(
         None, description="the experiment whose hyperparameters this one deliberately spoils"

@@ -20,6 +20,7 @@ from heed.study.model_rules import (
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import near, unknown
+from heed.tasks import part
 
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
@@ -28,6 +29,10 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
         yield ("seeds",), f"each seed once, found {params.seeds}"
     if any(seed < 1 for seed in params.seeds):
         yield ("seeds",), f"seeds are whole numbers from 1, found {params.seeds}"
+    variants = {model.variant for model in params.models.values()}
+    for variant in params.study.attention:
+        if variant not in variants and params.study.attention != ["attention"]:
+            yield ("study", "attention"), unknown(variant, "variant", sorted(variants))
     for name, corpus in params.corpora.items():
         if corpus.source not in params.sources:
             yield ("corpora", name, "source"), unknown(corpus.source, "source", params.sources)
@@ -56,6 +61,12 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
             yield (
                 ("experiments", name, "suboptimal_of"),
                 unknown(experiment.suboptimal_of, "experiment", params.experiments),
+            )
+        names = part(experiment.task, "metrics").NAMES
+        if experiment.metric not in (None, *names):
+            yield (
+                ("experiments", name, "metric"),
+                unknown(experiment.metric or "", f"metric of {experiment.task}", names),
             )
         yield from _data_contradictions(params, name, experiment)
     for name in params.searches:

@@ -14,7 +14,7 @@ measures |
 each item |
 | `opponents` | `fit`: the reference models from outside |
 | `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure;
-`about` names the details |
+`about` names the details; `NAMES` of the figures |
 | `evaluation` | `tables`: a model's tables from its predictions; `EXACT` names those with every
 digit |
 """
@@ -145,7 +145,7 @@ Details = dict[str, dict[str, dict[str, float]]]  # what → name → figure →
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """All figures of a task; models are compared by the first.
+    """All figures of a task; models are compared by the first, if a study names no other.
 
     `details` maps a sum (statistics,) to finer figures, those of each group of items. The task's
     `about` names the groups, and what is in each, in order.
@@ -154,10 +154,9 @@ class Metrics:
     figures: tuple[Metric, ...]
     details: Callable[[np.ndarray], Details]
 
-    @property
-    def deciding(self) -> Metric:
-        """The figure by which models are compared."""
-        return self.figures[0]
+    def named(self, name: str | None) -> Metric:
+        """Return the figure of this name; the first for None."""
+        return next(each for each in self.figures if name in (None, each.name))
 
     def of(self, statistics: np.ndarray) -> dict[str, float]:
         """Return every figure of a test part with these statistics, (items, statistics)."""

@@ -14,6 +14,7 @@ from heed.tasks.interface import Details, Metric, Metrics
 
 AVERAGES = ("macro", "weighted")
 BY_CLASS = ("precision", "recall", "f1")
+NAMES = ("accuracy", *(f"{average}_{figure}" for average in AVERAGES for figure in BY_CLASS))
 
 
 def names(classes: list[str]) -> list[str]:
@@ -40,7 +41,7 @@ def statistics(label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any])
 
 
 def make_metrics(data: Data) -> Metrics:
-    """Return accuracy, by which models are compared, and the macro and weighted averages of
+    """Return accuracy, which decides if a study names no other, and the macro and weighted averages of
     precision, recall and F1.
     """
     averages = [
