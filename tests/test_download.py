@@ -18,7 +18,7 @@ from heed.corpora import sample, source
 from heed.corpora.archive import members
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
-from heed.files import SUMS, HeedError
+from heed.files import CHECKSUMS, HeedError
 from heed.study import Source
 
 CONTENT = bytes(range(256)) * 400
@@ -129,7 +129,7 @@ def test_a_damaged_file_is_fetched_anew_and_strangers_are_removed(server):
     Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
     Path("data/raw/imdb/stranger").write_text("x")
     fetch()
-    assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [SUMS, NAME]
+    assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [CHECKSUMS, NAME]
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed.files import SUMS, HeedError, write_yaml
+from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.recipe import recipe_of
 from heed.search.adopt import adopt
 from heed.search.outcome import (
@@ -501,7 +501,7 @@ def gone(mark: str, patience: float = 20.0) -> bool:
     return True
 
 
-FILES = [SUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
+FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
 
 
 def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):

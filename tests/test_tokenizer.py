@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heed.corpora.source import download
-from heed.files import SUMS, HeedError
+from heed.files import CHECKSUMS, HeedError
 from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import load_tokens
 from heed.tokens.cleaning import clean
@@ -150,7 +150,7 @@ def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
         return {
             file.name: hashlib.sha256(file.read_bytes()).hexdigest()
             for file in path.iterdir()
-            if file.name not in ("meta.json", SUMS)
+            if file.name not in ("meta.json", CHECKSUMS)
         }
 
     one, three = make(tmp_path, 1), make(tmp_path, 3, "other")

@@ -221,9 +221,9 @@ def publish() -> None:
 def _compared() -> "Comparison":
     """Return what the comparison found."""
     from heed.evaluation.results import read_comparison
-    from heed.files import check
+    from heed.files import verify_checksums
 
-    check(COMPARISON, "heed compare")
+    verify_checksums(COMPARISON, "heed compare")
     return read_comparison(COMPARISON / "comparison.json")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
-from heed.files import HeedError, seal, writing
+from heed.files import HeedError, write_checksums, writing
 from heed.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def download(name: str, source: "Source", into: Path) -> None:
     for path in into.iterdir():
         if path.name not in wanted:
             path.unlink()
-    seal(into)
+    write_checksums(into)
 
 
 def _chosen(name: str, source: "Source") -> list[File]:
