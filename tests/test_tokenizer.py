@@ -110,9 +110,9 @@ def test_sentences_are_those_of_spacys_sentencizer(name, texts):
 def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
     import itertools
 
-    from heed.corpora.imdb import read
+    from heed.corpora.imdb import read_reviews
 
-    texts = [clean(d.text)[0] for d in itertools.islice(read(corpora / "imdb"), 300)]
+    texts = [clean(d.text)[0] for d in itertools.islice(read_reviews(corpora / "imdb"), 300)]
     *_, starts, counts = _tokenize_chunk((texts, "en"))
     assert (starts.tolist(), counts.tolist()) == by_spacy(texts, "en")
     assert counts.sum() > 2000

@@ -64,7 +64,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     dimensions = search.dimensions(given)
 
     def fits(drawn: Configuration) -> bool:
-        return rules.fits(params, search.model, before | drawn)
+        return rules.is_valid_configuration(params, search.model, before | drawn)
 
     try:  # for tpe too: a space that is too small is found before Ray starts
         configurations = draw(dimensions, search.trials, search.seed, fits)
