@@ -15,7 +15,7 @@ from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import compare
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
-from heed.files import SUMS, HeedError, write_yaml
+from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
 from heed.prediction import write_predictions
 from heed.seeds import read_seeds
@@ -242,7 +242,7 @@ def put_model_into_two_folds(model: str) -> list[np.ndarray]:
     first_fold = table.index % 12 < 6
     table = table[(table["seed"] == 1) & first_fold | (table["seed"] == 2) & ~first_fold]
     table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
-    (folder / SUMS).unlink()
+    (folder / CHECKSUMS).unlink()
     right = table["right"].to_numpy(bool)
     return [right[None, :6], right[None, 6:]]
 
@@ -255,7 +255,7 @@ def put_opponents_into_two_folds() -> dict[str, list[np.ndarray]]:
     )
     table["fold"] = (table.index % 12 >= 6).astype(int)
     table.to_parquet(folder / "statistics.parquet", index=False)
-    (folder / SUMS).unlink()
+    (folder / CHECKSUMS).unlink()
     return {
         str(opponent): [
             rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))
@@ -282,7 +282,7 @@ def test_with_folds_each_seed_is_paired_with_the_opponent_of_its_fold_in_any_ord
 def test_answers_on_other_documents_are_refused(study):
     path = Path("results/predict/tiny-baseline/statistics.parquet")
     table = pd.read_parquet(path)
-    path.with_name(SUMS).unlink()
+    path.with_name(CHECKSUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
     with pytest.raises(HeedError, match="not tested on the same documents"):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))

@@ -69,8 +69,8 @@ def test_the_merges_of_the_41_labels_give_34(corpora):
     labels = json.loads((corpora / "news/v2_label_counts.json").read_text())
     merged = Counter()
     for label, count in labels.items():
-        if huffpost.merged(label):
-            merged[huffpost.merged(label)] += count
+        if huffpost.merge_category(label):
+            merged[huffpost.merge_category(label)] += count
     assert len(labels) == 41 and len(merged) == 34
     assert sum(merged.values()) == 200853 - labels["LATINO VOICES"]
     capped = sum(min(count, huffpost.CAP) for count in merged.values())
@@ -130,7 +130,7 @@ def test_gzipped_lines_are_read(tmp_path):
 def test_the_planted_evidence_is_where_the_sample_says():
     cues = {word for words in sample.CUES.values() for word in words} | {sample.NEGATION}
     kinds = Counter()
-    for row in sample.generate(300, 7):
+    for row in sample.generate_rows(300, 7):
         spans = [row["text"][start:end] for start, end in row["evidence"]]
         if row["corpus"] == "sample-sentiment":
             assert set(spans) <= cues

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from heed.corpora import sample, source
-from heed.corpora.archive import members
+from heed.corpora.archive import read_members
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
-from heed.files import SUMS, HeedError
+from heed.files import CHECKSUMS, HeedError
 from heed.study import Source
 
 CONTENT = bytes(range(256)) * 400
@@ -129,7 +129,7 @@ def test_a_damaged_file_is_fetched_anew_and_strangers_are_removed(server):
     Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
     Path("data/raw/imdb/stranger").write_text("x")
     fetch()
-    assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [SUMS, NAME]
+    assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [CHECKSUMS, NAME]
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
 
 
@@ -292,7 +292,7 @@ def test_every_published_file_has_a_hash_and_a_way_to_get_it():
     for kind in SOURCE_KINDS.values():
         for file in kind.files:
             assert all(entry.startswith(("sha256:", "blob:")) for entry in file.hashes)
-            assert file.url.startswith("https://") or file.by_hand
+            assert file.url.startswith("https://") or file.instructions
 
 
 def archive(path: Path, *entries: tuple[str, bytes, bytes]) -> Path:
@@ -321,7 +321,7 @@ def archive(path: Path, *entries: tuple[str, bytes, bytes]) -> Path:
 def test_hostile_archives_are_refused(tmp_path, name, kind):
     path = archive(tmp_path / "a.tar.gz", ("good", tarfile.REGTYPE, b"x"), (name, kind, b""))
     with pytest.raises(HeedError, match="refused"):
-        list(members(path))
+        list(read_members(path))
 
 
 @pytest.mark.drill("archive: traversal, absolute path, link, device, pipe, bomb, broken", faults=4)
@@ -329,15 +329,15 @@ def test_bombs_and_broken_archives_are_refused(tmp_path):
     path = archive(
         tmp_path / "a.tar.gz", *((str(i), tarfile.REGTYPE, b"0" * 1000) for i in range(20))
     )
-    assert len(list(members(path))) == 20
+    assert len(list(read_members(path))) == 20
     with pytest.raises(HeedError, match="more than"):
-        list(members(path, max_bytes=5000))
+        list(read_members(path, max_bytes=5000))
     with pytest.raises(HeedError, match="more than"):
-        list(members(path, max_members=5))
+        list(read_members(path, max_members=5))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(HeedError, match="not a whole archive"):
-        list(members(path))
+        list(read_members(path))
     path.write_bytes(b"no archive")
     with pytest.raises(HeedError, match="not a whole archive"):
-        list(members(path))
+        list(read_members(path))

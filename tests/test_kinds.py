@@ -40,22 +40,24 @@ def test_a_kind_says_all_that_is_asked_of_it(kind: Kind) -> None:
     assert is_name(kind.name)
     assert kind.splits and set(kind.splits) <= set(SPLITS)
     assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
-    assert {*kind.needs, *kind.takes} <= set(Corpus.model_fields)
-    assert bool(kind.labels) != ("label_column" in kind.needs), (
+    assert {*kind.required_keys, *kind.optional_keys} <= set(Corpus.model_fields)
+    assert bool(kind.labels) != ("label_column" in kind.required_keys), (
         "labels are fixed, or the user names their column"
     )
-    assert bool(kind.tokens) == bool(kind.labels), (
+    assert bool(kind.tokens_per_document) == bool(kind.labels), (
         "only of a file of one's own the size is not known"
     )
-    assert bool(kind.documents or "documents" in kind.source.needs) == bool(kind.tokens)
+    assert bool(kind.documents or "documents" in kind.source.required_keys) == bool(
+        kind.tokens_per_document
+    )
 
 
 @every_source
 def test_a_source_is_fetched_file_by_file_or_made(source: SourceKind) -> None:
     assert is_name(source.name)
     assert bool(source.files) != bool(source.make)
-    assert ("files" in source.takes) == bool(source.files)
-    assert {*source.needs, *source.takes} <= set(Source.model_fields)
+    assert ("files" in source.optional_keys) == bool(source.files)
+    assert {*source.required_keys, *source.optional_keys} <= set(Source.model_fields)
     assert source.size or not source.files
 
 
@@ -77,7 +79,7 @@ def row(**values: str) -> str:
 def write_raw(folder: Path, source: str) -> Path:
     """Write a few documents in the format of a source."""
     if source == "sample":
-        sample.write(folder / sample.FILE, 3, 1)
+        sample.write_sample(folder / sample.FILE, 3, 1)
     if source == "imdb":
         with tarfile.open(folder / imdb.ARCHIVE, "w:gz") as archive:
             archive.addfile(tarfile.TarInfo("aclImdb/test/pos/1_9.txt"), BytesIO())
@@ -99,7 +101,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     kind: Kind, tmp_path: Path
 ) -> None:
     split = Split(kind="given") if "given" in kind.splits else Split(kind="folds", k=5)
-    columns = {key: key[0] for key in (*kind.needs, *kind.takes)}
+    columns = {key: key[0] for key in (*kind.required_keys, *kind.optional_keys)}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
     documents = list(read_documents(corpus, write_raw(tmp_path, kind.source.name)))
     assert documents
@@ -191,10 +193,11 @@ def read(raw, corpus):
         yield Document(f"proverb/{i}", line, {"parity": ("even", "odd")[i % 2]})
 
 
-SOURCE = SourceKind(name="proverbs", make=make, needs=("documents",), takes=())
+SOURCE = SourceKind(name="proverbs", make=make, required_keys=("documents",), optional_keys=())
 KINDS = (
     Kind(
-        name="proverbs", source=SOURCE, read=read, splits=("random",), labels=("parity",), tokens=4
+        name="proverbs", source=SOURCE, read=read, splits=("random",), labels=("parity",),
+        tokens_per_document=4
     ),
 )
 '''
@@ -202,9 +205,9 @@ COMMANDS = """
 import json
 from pathlib import Path
 from heed import cli, study
-from heed.study.cost import plan
+from heed.study.cost import format_cost
 cli.download("mine"); cli.tokenize("mine")
-print(plan(study.load()))
+print(format_cost(study.load()))
 print(Path("data/tokens/mine/meta.json").read_text())
 """
 

@@ -145,7 +145,7 @@ WRONG = [
         "pooling: last}",
         "pooling: last, patience: 2, select: last}",
         "models.sample-sentiment-baseline.patience",
-        "knows none",
+        "does not look for",
     ),
     (
         "attention: multi-head, heads: 4",
@@ -318,7 +318,7 @@ OLD_DEFAULTS = SAMPLE.replace(
         (
             OLD_EXPERIMENT,
             ["experiments.sample-author.label"],
-            "experiments.sample-author.data.label, beside task: classification",
+            "experiments.sample-author.data.label, next to task: classification",
         ),
         (
             OLD_DEFAULTS,
@@ -454,7 +454,7 @@ def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
         "sample-author-attention", {}
     )
     assert loaded.resolved("sample-author-wide", {"epochs": 3}).epochs == 3
-    assert "take epochs away" in complaint(SAMPLE + wide.replace("}", ", epochs: 3}"))
+    assert "remove epochs" in complaint(SAMPLE + wide.replace("}", ", epochs: 3}"))
     assert "names the model" in complaint(
         SAMPLE + wide.replace("match: sample-author-attention", "match: sample-author-wide")
     )

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heed.corpora.source import download
-from heed.files import SUMS, HeedError
+from heed.files import CHECKSUMS, HeedError
 from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import load_tokens
 from heed.tokens.cleaning import clean
@@ -110,9 +110,9 @@ def test_sentences_are_those_of_spacys_sentencizer(name, texts):
 def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
     import itertools
 
-    from heed.corpora.imdb import read
+    from heed.corpora.imdb import read_reviews
 
-    texts = [clean(d.text)[0] for d in itertools.islice(read(corpora / "imdb"), 300)]
+    texts = [clean(d.text)[0] for d in itertools.islice(read_reviews(corpora / "imdb"), 300)]
     *_, starts, counts = _tokenize_chunk((texts, "en"))
     assert (starts.tolist(), counts.tolist()) == by_spacy(texts, "en")
     assert counts.sum() > 2000
@@ -150,7 +150,7 @@ def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
         return {
             file.name: hashlib.sha256(file.read_bytes()).hexdigest()
             for file in path.iterdir()
-            if file.name not in ("meta.json", SUMS)
+            if file.name not in ("meta.json", CHECKSUMS)
         }
 
     one, three = make(tmp_path, 1), make(tmp_path, 3, "other")

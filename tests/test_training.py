@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 import heed
 from heed import recipe as recipes
 from heed.evaluation.tables import evaluate
-from heed.files import SUMS, HeedError, sha256
+from heed.files import CHECKSUMS, HeedError, sha256
 from heed.hyperparameters import Training
 from heed.inputs.batches import WINDOW, Encoded
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
@@ -34,7 +34,7 @@ from heed.training.run import read_run, train_run
 from tests.conftest import HYPERPARAMETERS, train_and_predict
 from tests.conftest import change_recipe as change
 
-FILES = [SUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
+FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
 RUN, PREDICTED = Path("results/train/tiny-attention/1"), Path("results/predict/tiny-attention")
 
 
@@ -217,7 +217,7 @@ def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_comman
 
 def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workplace):
     train_run("tiny-attention", 1, silent)
-    (RUN / SUMS).unlink()
+    (RUN / CHECKSUMS).unlink()
     values = json.loads((RUN / "run.json").read_text())
     for broken, says in (
         ({k: v for k, v in values.items() if k != "fold"}, "fold is missing"),
@@ -497,7 +497,7 @@ def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
     (RUN.with_name("9")).mkdir()
     with pytest.raises(HeedError, match="heed train tiny-attention --seed 9"):
         heed.load_run("tiny-attention", 9)
-    (RUN / SUMS).unlink()
+    (RUN / CHECKSUMS).unlink()
     (RUN / "model.safetensors").write_bytes(b"half")
     with pytest.raises(HeedError, match=r"not a whole run .*heed train tiny-attention --seed 1"):
         heed.load_run("tiny-attention", 1)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from heed.files import check, reading
+from heed.files import reading, verify_checksums
 from heed.paths import HISTORY, run_folder, train_command
 
 PREFIX = "validation_"
@@ -14,7 +14,7 @@ def read_history(model: str, seed: int) -> pd.DataFrame:
     Raises HeedError: the run is missing or was changed.
     """
     folder, command = run_folder(model, seed), train_command(model, seed)
-    check(folder, command)
+    verify_checksums(folder, command)
     with reading(folder / HISTORY, command):
         return pd.read_csv(folder / HISTORY)
 

@@ -1,7 +1,6 @@
 """The stage `compare`: the figures of all models and opponents of a study, and their tests."""
 
 import dataclasses
-import itertools
 import statistics
 from collections import Counter
 from collections.abc import Mapping
@@ -118,7 +117,7 @@ def compare(
             for name, each in tested.items()
         },
     )
-    with writing_folder(folder, sealed=True) as out:
+    with writing_folder(folder, checksums=True) as out:
         write_comparison(out / "comparison.json", comparison)
     write_json(
         metrics_file,
@@ -200,17 +199,21 @@ def _correct_p_values(differences: dict[str, Differences]) -> dict[str, Differen
     The tests of a difference and those of equivalence are corrected apart from each other.
     """
     corrected = {name: dict(pairs) for name, pairs in differences.items()}
-    for family, test in itertools.product(FAMILIES, ("p", "equivalence_p")):
+    for family in FAMILIES:
         tests = [
-            (name, pair, p)
+            (name, pair, p, equivalence_p)
             for name, pairs in differences.items()
             for pair, difference in pairs.items()
-            if difference.family == family and (p := getattr(difference, test)) is not None
+            if difference.family == family
+            and (p := difference.p) is not None  # with one seed there are no tests
+            and (equivalence_p := difference.equivalence_p) is not None
         ]
-        p_values = significance.holm([p for *_, p in tests])
-        for (name, pair, _), p in zip(tests, p_values, strict=True):
-            holm = {"p_holm" if test == "p" else "equivalence_p_holm": p}
-            corrected[name][pair] = dataclasses.replace(corrected[name][pair], **holm)
+        p_values = significance.holm([p for _, _, p, _ in tests])
+        equivalences = significance.holm([p for *_, p in tests])
+        for (name, pair, *_), p, equivalence in zip(tests, p_values, equivalences, strict=True):
+            corrected[name][pair] = dataclasses.replace(
+                differences[name][pair], p_holm=p, equivalence_p_holm=equivalence
+            )
     return corrected
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from heed.files import HeedError, read_json, reading, write_json
 from heed.recipe import CorpusFacts
-from heed.records import BESIDE, as_json, read_record
+from heed.records import FLATTENED, as_json, read_record
 from heed.tasks import part
 
 COMMAND = "heed compare"
@@ -107,7 +107,7 @@ class OpponentResult:
     """The test figures of an opponent, one value for each fit: one, or one for each fold."""
 
     summary: Figures
-    details: Annotated[Details, BESIDE]
+    details: Annotated[Details, FLATTENED]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +128,7 @@ class ModelResult:
     last_rises_pp: list[float | None]
     converged: list[bool]
     summary: Figures
-    details: Annotated[Details, BESIDE]
+    details: Annotated[Details, FLATTENED]
     gain: Gain | None
 
 
@@ -138,7 +138,7 @@ class Corpus:
 
     name: str
     folds: int
-    facts: Annotated[CorpusFacts, BESIDE]
+    facts: Annotated[CorpusFacts, FLATTENED]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,7 +151,7 @@ class ExperimentResult:
     """
 
     task: str
-    groups: Annotated[dict[str, list[str]], BESIDE]
+    groups: Annotated[dict[str, list[str]], FLATTENED]
     metric: str
     attention: list[str]
     controls: list[str]

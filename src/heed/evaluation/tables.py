@@ -23,7 +23,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     task = part(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
-    with writing_folder(EVALUATIONS / name, sealed=True) as out:
+    with writing_folder(EVALUATIONS / name, checksums=True) as out:
         for key, table in tables.items():
             digits = None if key in task.EXACT else "%.6g"
             table.to_csv(out / f"{key}.csv", index=False, lineterminator="\n", float_format=digits)

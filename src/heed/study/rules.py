@@ -1,8 +1,7 @@
-"""What no single section of params.yaml can see: names that lead nowhere, and values that
-contradict each other.
+"""Rules across sections of params.yaml: unknown names, and values that contradict each other.
 
-Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and what is
-wrong there.
+Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and a
+message.
 """
 
 from collections.abc import Iterator
@@ -19,12 +18,12 @@ from heed.study.model_rules import (
 )
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
-from heed.study.suggestions import near, unknown
+from heed.study.suggestions import suggest, unknown_name
 from heed.tasks import part
 
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
-    """Yield (key, complaint) for what no single section can see."""
+    """Yield (key, message) for every contradiction between sections."""
     if len(set(params.seeds)) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
     if any(seed < 1 for seed in params.seeds):
@@ -32,43 +31,11 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     variants = {model.variant for model in params.models.values()}
     for variant in params.study.attention:
         if variant not in variants and params.study.attention != ["attention"]:
-            yield ("study", "attention"), unknown(variant, "variant", sorted(variants))
-    for name, corpus in params.corpora.items():
-        if corpus.source not in params.sources:
-            yield ("corpora", name, "source"), unknown(corpus.source, "source", params.sources)
-        elif (kind := params.sources[corpus.source].kind) != (
-            made_from := KINDS[corpus.kind].source.name
-        ):
-            yield (
-                ("corpora", name, "source"),
-                f"kind {corpus.kind} is made from a source of kind {made_from}, found {kind}",
-            )
-        if corpus.split.k and len(params.seeds) % corpus.split.k:
-            yield (
-                ("seeds",),
-                (
-                    f"corpus {name} has {corpus.split.k} folds: the number of seeds must be a "
-                    f"multiple of {corpus.split.k}, found {len(params.seeds)}"
-                ),
-            )
-    for name, experiment in params.experiments.items():
-        if experiment.corpus not in params.corpora:
-            yield (
-                ("experiments", name, "corpus"),
-                unknown(experiment.corpus, "corpus", params.corpora),
-            )
-        if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
-            yield (
-                ("experiments", name, "suboptimal_of"),
-                unknown(experiment.suboptimal_of, "experiment", params.experiments),
-            )
-        names = part(experiment.task, "metrics").NAMES
-        if experiment.metric not in (None, *names):
-            yield (
-                ("experiments", name, "metric"),
-                unknown(experiment.metric or "", f"metric of {experiment.task}", names),
-            )
-        yield from _data_contradictions(params, name, experiment)
+            yield ("study", "attention"), unknown_name(variant, "variant", sorted(variants))
+    for name in params.corpora:
+        yield from _corpus_contradictions(params, name)
+    for name in params.experiments:
+        yield from _experiment_contradictions(params, name)
     for name in params.searches:
         yield from search_contradictions(params, name)
     yield from unequal_searches(params)
@@ -76,15 +43,58 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
         yield from model_contradictions(params, name, model)
 
 
+def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    corpus = params.corpora[name]
+    if corpus.source not in params.sources:
+        yield ("corpora", name, "source"), unknown_name(corpus.source, "source", params.sources)
+    elif (kind := params.sources[corpus.source].kind) != (
+        expected := KINDS[corpus.kind].source.name
+    ):
+        yield (
+            ("corpora", name, "source"),
+            f"kind {corpus.kind} is made from a source of kind {expected}, found {kind}",
+        )
+    if corpus.split.k and len(params.seeds) % corpus.split.k:
+        yield (
+            ("seeds",),
+            (
+                f"corpus {name} has {corpus.split.k} folds: the number of seeds must be a "
+                f"multiple of {corpus.split.k}, found {len(params.seeds)}"
+            ),
+        )
+
+
+def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    experiment = params.experiments[name]
+    if experiment.corpus not in params.corpora:
+        yield (
+            ("experiments", name, "corpus"),
+            unknown_name(experiment.corpus, "corpus", params.corpora),
+        )
+    if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
+        yield (
+            ("experiments", name, "suboptimal_of"),
+            unknown_name(experiment.suboptimal_of, "experiment", params.experiments),
+        )
+    names = part(experiment.task, "metrics").NAMES
+    if experiment.metric not in (None, *names):
+        yield (
+            ("experiments", name, "metric"),
+            unknown_name(experiment.metric or "", f"metric of {experiment.task}", names),
+        )
+    yield from _data_contradictions(params, name, experiment)
+
+
 def _data_contradictions(
     params: Params, name: str, experiment: Experiment
 ) -> Iterator[tuple[Key, str]]:
-    """Yield what an experiment asks of a corpus whose kind does not have it; a table's columns are
-    known when it is read.
+    """Yield an error when a corpus of this kind does not have the experiment's label.
+
+    The labels of a table are known only when it is read.
     """
     corpus = params.corpora.get(experiment.corpus)
     if corpus is None or corpus.source not in params.sources:
-        return  # said of the experiment, or of the corpus
+        return  # another rule reports this
     kind, label = KINDS[corpus.kind], experiment.data.label
     if (
         params.sources[corpus.source].kind == kind.source.name
@@ -94,21 +104,19 @@ def _data_contradictions(
         yield (
             ("experiments", name, "data", "label"),
             (
-                f"corpus {experiment.corpus} has no label {label}{near(label, kind.labels)} "
+                f"corpus {experiment.corpus} has no label {label}{suggest(label, kind.labels)} "
                 f"Known: {', '.join(kind.labels)}"
             ),
         )
 
 
-def fits(params: Params, model: str, best: Configuration) -> bool:
-    """Return whether `model` may have the hyperparameters `best`: each in its limits, none against
-    another.
-    """
+def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:
+    """Return whether `model` may have these hyperparameters, by their limits and all rules."""
     try:
-        resolved = params.resolved(model, best)
+        resolved = params.resolved(model, configuration)
     except ValidationError:
         return False
-    changed = params.models[model].model_copy(update=best)
+    changed = params.models[model].model_copy(update=configuration)
     return not [
         *hyperparameter_contradictions(resolved),
         *variant_contradictions(params, model, changed),

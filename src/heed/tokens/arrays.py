@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError, check
+from heed.files import HeedError, verify_checksums
 from heed.tokens.meta import Meta, read_meta
 
 
@@ -54,7 +54,7 @@ def load_tokens(path: str | Path) -> Tokens:
     """
     path = Path(path)
     command = f"heed tokenize {path.name}"
-    check(path, command)
+    verify_checksums(path, command)
     meta = read_meta(path)
     try:
         ids = _open(path / "ids.npy")

@@ -22,7 +22,14 @@ import pandas as pd
 
 from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import Document
-from heed.files import HeedError, check, digest_folder, write_json, write_text, writing_folder
+from heed.files import (
+    HeedError,
+    digest_folder,
+    verify_checksums,
+    write_json,
+    write_text,
+    writing_folder,
+)
 from heed.progress import progress_bar
 from heed.tokens.arrays import Tokens
 from heed.tokens.cleaning import TREATMENTS, clean
@@ -183,7 +190,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
         HeedError: a raw file is missing or broken, the corpus is empty, the split cannot be drawn.
 
     """
-    check(raw, f"heed download {raw.name}")
+    verify_checksums(raw, f"heed download {raw.name}")
     documents, treated = _cleaned(corpus, raw)
     if not documents:
         raise HeedError(f"{raw}: corpus {name} has no documents")
@@ -194,7 +201,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
     documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
     columns = {key: column[~dropped] for key, column in columns.items()}
     texts = [str(document.text) for document in documents]
-    with writing_folder(into, sealed=True) as out:
+    with writing_folder(into, checksums=True) as out:
         lexicon, tokens = _write_arrays(out, texts, corpus.tokenizer, processes, name)
         frame = pd.DataFrame(
             {"id": [d.id for d in documents], "text": texts, "group": [d.group for d in documents]}

@@ -41,9 +41,7 @@ def statistics(label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any])
 
 
 def make_metrics(data: Data) -> Metrics:
-    """Return accuracy, which decides if a study names no other, and the macro and weighted averages of
-    precision, recall and F1.
-    """
+    """Return the figures; accuracy decides if a study names no other."""
     averages = [
         Metric(f"{average}_{figure}", _average(average, figure))
         for average in AVERAGES
