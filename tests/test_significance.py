@@ -87,13 +87,44 @@ def test_mean_squares_are_those_of_shrout_and_fleiss():
     assert [round(value, 2) for value in (rows, columns, rest)] == [11.24, 32.49, 1.02]
 
 
-def test_a_crossed_standard_error_and_its_degrees_of_freedom_are_those_of_hillis():
+def test_the_critical_difference_of_a_fixed_split_is_howes():
     """With the mean squares of Shrout & Fleiss by hand: raters as seeds, targets as documents."""
     seeds, documents, residual = 97.458333 / 3, 56.208333 / 5, 15.291667 / 15
     components = variance_components([RATINGS.T])
     total = seeds + documents - residual
     assert components.standard_error(4) == pytest.approx(math.sqrt(total / 24), rel=1e-6)
-    assert components.degrees_of_freedom(4) == pytest.approx(total**2 / (seeds**2 / 3), rel=1e-6)
+    # Student's t with 3 degrees of freedom, 3.182446, for what differs between raters; the normal
+    # distribution's 1.959964 for the targets: the sides of a right angle (Howe 1974).
+    few, many = seeds / 24, (documents - residual) / 24
+    expected = math.sqrt(3.182446**2 * few + 1.959964**2 * many)
+    assert components.critical_difference(4, 0.05) == pytest.approx(expected, rel=1e-6)
+    assert components.p_value(expected, 4) == pytest.approx(0.05, rel=1e-5)
+    freedom = components.degrees_of_freedom(4)
+    assert stats.t.isf(0.025, freedom) * math.sqrt(total / 24) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("components", "freedom"),
+    [
+        (VarianceComponents(folds=0, seeds=1.0, documents=0.0), 4),
+        (VarianceComponents(folds=0, seeds=0.0, documents=1.0), math.inf),
+        (VarianceComponents(folds=5, seeds=1.0, documents=1.0), 4),
+    ],
+)
+def test_the_degrees_of_freedom_are_those_of_the_component_that_is_alone(components, freedom):
+    assert components.degrees_of_freedom(5) == pytest.approx(freedom)
+
+
+def test_equivalence_is_where_the_90_percent_interval_lies_within_the_margin():
+    """Schuirmann (1987): two one-sided tests at 5% are the 90% interval within the margin."""
+    components = VarianceComponents(folds=0, seeds=0.0001, documents=0.00002, residual=0.00001)
+    half = components.critical_difference(5, 0.10)
+    for difference in (0.0, 0.002, -0.004):
+        margin = abs(difference) + half
+        assert components.equivalence_p(difference, margin, 5) == pytest.approx(0.05, rel=1e-5)
+        assert components.equivalence_p(difference, 0.9 * margin, 5) > 0.05
+        assert components.equivalence_p(difference, 1.1 * margin, 5) < 0.05
+    assert components.equivalence_p(0.05, 0.01, 5) > 0.95  # far outside
 
 
 def test_folds_pay_for_the_overlap_of_their_training_parts():
@@ -350,7 +381,7 @@ def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compar
     fields = dict(
         field.split(":", 1) for field in significance.signature(folds=True, fixed=True).split("|")
     )
-    assert fields["design"] == "crossed:seeds×documents(Hillis)+folds:t(Nadeau-Bengio)"
+    assert fields["design"] == "crossed:seeds×documents(Howe)+folds:t(Nadeau-Bengio)"
     assert fields["generator"] == "PCG64(1)" and fields["scipy"] and fields["alpha"] == "0.05"
     assert "folds" not in significance.signature(folds=False, fixed=True)
 

@@ -10,8 +10,7 @@ There are two designs, with different standard errors:
 
 * A fixed split. Every seed is tested on the same documents: seeds and documents are *crossed*. The
   variance of the mean is the sum of a component of the seeds, one of the documents and a residual,
-  as in studies where several radiologists read the same cases (Dorfman, Berbaum & Metz 1992;
-  degrees of freedom of Hillis 2007).
+  as in studies where several radiologists read the same cases (Dorfman, Berbaum & Metz 1992).
 * Folds. Seed s is tested on another part than seed s + 1: documents are *nested* in folds. The fold
   is the unit. The training parts of folds overlap, so the variance is multiplied by the correction
   of Nadeau & Bengio (2003).
@@ -58,10 +57,10 @@ class VarianceComponents:
     def standard_error(self, seeds: int) -> float:
         """Return the standard error of the mean over this many seeds, those of all folds."""
         if self.folds:
-            return math.sqrt(
+            return np.sqrt(
                 _overlap_factor(self.folds) * (self.seeds * self.folds / seeds + self.documents)
             )
-        return math.sqrt(self.seeds / seeds + self.documents + self.residual / seeds)
+        return np.sqrt(self.seeds / seeds + self.documents + self.residual / seeds)
 
     def critical_difference(self, seeds: int, alpha: float) -> float:
         """Return the smallest difference that is significant at `alpha`, two-sided.
@@ -73,11 +72,11 @@ class VarianceComponents:
         Hillis (2007) raised false alarms at small levels (docs/statistics.md).
         """
         if self.folds:
-            return float(stats.t.isf(alpha / 2, self.folds - 1)) * self.standard_error(seeds)
-        seed_error = math.sqrt((self.seeds + self.residual) / seeds)
-        return math.hypot(
-            float(stats.t.isf(alpha / 2, seeds - 1)) * seed_error,
-            float(stats.norm.isf(alpha / 2)) * math.sqrt(self.documents),
+            return stats.t.isf(alpha / 2, self.folds - 1) * self.standard_error(seeds)
+        seed_error = np.sqrt((self.seeds + self.residual) / seeds)
+        return np.hypot(
+            stats.t.isf(alpha / 2, seeds - 1) * seed_error,
+            stats.norm.isf(alpha / 2) * np.sqrt(self.documents),
         )
 
     def p_value(self, difference: float, seeds: int) -> float:
@@ -108,7 +107,7 @@ class VarianceComponents:
         if self.folds:
             return self.folds - 1
         error = self.standard_error(seeds)
-        if not error or not self.seeds + self.residual:
+        if not error or not self.seeds + self.residual:  # nothing is estimated from few values
             return math.inf
         critical = self.critical_difference(seeds, alpha) / error
 
@@ -191,11 +190,17 @@ def _crossed_components(table: np.ndarray) -> VarianceComponents | None:
     seeds, documents = table.shape
     if min(seeds, documents) < 2:
         return None
-    seed_square, document_square, residual = mean_squares(table)
+    return from_mean_squares(*mean_squares(table), seeds, documents)
+
+
+def from_mean_squares(
+    seed_square: float, document_square: float, residual: float, seeds: int, documents: int
+) -> VarianceComponents:
+    """Return the components that mean squares of seeds, documents and residual are made of."""
     return VarianceComponents(
         folds=0,
-        seeds=max(seed_square - residual, 0) / documents,
-        documents=max(document_square - residual, 0) / (seeds * documents),
+        seeds=np.maximum(seed_square - residual, 0) / documents,
+        documents=np.maximum(document_square - residual, 0) / (seeds * documents),
         residual=residual / documents,
     )
 
@@ -462,14 +467,14 @@ def t_test(blocks: Blocks, alpha: float = ALPHA, margin_pp: float = MARGIN_PP) -
         return None
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
     error, freedom = components.standard_error(seeds), components.degrees_of_freedom(seeds, alpha)
-    half = components.critical_difference(seeds, alpha)
+    half = float(components.critical_difference(seeds, alpha))
     # Without any variance, as when one model is better on every document, the documents decide.
     p = components.p_value(mean, seeds) if error else documents_test(blocks)
     return TTest(
         interval_pp=(100 * (mean - half), 100 * (mean + half)),
         p=p,
         equivalence_p=components.equivalence_p(mean, margin_pp / 100, seeds),
-        standard_error_pp=100 * error,
+        standard_error_pp=100 * float(error),
         degrees_of_freedom=None if math.isinf(freedom) else float(freedom),
     )
 
