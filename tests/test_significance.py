@@ -115,6 +115,15 @@ def test_the_degrees_of_freedom_are_those_of_the_component_that_is_alone(compone
     assert components.degrees_of_freedom(5) == pytest.approx(freedom)
 
 
+@pytest.mark.parametrize("seeds", [2, 5, 10, 20, 1000])
+def test_p_is_that_of_students_t_where_only_seeds_vary(seeds):
+    components = VarianceComponents(folds=0, seeds=seeds * 0.01**2, documents=0.0)
+    for t in (0.0, 1.0, 5.0, 40.0):
+        p = components.p_value(-0.01 * t, seeds)
+        assert p == pytest.approx(max(2 * stats.t.sf(t, seeds - 1), 1e-100), rel=1e-6)
+    assert 0 < components.p_value(1e60, seeds) <= 1e-50
+
+
 def test_equivalence_is_where_the_90_percent_interval_lies_within_the_margin():
     """Schuirmann (1987): two one-sided tests at 5% are the 90% interval within the margin."""
     components = VarianceComponents(folds=0, seeds=0.0001, documents=0.00002, residual=0.00001)

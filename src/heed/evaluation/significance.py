@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from heed.evaluation.results import UNDECIDED, Difference, Effect, Interval, OtherTests
 from heed.files import HeedError
@@ -34,6 +34,7 @@ RESAMPLES, GENERATOR_SEED = 10_000, 1
 MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains more
 # The smallest positive number that a computer holds: a p is never reported as 0.
 SMALLEST_P = sys.float_info.min
+SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
 TOLERANCE = 1e-12  # figures that differ by less are equal but for rounding
 # With up to so many seeds all 2^15 sign flips are computed; with more, RESAMPLES of them are drawn.
 MAX_ENUMERATED = 15
@@ -72,11 +73,11 @@ class VarianceComponents:
         Hillis (2007) raised false alarms at small levels (docs/statistics.md).
         """
         if self.folds:
-            return stats.t.isf(alpha / 2, self.folds - 1) * self.standard_error(seeds)
+            return _critical_t(alpha, self.folds - 1) * self.standard_error(seeds)
         seed_error = np.sqrt((self.seeds + self.residual) / seeds)
         return np.hypot(
-            stats.t.isf(alpha / 2, seeds - 1) * seed_error,
-            stats.norm.isf(alpha / 2) * np.sqrt(self.documents),
+            _critical_t(alpha, seeds - 1) * seed_error,
+            -special.ndtri(alpha / 2) * np.sqrt(self.documents),
         )
 
     def p_value(self, difference: float, seeds: int) -> float:
@@ -86,9 +87,9 @@ class VarianceComponents:
         def excess(log_p: float) -> float:
             return self.critical_difference(seeds, math.exp(log_p)) - size
 
-        smallest = math.log(SMALLEST_P)
+        smallest = math.log(SMALLEST_T_P)
         if excess(smallest) <= 0:
-            return SMALLEST_P
+            return SMALLEST_T_P
         if excess(0.0) >= 0:
             return 1.0
         return math.exp(optimize.brentq(excess, smallest, 0.0, xtol=1e-12))
@@ -112,7 +113,7 @@ class VarianceComponents:
         critical = self.critical_difference(seeds, alpha) / error
 
         def excess(share: float) -> float:  # of 1 / degrees of freedom
-            return float(stats.t.isf(alpha / 2, 1 / share)) - critical
+            return _critical_t(alpha, 1 / share) - critical
 
         few, many = 1 / (seeds - 1), 1e-9
         if excess(few) <= 0:
@@ -132,6 +133,11 @@ class TTest:
     equivalence_p: float
     standard_error_pp: float
     degrees_of_freedom: float | None
+
+
+def _critical_t(alpha: float, degrees_of_freedom: float) -> float:
+    """Return the two-sided critical value: `scipy.stats.t.isf(alpha / 2)`, 50 times as fast."""
+    return float(-special.stdtrit(degrees_of_freedom, alpha / 2))
 
 
 def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Blocks:

@@ -1,0 +1,98 @@
+"""What may be concluded from a difference: convergence, equivalence, and the family it is in."""
+
+import pytest
+
+from heed.evaluation.families import assign_roles
+from heed.evaluation.results import (
+    BETTER,
+    NOT_CONVERGED,
+    SAME,
+    UNDECIDED,
+    WORSE,
+    Difference,
+    Effect,
+    OtherTests,
+)
+from heed.evaluation.verdicts import last_rise_pp, verdict
+from heed.tasks.classification.recipe import Hyperparameters
+
+
+@pytest.mark.parametrize(
+    ("figures", "rise"),
+    [
+        ([0.5, 0.6], None),  # no validation before the last two
+        ([0.5, 0.6, 0.7], 20.0),
+        ([0.5, 0.7, 0.6, 0.702], 0.2),
+        ([0.5, 0.7, 0.6, 0.5], 0.0),
+        ([0.7, 0.7, 0.7], 0.0),
+    ],
+)
+def test_the_last_rise_is_that_of_the_best_figure_over_two_validations(figures, rise):
+    assert last_rise_pp(figures) == (None if rise is None else pytest.approx(rise))
+
+
+def difference(mean: float, p: float | None, equivalence_p: float | None) -> Difference:
+    return Difference(
+        family="question", mean_pp=mean, interval_pp=None, p=p, p_holm=p,
+        equivalence_p=equivalence_p, equivalence_p_holm=equivalence_p, verdict=UNDECIDED,
+        standard_error_pp=None, degrees_of_freedom=None, seeds_needed=None, detectable_pp=None,
+        effect=Effect(None, None, 1.0), others=OtherTests(None, 1.0, None, None, None, None),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mean", "p", "equivalence_p", "first", "second", "expected"),
+    [
+        (2.0, 0.01, 0.9, True, True, BETTER),
+        (-2.0, 0.01, 0.9, True, True, WORSE),
+        (0.1, 0.6, 0.01, True, True, SAME),
+        (0.3, 0.01, 0.01, True, True, SAME),  # significant, and too small to matter
+        (-0.3, 0.01, 0.01, True, True, SAME),
+        (2.0, 0.2, 0.9, True, True, UNDECIDED),
+        (2.0, None, None, True, True, UNDECIDED),  # one seed
+        (2.0, 0.01, 0.9, False, True, NOT_CONVERGED),
+        (2.0, 0.01, 0.9, True, False, NOT_CONVERGED),
+        (0.1, 0.6, 0.01, True, False, NOT_CONVERGED),
+        (0.1, 0.6, 0.01, False, True, NOT_CONVERGED),
+        (-2.0, 0.01, 0.9, False, True, NOT_CONVERGED),  # it might still have caught up
+        (-2.0, 0.01, 0.9, True, False, WORSE),  # than a model that could only become better
+        (2.0, 0.2, 0.9, True, False, NOT_CONVERGED),
+    ],
+)
+def test_not_converged_voids_gain_and_equivalence(mean, p, equivalence_p, first, second, expected):
+    assert verdict(difference(mean, p, equivalence_p), 0.05, first, second) == expected
+
+
+def roles(attention: list[str]) -> dict[tuple[str, str], str]:
+    plain, attended = Hyperparameters(), Hyperparameters(attention="multi-head")
+    models = {
+        "baseline": plain, "mean": plain, "attention": attended, "wide": plain,
+        "pooling": Hyperparameters(pooling="attention"), "hybrid": attended, "searched": attended,
+        "searched-baseline": plain, "searched-mean": plain,
+    }  # fmt: skip
+    assigned = assign_roles(models, ["linear", "majority"], attention)
+    return {(first, second): family for first, second, family in assigned.pairs()}
+
+
+def test_variants_that_answer_the_question_and_controls_are_one_family():
+    families = roles(["attention", "pooling"])
+    question = {pair for pair, family in families.items() if family == "question"}
+    assert question == {(v, "baseline") for v in ("attention", "pooling", "mean", "wide")}
+    variants = {pair for pair, family in families.items() if family == "variants"}
+    others = ("hybrid", "searched", "searched-baseline", "searched-mean")
+    assert variants == {(variant, "baseline") for variant in others}
+    pairs = {pair for pair, family in families.items() if family == "pairs"}
+    assert pairs == {("searched", "searched-baseline"), ("searched", "searched-mean")}
+    rivals = {pair for pair, family in families.items() if family == "rivals"}
+    against = {"mean", "wide", "linear", "majority", *others}
+    assert rivals == {
+        ("attention", "pooling"),
+        *((variant, rival) for variant in ("attention", "pooling") for rival in against),
+    }
+
+
+def test_a_variant_that_a_study_does_not_name_answers_nothing():
+    families = roles(["pooling"])
+    assert families["attention", "baseline"] == "variants"
+    assert families["pooling", "attention"] == "rivals"
+    assert ("attention", "linear") not in families
