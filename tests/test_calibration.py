@@ -52,7 +52,7 @@ def test_false_alarms_of_a_fixed_split_are_at_most_the_level(seeds, deviation):
 
 
 def alarms_of_one_t(means: np.ndarray, components: VarianceComponents, seeds: int) -> np.ndarray:
-    """Return p of one t test with the degrees of freedom of Hillis (2007), which heed had before."""
+    """Return p of one t with the degrees of freedom of Hillis (2007), heed's earlier test."""
     error = components.standard_error(seeds)
     freedom = (seeds - 1) * (error**2 / ((components.seeds + components.residual) / seeds)) ** 2
     return 2 * stats.t.sf(np.abs(means) / error, freedom)
