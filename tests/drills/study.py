@@ -35,7 +35,7 @@ models:
   author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt,
       match: author-attention, attention: multi-head, heads: 2}
 """
-PLAIN = re.sub(r"searches:\n.*\n", "searches: {}\n", PARAMS).replace(
+PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
     "tuned_by: hunt", "tuned_by: none"
 )
 # stage: (the command that is disturbed, what it leaves), in the order in which they run
