@@ -23,7 +23,7 @@ from heed import recipe as recipes
 from heed.evaluation.tables import evaluate
 from heed.files import CHECKSUMS, HeedError, sha256
 from heed.hyperparameters import Training
-from heed.inputs.batches import WINDOW, Encoded
+from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
@@ -327,7 +327,7 @@ def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, 
     train_and_predict()
     rows = tokens.rows("validation", 0)
     found = probabilities(
-        trained.learner.model, trained.learner.encoded.evaluation(rows), rows, "cpu"
+        trained.learner.model, trained.learner.encoded.evaluation_batches(rows), rows, "cpu"
     )
     saved = predicted(split="validation")[["p:bad", "p:good"]].to_numpy()
     assert (
@@ -447,7 +447,7 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
         ("head", whole[:7]),
         ("ends", np.concatenate([whole[:4], whole[-3:]])),
     ):
-        encoded = Encoded(
+        encoded = EncodedCorpus(
             tokens,
             vocabulary,
             dataclasses.replace(
@@ -508,16 +508,18 @@ def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the
 ):
     tokens = load_tokens("data/tokens/tiny")
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
-    encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS)
+    encoded = EncodedCorpus(tokens, vocabulary, HYPERPARAMETERS)
     rows = np.arange(60)
-    once = [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
+    once = [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 1)]
     assert sorted(row for batch in once for row in batch) == rows.tolist()
-    assert once == [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
-    assert once != [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 2)]
+    assert once == [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 1)]
+    assert once != [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 2)]
     assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
     spread = [np.ptp(encoded.lengths(np.array(b))) for b in once]
     assert max(spread) <= 3
-    for whole, parts in zip(once, encoded.training(rows, 4, 1, 1, places=20), strict=True):
+    for whole, parts in zip(
+        once, encoded.training_steps(rows, 4, 1, 1, max_padded_tokens=20), strict=True
+    ):
         assert [row for part in parts for row in part.rows] == whole
         assert all(part.ids.numel() <= 20 or len(part.rows) == 1 for part in parts)
     batch = encoded.batch(np.array([5, 0]))
