@@ -1,6 +1,4 @@
-"""Hashed n-grams and TF-IDF: stateless, the same for a word wherever it stands, near what
-scikit-learn makes.
-"""
+"""Hashed n-grams depend only on the word; hashed TF-IDF equals scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -59,20 +57,20 @@ TEXTS = ["the cat sat", "the dog sat down", "a cat and a dog", "the end", "cat c
 
 @pytest.mark.parametrize("kind", ANALYZERS)
 def test_hashed_tfidf_has_the_numbers_of_scikit_learns_own(kind):
-    ours = HashedTfIdf(kind, 2**20)
-    ours.fit(TEXTS)
-    theirs = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
-    expected = theirs.fit_transform(TEXTS)
-    found = ours.transform(TEXTS)
-    assert found.dtype == np.float32
+    hashed = HashedTfIdf(kind, 2**20)
+    hashed.fit(TEXTS)
+    vectorizer = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
+    expected = vectorizer.fit_transform(TEXTS)
+    features = hashed.transform(TEXTS)
+    assert features.dtype == np.float32
     for row in range(len(TEXTS)):
-        values = np.sort(found[row].data), np.sort(expected[row].data)
+        values = np.sort(features[row].data), np.sort(expected[row].data)
         assert values[0] == pytest.approx(values[1], abs=1e-6)
-    again = HashedTfIdf(kind, 2**20, ours.idf)
-    assert (again.transform(["the cat", ""]) != ours.transform(["the cat", ""])).nnz == 0
+    again = HashedTfIdf(kind, 2**20, hashed.idf)
+    assert (again.transform(["the cat", ""]) != hashed.transform(["the cat", ""])).nnz == 0
 
 
-def test_both_kinds_stand_side_by_side_and_an_unfitted_one_says_so():
+def test_both_analyzers_have_their_own_columns_and_transform_requires_fit():
     features = HashedTfIdf("both", 64)
     with pytest.raises(ValueError, match="fit first"):
         features.transform(TEXTS)
