@@ -27,7 +27,9 @@ def main() -> None:
     seed_everything(1)
     model, texts = Classifier(VOCABULARY, CLASSES, h).train(), encoded(BATCH * (STEPS + WARM), h)
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    steps = list(texts.training(np.arange(BATCH * (STEPS + WARM)), BATCH, 1, 1, MAX_PADDED_TOKENS))
+    steps = list(
+        texts.training_steps(np.arange(BATCH * (STEPS + WARM)), BATCH, 1, 1, MAX_PADDED_TOKENS)
+    )
 
     def train(some: list) -> None:
         for parts in some:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import Row, show
-from heed.inputs.batches import Encoded
+from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import build_vocabulary
 from heed.paths import TOKENS
 from heed.recipe import Recipe, recipe_of
@@ -48,7 +48,7 @@ def rate(recipe: Recipe[Any, Any], tokens: Tokens, documents: int) -> float:
     labels = np.arange(len(tokens.offsets) - 1) % len(classes)
     parts = {"train": rows[aside:], "validation": rows[:aside]}
     learner = ClassificationLearner(
-        model, Encoded(tokens, vocabulary, h), labels, parts, h, 1, "cpu"
+        model, EncodedCorpus(tokens, vocabulary, h), labels, parts, h, 1, "cpu"
     )
     seen: list[float] = []
     with tempfile.TemporaryDirectory() as work:

@@ -21,10 +21,10 @@ TEXTS, ROUNDS = 4000, 3
 def texts() -> tuple[str, list[str]]:
     mirror = Path(os.environ.get("HEED_MIRROR", "-"), "imdb")
     if mirror.is_dir():
-        from heed.corpora.imdb import read
+        from heed.corpora.imdb import read_reviews
 
         return "IMDB", [
-            clean(document.text)[0] for document in itertools.islice(read(mirror), TEXTS)
+            clean(document.text)[0] for document in itertools.islice(read_reviews(mirror), TEXTS)
         ]
     generator = np.random.default_rng(0)
     words = np.asarray(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from heed.inputs.batches import Encoded
+from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
 from heed.tasks.classification.learning import ClassificationLearner
@@ -75,10 +75,10 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     )
 
 
-def encoded(documents: int, h: Hyperparameters) -> Encoded:
+def encoded(documents: int, h: Hyperparameters) -> EncodedCorpus:
     """Return generated texts as a run with hyperparameters `h` reads them."""
     tokens = imdb_like(documents)
-    return Encoded(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
+    return EncodedCorpus(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
 
 
 def learner(

@@ -17,7 +17,7 @@ from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import compare
 from heed.evaluation.results import read_comparison, write_comparison
-from heed.files import SUMS, HeedError, write_yaml
+from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
 from heed.prediction import write_predictions
 from heed.seeds import read_seeds
@@ -249,7 +249,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
         half = table.index % 12 < 6
         table = table[(table["seed"] == 1) & half | (table["seed"] == 2) & ~half]
         table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
-        (folder / SUMS).unlink()
+        (folder / CHECKSUMS).unlink()
         right = table["right"].to_numpy(bool)
         halves[model] = [right[None, :6], right[None, 6:]]
     folder = Path("results/opponents/tiny")
@@ -262,7 +262,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
         halves[opponent] = [
             rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))
         ]
-    (folder / SUMS).unlink()
+    (folder / CHECKSUMS).unlink()
     found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
     assert (
         "folds:t" in found.significance.signature and "crossed" not in found.significance.signature
@@ -284,7 +284,7 @@ def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the
 def test_answers_on_other_documents_are_refused(study):
     path = Path("results/predict/tiny-baseline/statistics.parquet")
     table = pd.read_parquet(path)
-    path.with_name(SUMS).unlink()
+    path.with_name(CHECKSUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
     with pytest.raises(HeedError, match="not tested on the same documents"):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))

@@ -1,4 +1,4 @@
-"""Whole files or none."""
+"""A file or folder is written completely, or not at all."""
 
 import os
 import stat
@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from heed.files import (
-    SUMS,
+    CHECKSUMS,
     HeedError,
-    check,
     digest_folder,
     git_blob,
     read_json,
     read_yaml,
+    verify_checksums,
     write_text,
     write_yaml,
     writing,
@@ -53,27 +53,27 @@ def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_no
     )
 
 
-def test_a_sealed_folder_that_was_changed_is_refused_and_one_that_was_never_sealed_is_not(tmp_path):
+def test_a_changed_folder_is_refused_unless_it_has_no_checksums(tmp_path):
     path = tmp_path / "out"
-    check(path, "heed compare")
-    with writing_folder(path, sealed=True) as out:
+    verify_checksums(path, "heed compare")
+    with writing_folder(path, checksums=True) as out:
         write_text(out / "a", "1")
         write_text(out / "b", "2")
-    check(path, "heed compare")
-    assert subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=path).returncode == 0
-    for spoil in (
+    verify_checksums(path, "heed compare")
+    assert subprocess.run(["sha256sum", "--check", "--quiet", CHECKSUMS], cwd=path).returncode == 0
+    for damage in (
         lambda: (path / "a").write_text("3"),
         (path / "b").unlink,
         lambda: (path / "c").write_text(""),
     ):
-        with writing_folder(path, sealed=True) as out:
+        with writing_folder(path, checksums=True) as out:
             write_text(out / "a", "1")
             write_text(out / "b", "2")
-        spoil()
+        damage()
         with pytest.raises(HeedError, match=r"out/[abc]: not .* Run again: heed compare"):
-            check(path, "heed compare")
-    (path / SUMS).unlink()
-    check(path, "heed compare")
+            verify_checksums(path, "heed compare")
+    (path / CHECKSUMS).unlink()
+    verify_checksums(path, "heed compare")
 
 
 def test_yaml_that_was_cut_off_is_refused(tmp_path):

@@ -1,6 +1,4 @@
-"""What a kind of corpus is, is declared once, in the module of its publication; everything else
-reads the registry.
-"""
+"""A kind of corpus is declared once, in its publication's module; all else reads the registry."""
 
 import ast
 import importlib
@@ -36,33 +34,35 @@ every_source = pytest.mark.parametrize(
 
 
 @every_kind
-def test_a_kind_says_all_that_is_asked_of_it(kind: Kind) -> None:
+def test_the_declaration_of_a_kind_is_complete_and_consistent(kind: Kind) -> None:
     assert is_name(kind.name)
     assert kind.splits and set(kind.splits) <= set(SPLITS)
     assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
-    assert {*kind.needs, *kind.takes} <= set(Corpus.model_fields)
-    assert bool(kind.labels) != ("label_column" in kind.needs), (
+    assert {*kind.required_keys, *kind.optional_keys} <= set(Corpus.model_fields)
+    assert bool(kind.labels) != ("label_column" in kind.required_keys), (
         "labels are fixed, or the user names their column"
     )
-    assert bool(kind.tokens) == bool(kind.labels), (
-        "only of a file of one's own the size is not known"
+    assert bool(kind.tokens_per_document) == bool(kind.labels), (
+        "only the size of a user's file is unknown"
     )
-    assert bool(kind.documents or "documents" in kind.source.needs) == bool(kind.tokens)
+    assert bool(kind.documents or "documents" in kind.source.required_keys) == bool(
+        kind.tokens_per_document
+    )
 
 
 @every_source
-def test_a_source_is_fetched_file_by_file_or_made(source: SourceKind) -> None:
+def test_a_source_has_published_files_or_makes_its_own(source: SourceKind) -> None:
     assert is_name(source.name)
     assert bool(source.files) != bool(source.make)
-    assert ("files" in source.takes) == bool(source.files)
-    assert {*source.needs, *source.takes} <= set(Source.model_fields)
+    assert ("files" in source.optional_keys) == bool(source.files)
+    assert {*source.required_keys, *source.optional_keys} <= set(Source.model_fields)
     assert source.size or not source.files
 
 
 def test_no_name_is_taken_twice_and_no_publication_is_left_out() -> None:
     assert len(KINDS) == sum(len(module.KINDS) for module in PUBLICATIONS)
     assert all(kind.source is SOURCE_KINDS[kind.source.name] for kind in KINDS.values())
-    names = [found.name for found in pkgutil.iter_modules(heed.corpora.__path__)]
+    names = [module.name for module in pkgutil.iter_modules(heed.corpora.__path__)]
     modules = [importlib.import_module(f"heed.corpora.{name}") for name in names]
     declaring = [
         module.__name__ for module in modules if isinstance(getattr(module, "KINDS", None), tuple)
@@ -77,11 +77,11 @@ def row(**values: str) -> str:
 def write_raw(folder: Path, source: str) -> Path:
     """Write a few documents in the format of a source."""
     if source == "sample":
-        sample.write(folder / sample.FILE, 3, 1)
+        sample.write_sample(folder / sample.FILE, 3, 1)
     if source == "imdb":
         with tarfile.open(folder / imdb.ARCHIVE, "w:gz") as archive:
             archive.addfile(tarfile.TarInfo("aclImdb/test/pos/1_9.txt"), BytesIO())
-    written = {
+    files = {
         "letters": dict.fromkeys(
             [letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")
         ),
@@ -89,7 +89,7 @@ def write_raw(folder: Path, source: str) -> Path:
         "few-shot-01": dict.fromkeys(few_shot.NAMES, row(class_name="arts", sentence="a")),
         "table": {"table.csv": "t,l,s\na,b,train\n"},
     }
-    for name, text in written.get(source, {}).items():
+    for name, text in files.get(source, {}).items():
         (folder / name).write_text(text)
     return folder
 
@@ -99,7 +99,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     kind: Kind, tmp_path: Path
 ) -> None:
     split = Split(kind="given") if "given" in kind.splits else Split(kind="folds", k=5)
-    columns = {key: key[0] for key in (*kind.needs, *kind.takes)}
+    columns = {key: key[0] for key in (*kind.required_keys, *kind.optional_keys)}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
     documents = list(read_documents(corpus, write_raw(tmp_path, kind.source.name)))
     assert documents
@@ -113,7 +113,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "message"),
+    ("kind", "keys", "message"),
     [
         (
             "news",
@@ -145,13 +145,13 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     ],
 )
 def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(
-    kind: str, given: dict, message: str
+    kind: str, keys: dict, message: str
 ) -> None:
     with pytest.raises(ValidationError, match=message):
-        Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | given))
+        Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | keys))
 
 
-def strings(path: Path) -> set[str]:
+def string_literals(path: Path) -> set[str]:
     """Return the string literals of a module."""
     tree = ast.parse(path.read_text())
     return {
@@ -161,16 +161,16 @@ def strings(path: Path) -> set[str]:
     }
 
 
-READERS = sorted({*SOURCE.rglob("*.py")} - {Path(module.__file__) for module in PUBLICATIONS})
+OTHER_MODULES = sorted({*SOURCE.rglob("*.py")} - {Path(module.__file__) for module in PUBLICATIONS})
 
 
-@pytest.mark.parametrize("path", READERS, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_the_name_of_a_kind_stands_in_the_module_of_its_publication_and_nowhere_else(
+@pytest.mark.parametrize("path", OTHER_MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_the_module_of_its_publication_contains_the_name_of_a_kind(
     path: Path,
 ) -> None:
     # a report speaks of tables and samples too
     words = {"table", "sample"} if "report" in path.parts else set()
-    assert not strings(path) & ({*KINDS, *SOURCE_KINDS} - words)
+    assert not string_literals(path) & ({*KINDS, *SOURCE_KINDS} - words)
 
 
 TOY = '''
@@ -180,9 +180,9 @@ from heed.corpora.publication import Document, Kind, SourceKind
 from heed.files import write_text
 
 
-def make(name, source, into):
+def make(name, source, folder):
     lines = (f"haste makes waste {i}\\n" for i in range(source.documents))
-    write_text(into / "proverbs.txt", "".join(lines))
+    write_text(folder / "proverbs.txt", "".join(lines))
     return "proverbs.txt"
 
 
@@ -191,10 +191,11 @@ def read(raw, corpus):
         yield Document(f"proverb/{i}", line, {"parity": ("even", "odd")[i % 2]})
 
 
-SOURCE = SourceKind(name="proverbs", make=make, needs=("documents",), takes=())
+SOURCE = SourceKind(name="proverbs", make=make, required_keys=("documents",), optional_keys=())
 KINDS = (
     Kind(
-        name="proverbs", source=SOURCE, read=read, splits=("random",), labels=("parity",), tokens=4
+        name="proverbs", source=SOURCE, read=read, splits=("random",), labels=("parity",),
+        tokens_per_document=4
     ),
 )
 '''
@@ -202,9 +203,9 @@ COMMANDS = """
 import json
 from pathlib import Path
 from heed import cli, study
-from heed.study.cost import plan
+from heed.study.cost import format_cost
 cli.download("mine"); cli.tokenize("mine")
-print(plan(study.load()))
+print(format_cost(study.load()))
 print(Path("data/tokens/mine/meta.json").read_text())
 """
 

@@ -102,7 +102,7 @@ def make_batch(
         occurring, bag = np.unique(ids[token_mask], return_inverse=True)
         place = np.zeros(ids.shape, np.int64)
         place[token_mask] = bag
-        more["characters"] = Bags(*map(torch.from_numpy, ngrams.of(occurring)))
+        more["characters"] = Bags(*map(torch.from_numpy, ngrams.look_up(occurring)))
         more["character_of"] = torch.from_numpy(place)
     lengths = torch.tensor([len(text) for text in texts])
     return Batch(torch.from_numpy(ids), lengths, np.arange(len(texts)), **more)

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed.files import SUMS, HeedError, write_yaml
+from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.recipe import recipe_of
 from heed.search.adopt import adopt
 from heed.search.outcome import (
@@ -34,7 +34,7 @@ from heed.search.space import draw
 from heed.search.stage import run_search, write_untuned
 from heed.search.trainable import read_reports
 from heed.study import Dimension, load, parse
-from heed.study.rules import fits
+from heed.study.rules import is_valid_configuration
 from heed.study.searches import GROUPS
 from tests.conftest import ROOT
 
@@ -159,7 +159,12 @@ WRONG = [
         "space.epochs",
         "the winner's best epoch is kept",
     ),
-    ("hidden_size: {integer", "threads: {integer", "space.threads", "it belongs to the machine"),
+    (
+        "hidden_size: {integer",
+        "threads: {integer",
+        "space.threads",
+        "it is a property of the machine",
+    ),
     (
         "hidden_size: {integer: [2, 9]}",
         "attention: {choice: [none, multi-head]}",
@@ -170,7 +175,7 @@ WRONG = [
         "model: tiny-attention",
         "model: tiny-baseline",
         "space.heads",
-        "does nothing here: model tiny-baseline has attention: none",
+        "has no effect: model tiny-baseline has attention: none",
     ),
     (
         "model: tiny-attention",
@@ -324,7 +329,7 @@ def test_every_kind_of_dimension_covers_its_span():
 def test_heads_always_divide_the_states_and_each_number_of_heads_comes_as_often():
     study = parse(STUDY.replace("choice: [1, 2, 3, 4]", "choice: [1, 7, 8]"))
     space = study.searches["hunt"].space | {"hidden_size": Dimension(integer=[4, 60])}
-    drawn = draw(space, 150, 3, lambda c: fits(study, "tiny-attention", c))
+    drawn = draw(space, 150, 3, lambda c: is_valid_configuration(study, "tiny-attention", c))
     assert all(2 * c["hidden_size"] % c["heads"] == 0 for c in drawn)
     counts = [sum(c["heads"] == heads for c in drawn) for heads in (1, 7, 8)]
     assert min(counts) > 30, counts
@@ -448,7 +453,14 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
     space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
 
     def tpe(ended: dict[int, float | None]) -> Tpe:
-        return Tpe(space, 12, 1000, lambda c: fits(params, "tiny-attention", c), plan.folder, ended)
+        return Tpe(
+            space,
+            12,
+            1000,
+            lambda c: is_valid_configuration(params, "tiny-attention", c),
+            plan.folder,
+            ended,
+        )
 
     def drawn(sampler: Tpe, count: int) -> list[dict]:
         found = []
@@ -501,7 +513,7 @@ def gone(mark: str, patience: float = 20.0) -> bool:
     return True
 
 
-FILES = [SUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
+FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
 
 
 def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):
@@ -538,7 +550,7 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     params = load()
     trials = pd.read_csv(folder / "trials.csv")
     space = params.searches["hunt"].space
-    drawn = draw(space, 4, 1000, lambda c: fits(params, "tiny-attention", c))
+    drawn = draw(space, 4, 1000, lambda c: is_valid_configuration(params, "tiny-attention", c))
     assert trials[[*space]].to_dict("records") == drawn
     assert (trials["epochs"] == 3).all()
     assert (trials["stop"] == FINISHED).all()
@@ -665,7 +677,7 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study)
     assert "# for heads that fit" in text
     assert "# adopted from search hunt: trial 2 of 4" in text
     params = load()
-    assert params.models["tiny-attention"].given() == {"attention": "multi-head"} | best
+    assert params.models["tiny-attention"].overrides() == {"attention": "multi-head"} | best
     assert params.models["tiny-attention"].tuned_by == params.models["tiny-wide"].tuned_by == "none"
     assert params.searches["hunt"].trials == 0
     for model in ("tiny-attention", "tiny-wide"):

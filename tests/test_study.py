@@ -1,4 +1,4 @@
-"""Studies: one is active, hand edits are safe, and the cost is said before anything starts."""
+"""One study is active, edited params are not overwritten, and the cost is estimated in advance."""
 
 import re
 import shutil
@@ -8,8 +8,8 @@ import pytest
 
 from heed import study
 from heed.files import HeedError
-from heed.study.cost import cost, plan
-from heed.study.studies import activate, available
+from heed.study.cost import estimate_cost, format_cost
+from heed.study.studies import activate_study, list_studies
 from tests.conftest import ROOT
 
 
@@ -32,8 +32,8 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
     )
 
 
-def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> None:
-    studies = {name: active for name, _, active in available()}
+def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
+    studies = {name: active for name, _, active in list_studies()}
     assert studies == {
         "desk": False,
         "sample": True,
@@ -44,18 +44,18 @@ def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> No
     }
 
 
-def test_a_study_is_activated_validated_and_its_cost_is_said(clone: Path) -> None:
-    said = activate("talk", force=False)
-    assert "talk is active now" in said
-    assert "60 runs" in said
+def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> None:
+    message = activate_study("talk", force=False)
+    assert "talk is active now" in message
+    assert "60 runs" in message
     assert study.load().study.name == "talk"
     assert (
         (clone / "params.yaml")
         .read_text()
         .startswith("# yaml-language-server: $schema=docs/params.schema.json\n")
     )
-    assert activate("talk", force=False).startswith("talk is active already")
-    activate("sample", force=False)  # nothing was edited: no --force
+    assert activate_study("talk", force=False).startswith("talk is active already")
+    activate_study("sample", force=False)  # nothing was edited: no --force
     assert sorted(path.name for path in clone.iterdir()) == ["params.yaml", "workflow"]
 
 
@@ -63,15 +63,15 @@ def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
     edited = re.sub(r"epochs: \d+", "epochs: 99", (clone / "params.yaml").read_text())
     (clone / "params.yaml").write_text(edited)
     with pytest.raises(HeedError, match=r"params.yaml: edited by hand.*heed study talk --force"):
-        activate("talk", force=False)
+        activate_study("talk", force=False)
     assert (clone / "params.yaml").read_text() == edited
-    activate("talk", force=True)
+    activate_study("talk", force=True)
     assert study.load().study.name == "talk"
 
 
 def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
     (clone / "params.yaml").unlink()
-    activate("sample", force=False)
+    activate_study("sample", force=False)
     assert study.load().study.name == "sample"
 
 
@@ -80,35 +80,38 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     with pytest.raises(
         HeedError, match=r"no such study. Known: desk, sample, scores, strong-letters, strong, talk"
     ):
-        activate("tlak", force=False)
+        activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
     with pytest.raises(
         HeedError, match=r"workflow/studies/talk.yaml:\d+: defaults.classification.epochs"
     ):
-        activate("talk", force=True)
+        activate_study("talk", force=True)
     assert (clone / "params.yaml").read_text() == before
 
 
 def test_the_plan_counts_stages_and_runs_as_dvc_does(clone: Path) -> None:
-    it = cost(study.load())
-    assert (it.stages, it.runs) == (1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
-    assert "file systems without reflink" in plan(study.load())
+    cost = estimate_cost(study.load())
+    assert (cost.stages, cost.runs) == (1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
+    assert "file systems without reflink" in format_cost(study.load())
 
 
 def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:
     text = (clone / "workflow/studies/talk.yaml").read_text()
-    whole, half = study.parse(text), study.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]"))
-    assert 2.3 < cost(whole).core_hours / cost(half).core_hours < 2.6
+    five_seeds, two_seeds = (
+        study.parse(text),
+        study.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]")),
+    )
+    assert 2.3 < estimate_cost(five_seeds).core_hours / estimate_cost(two_seeds).core_hours < 2.6
     assert (
-        cost(study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours
-        < cost(whole).core_hours / 2
+        estimate_cost(study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours
+        < estimate_cost(five_seeds).core_hours / 2
     )
 
 
-def test_a_corpus_of_ones_own_is_named_as_unknown(clone: Path) -> None:
+def test_the_cost_names_corpora_of_unknown_size(clone: Path) -> None:
     text = (clone / "params.yaml").read_text()
     table = f"sample: {{kind: table, path: x.csv, sha256: {'a' * 64}}}"
     text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, text)
     text = text.replace("kind: sample-sentiment,", "kind: table, text_column: t, label_column: l,")
     text = text.replace("kind: sample-letters,", "kind: table, text_column: t, label_column: l,")
-    assert "without sample-sentiment, sample-letters" in plan(study.parse(text))
+    assert "without sample-sentiment, sample-letters" in format_cost(study.parse(text))

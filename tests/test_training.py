@@ -21,9 +21,9 @@ from safetensors.torch import load_file
 import heed
 from heed import recipe as recipes
 from heed.evaluation.tables import evaluate
-from heed.files import SUMS, HeedError, sha256
+from heed.files import CHECKSUMS, HeedError, sha256
 from heed.hyperparameters import Training
-from heed.inputs.batches import WINDOW, Encoded
+from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
@@ -34,7 +34,7 @@ from heed.training.run import read_run, train_run
 from tests.conftest import HYPERPARAMETERS, train_and_predict
 from tests.conftest import change_recipe as change
 
-FILES = [SUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
+FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
 RUN, PREDICTED = Path("results/train/tiny-attention/1"), Path("results/predict/tiny-attention")
 
 
@@ -217,7 +217,7 @@ def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_comman
 
 def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workplace):
     train_run("tiny-attention", 1, silent)
-    (RUN / SUMS).unlink()
+    (RUN / CHECKSUMS).unlink()
     values = json.loads((RUN / "run.json").read_text())
     for broken, says in (
         ({k: v for k, v in values.items() if k != "fold"}, "fold is missing"),
@@ -327,7 +327,7 @@ def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, 
     train_and_predict()
     rows = tokens.rows("validation", 0)
     found = probabilities(
-        trained.learner.model, trained.learner.encoded.evaluation(rows), rows, "cpu"
+        trained.learner.model, trained.learner.encoded.evaluation_batches(rows), rows, "cpu"
     )
     saved = predicted(split="validation")[["p:bad", "p:good"]].to_numpy()
     assert (
@@ -447,7 +447,7 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
         ("head", whole[:7]),
         ("ends", np.concatenate([whole[:4], whole[-3:]])),
     ):
-        encoded = Encoded(
+        encoded = EncodedCorpus(
             tokens,
             vocabulary,
             dataclasses.replace(
@@ -497,7 +497,7 @@ def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
     (RUN.with_name("9")).mkdir()
     with pytest.raises(HeedError, match="heed train tiny-attention --seed 9"):
         heed.load_run("tiny-attention", 9)
-    (RUN / SUMS).unlink()
+    (RUN / CHECKSUMS).unlink()
     (RUN / "model.safetensors").write_bytes(b"half")
     with pytest.raises(HeedError, match=r"not a whole run .*heed train tiny-attention --seed 1"):
         heed.load_run("tiny-attention", 1)
@@ -508,16 +508,18 @@ def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the
 ):
     tokens = load_tokens("data/tokens/tiny")
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
-    encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS)
+    encoded = EncodedCorpus(tokens, vocabulary, HYPERPARAMETERS)
     rows = np.arange(60)
-    once = [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
+    once = [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 1)]
     assert sorted(row for batch in once for row in batch) == rows.tolist()
-    assert once == [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
-    assert once != [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 2)]
+    assert once == [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 1)]
+    assert once != [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 2)]
     assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
     spread = [np.ptp(encoded.lengths(np.array(b))) for b in once]
     assert max(spread) <= 3
-    for whole, parts in zip(once, encoded.training(rows, 4, 1, 1, places=20), strict=True):
+    for whole, parts in zip(
+        once, encoded.training_steps(rows, 4, 1, 1, max_padded_tokens=20), strict=True
+    ):
         assert [row for part in parts for row in part.rows] == whole
         assert all(part.ids.numel() <= 20 or len(part.rows) == 1 for part in parts)
     batch = encoded.batch(np.array([5, 0]))

@@ -30,7 +30,7 @@ from ruamel.yaml.error import YAMLError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.files import HeedError, write_text
 from heed.study import Params, load
-from heed.study.own_corpus import changed
+from heed.study.own_corpus import changed_file_warnings
 
 RUNS = Path(".heed/snakemake")
 KEPT_LOCK = Path(".heed/dvc.lock")  # dvc.lock as the last run of Snakemake found it
@@ -88,7 +88,7 @@ def _needs(meta: dict[str, Any], params: Params) -> tuple[int, int]:
     if address := meta.get("resources"):
         kind, name = address.split(".", 1)
         if kind == "searches":
-            return params.searches[name].places
+            return params.searches[name].resources
         return params.hyperparameters(name).threads, params.models[name].gpu
     return int(meta.get("threads", 1)), int(meta.get("gpu", 0))
 
@@ -380,7 +380,7 @@ class Run:
         """
         if self._plan is not None:
             return self._plan
-        for line in changed(load()):
+        for line in changed_file_warnings(load()):
             say(line)
         orphans = find_orphans(".", self.stages)
         if acting:

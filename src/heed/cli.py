@@ -1,9 +1,9 @@
-"""The commands: one for each stage, one for each user verb.
+"""The command line: a command for each stage of the pipeline, and further ones for users.
 
-No logic: each reads, calls one function, says what it did.
+A command has no logic: it reads its inputs, calls one function and prints the outcome.
 
 Every command imports only what it uses, so that `heed train` and `heed evaluate` run without dvc,
-snakemake, ray, spacy and pydantic, and `heed --help` is quick. argparse, because typer loads
+snakemake, ray, spacy and pydantic, and `heed --help` is fast. argparse, because typer imports
 pydantic.
 """
 
@@ -38,16 +38,14 @@ if TYPE_CHECKING:
     from heed.evaluation.results import Comparison
 
 
-def _cores() -> int:
-    """Return how many cores this process may use: what Snakemake gave the stage, else what the
-    system lets it use.
-    """
-    given = os.environ.get("HEED_THREADS", "")
-    return int(given) if given.isdigit() and int(given) else len(os.sched_getaffinity(0))
+def _count_cores() -> int:
+    """Return how many cores this process may use: HEED_THREADS, else all that the system allows."""
+    threads = os.environ.get("HEED_THREADS", "")
+    return int(threads) if threads.isdigit() and int(threads) else len(os.sched_getaffinity(0))
 
 
 def download(source: str) -> None:
-    """Fetch a source and verify it: data/raw/SOURCE."""
+    """Download a source and verify it: data/raw/SOURCE."""
     from heed.corpora.source import download
     from heed.study import load
 
@@ -55,16 +53,16 @@ def download(source: str) -> None:
 
 
 def tokenize(corpus: str) -> None:
-    """Make documents and token arrays of a corpus: data/tokens/CORPUS."""
+    """Clean, split and tokenize the documents of a corpus: data/tokens/CORPUS."""
     from heed.study import load
     from heed.tokens.tokenizer import tokenize
 
     section = load().section("corpora", corpus)
-    tokenize(corpus, section, RAW / section.source, TOKENS / corpus, _cores())
+    tokenize(corpus, section, RAW / section.source, TOKENS / corpus, _count_cores())
 
 
 def search(name: str) -> None:
-    """Search hyperparameters (trials 0: hand on what is given): results/search/NAME."""
+    """Search hyperparameters (trials 0: keep the configured values): results/search/NAME."""
     from heed.search.stage import run_search, write_untuned
 
     if name == "none":
@@ -74,35 +72,31 @@ def search(name: str) -> None:
 
     params = load()
     section = params.section("searches", name)
-    print(run_search(params, name, SEARCHES, TOKENS / section.corpus, _cores()))
+    print(run_search(params, name, SEARCHES, TOKENS / section.corpus, _count_cores()))
 
 
 def adopt(name: str) -> None:
-    """Write a search's winner into params.yaml, to be reviewed in git; the search is not
-    repeated.
-    """
+    """Write a search's winner into params.yaml for review in git, without repeating the search."""
     from heed.search.adopt import adopt
 
     print(adopt(name, PARAMS, SEARCHES))
 
 
 def recipe(model: str) -> None:
-    """Resolve everything that determines a model's training into one file:
-    results/recipe/MODEL.yaml.
-    """
+    """Write all that determines a model's training into one file: results/recipe/MODEL.yaml."""
     from heed.recipe import make_recipe, write_recipe
     from heed.study import load
 
     params = load()
     section = params.section("models", model)
-    made = make_recipe(params, model, SEARCHES / section.tuned_by, TOKENS / section.corpus)
-    write_recipe(recipe_file(model), made)
+    resolved = make_recipe(params, model, SEARCHES / section.tuned_by, TOKENS / section.corpus)
+    write_recipe(recipe_file(model), resolved)
 
 
 def train(model: str, seed: int) -> None:
-    """Train a model once: results/train/MODEL/SEED.
+    """Train a model with one seed: results/train/MODEL/SEED.
 
-    A training that was killed goes on where it stopped.
+    A training that was killed continues from its last checkpoint.
     """
     from heed.training.progress import training_progress
     from heed.training.run import train_run
@@ -113,9 +107,9 @@ def train(model: str, seed: int) -> None:
 
 
 def predict(model: str, text: list[str], seeds: list[int]) -> None:
-    """Predict validation and test part with the runs of a model: results/predict/MODEL.
+    """Predict the validation and test parts with a model's runs: results/predict/MODEL.
 
-    For a text: heed classify.
+    To classify a text of your own: heed classify.
     """
     from heed.prediction import write_predictions
 
@@ -125,26 +119,26 @@ def predict(model: str, text: list[str], seeds: list[int]) -> None:
         raise HeedError(
             f"heed predict is the stage that writes results/predict/{model}: it takes no text. "
             f"To classify one: heed classify {model} {'TEXT' if text else '-'}"
-            + ("" if text else ". In a loop that reads a pipe say: heed predict ... </dev/null")
+            + ("" if text else ". In a loop that reads a pipe, run: heed predict ... </dev/null")
         )
     count = write_predictions(model, seeds or _study_seeds())
     print(f"{model}: {count:,} predictions")
 
 
 def _is_piped() -> bool:
-    """Whether a text waits in a pipe on standard input; a driver's own input is none.
+    """Return whether a pipe on standard input holds text, without reading it.
 
-    Nothing is read of it.
+    The standard input that DVC gives to a stage does not count.
     """
     if "DVC_STAGE" in os.environ or sys.stdin is None or sys.stdin.closed:
         return False
     descriptor = sys.stdin.fileno()
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return False
-    select.select([descriptor], [], [], 0.2)  # who writes into it may be slower to start
-    waiting = array.array("i", [0])
-    fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
-    return waiting[0] > 0
+    select.select([descriptor], [], [], 0.2)  # the writing process may start later
+    unread_bytes = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, unread_bytes)
+    return unread_bytes[0] > 0
 
 
 def _study_seeds() -> list[int]:
@@ -154,7 +148,7 @@ def _study_seeds() -> list[int]:
 
 
 def opponents(experiment: str) -> None:
-    """Fit the reference models from outside, such as a linear one: results/opponents/EXPERIMENT."""
+    """Fit the reference models, such as a linear one: results/opponents/EXPERIMENT."""
     from heed.opponents import write_opponents
     from heed.study import load
 
@@ -162,14 +156,14 @@ def opponents(experiment: str) -> None:
 
 
 def evaluate(model: str, seeds: list[int]) -> None:
-    """Make the tables of a model from its predictions, for each seed: results/evaluate/MODEL."""
+    """Compute a model's scores from its predictions, for each seed: results/evaluate/MODEL."""
     from heed.evaluation.tables import evaluate
 
     print(evaluate(model, seeds or _study_seeds()).to_string(index=False))
 
 
 def compare() -> None:
-    """Set all models and opponents side by side: results/compare and metrics.json."""
+    """Compare all models and opponents, with tests: results/compare and metrics.json."""
     from heed.evaluation.comparison import compare, models_by_variant
     from heed.study import load
 
@@ -178,21 +172,19 @@ def compare() -> None:
 
 
 def report(check: bool) -> None:
-    """Write reports/index.html, report.tex, figures, tables and the document browser; or check them
-    against the results.
-    """
+    """Write the report into reports/: HTML, LaTeX, figures, tables and the document browser."""
     from heed.study import load
 
-    made_of = load(), _compared(), PUBLISHED, RESULTS, REPORTS
+    inputs = load(), _read_comparison(), PUBLISHED, RESULTS, REPORTS
     if check:
         from heed.pipeline import LOCK
         from heed.report.check import check as check_report
 
-        print(check_report(*made_of, LOCK))
+        print(check_report(*inputs, LOCK))
         return
     from heed.report.render import render
 
-    render(*made_of)
+    render(*inputs)
 
 
 def provenance() -> None:
@@ -207,52 +199,48 @@ def provenance() -> None:
 
 
 def publish() -> None:
-    """Write docs/studies/NAME, the report without any text but what heed made itself, and its
-    summary in README.md.
-    """
+    """Write the report into docs/studies/NAME, without texts of corpora, and update README.md."""
     from heed.pipeline import check_up_to_date
     from heed.report.publish import publish
     from heed.study import load
 
     check_up_to_date(Path())
-    print(publish(load(), _compared(), PUBLISHED, RESULTS, Path()))
+    print(publish(load(), _read_comparison(), PUBLISHED, RESULTS, Path()))
 
 
-def _compared() -> "Comparison":
-    """Return what the comparison found."""
+def _read_comparison() -> "Comparison":
+    """Return the results of `heed compare`."""
     from heed.evaluation.results import read_comparison
-    from heed.files import check
+    from heed.files import verify_checksums
 
-    check(COMPARISON, "heed compare")
+    verify_checksums(COMPARISON, "heed compare")
     return read_comparison(COMPARISON / "comparison.json")
 
 
 def study(name: str, force: bool) -> None:
-    """List the studies, or make one active and say what it will cost."""
-    from heed.study.studies import activate, available
+    """List the studies, or make one active and estimate what it will cost."""
+    from heed.study.studies import activate_study, list_studies
 
     if name:
-        print(activate(name, force))
+        print(activate_study(name, force))
         return
-    studies = available()
+    studies = list_studies()
     width = max(len(key) for key, _, _ in studies)
     for key, title, active in studies:
         print(f"{'*' if active else ' '} {key:{width}} {title}")
 
 
 def classify(model: str, text: str) -> None:
-    """Classify a text with all trained runs of a model: mean probabilities, and the weights over
-    its words.
-    """
+    """Classify a text with a model's runs: mean probabilities and the weights over its words."""
     from heed.tasks.classification.classify import classify
 
     print(classify(model, text))
 
 
 def check() -> None:
-    """Check params.yaml: say that it is fine, or each mistake with its line.
+    """Check params.yaml and report each mistake with its line.
 
-    What DVC cannot read is said here too.
+    That includes text that DVC cannot read.
     """
     from heed.study import load
 
@@ -280,40 +268,34 @@ def corpus_add(
     name: str = "",
 ) -> None:
     """Add a corpus of your own to params.yaml: its source, an experiment and models to compare."""
-    from heed.study.own_corpus import add
+    from heed.study.own_corpus import add_corpus
 
-    print(
-        add(
-            file,
-            name or file.stem.lower().replace("_", "-"),
-            text_column,
-            label_column,
-            split_column,
-            PARAMS,
-        )
-    )
+    name = name or file.stem.lower().replace("_", "-")
+    print(add_corpus(file, name, text_column, label_column, split_column, PARAMS))
 
 
 STAGES = (download, tokenize, search, recipe, train, predict, opponents, evaluate, compare, report)
 
 
 def _parser() -> argparse.ArgumentParser:
-    """Return the command line: every command is one of the functions above, named as it is."""
+    """Return the parser; each command is a function above, with its docstring as help."""
     parser = argparse.ArgumentParser(
         prog="heed", description="Does attention help? From raw corpora to a printed report."
     )
     commands = parser.add_subparsers(
-        title="stages, as dvc and snakemake run them, then verbs", metavar="COMMAND", required=True
+        title="stages, in the order of the pipeline, then further commands",
+        metavar="COMMAND",
+        required=True,
     )
 
     def add(
         function: Callable[..., None],
         name: str = "",
-        within: "argparse._SubParsersAction | None" = None,
+        subparsers: "argparse._SubParsersAction | None" = None,
     ) -> argparse.ArgumentParser:
-        about = (function.__doc__ or "").strip().rstrip(".")
-        command = (within or commands).add_parser(
-            name or function.__name__, help=about, description=about
+        description = (function.__doc__ or "").strip().rstrip(".")
+        command = (subparsers or commands).add_parser(
+            name or function.__name__, help=description, description=description
         )
         command.set_defaults(function=function)
         return command
@@ -324,8 +306,7 @@ def _parser() -> argparse.ArgumentParser:
         "name",
         metavar="SEARCH",
         help=(
-            "a key of `searches`, or `none`: the search that changes nothing, for models that are "
-            "not tuned"
+            "a key of `searches`, or `none`, the search without trials of models that are not tuned"
         ),
     )
     add(recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
@@ -334,7 +315,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--seed", type=_seed, required=True, help="the run's seed, from 1")
     command = add(predict)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    command.add_argument("text", nargs="*", help=argparse.SUPPRESS)  # what `heed classify` takes
+    # accepted to name `heed classify` in the error message
+    command.add_argument("text", nargs="*", help=argparse.SUPPRESS)
     command.add_argument(
         "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
     )
@@ -348,7 +330,7 @@ def _parser() -> argparse.ArgumentParser:
     add(report).add_argument(
         "--check",
         action="store_true",
-        help="write nothing: say which numbers of reports/ are not those of results/",
+        help="write nothing; list the numbers in reports/ that differ from results/",
     )
     add(provenance)
     add(publish)
@@ -359,10 +341,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="STUDY",
         nargs="?",
         default="",
-        help="one of workflow/studies; none: list them",
+        help="a name in workflow/studies; without one they are listed",
     )
     command.add_argument(
-        "--force", action="store_true", help="overwrite a params.yaml that was edited by hand"
+        "--force", action="store_true", help="overwrite a params.yaml that you have edited"
     )
     command = add(classify)
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
@@ -372,7 +354,9 @@ def _parser() -> argparse.ArgumentParser:
     add(check)
     add(schema)
     corpus = commands.add_parser(
-        "corpus", help=(about := "corpora of your own: heed corpus add --help"), description=about
+        "corpus",
+        help=(description := "corpora of your own: heed corpus add --help"),
+        description=description,
     )
     command = add(corpus_add, "add", corpus.add_subparsers(metavar="COMMAND", required=True))
     command.add_argument("file", metavar="FILE", type=Path, help="a .csv, .jsonl or .parquet file")
@@ -381,11 +365,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--split-column",
         default="",
-        help="the column with train, validation or test; none: heed draws",
+        help="the column with train, validation or test; without it the split is random",
     )
-    command.add_argument(
-        "--name", default="", help="name of the corpus; default: from the file's name"
-    )
+    command.add_argument("--name", default="", help="name of the corpus; default: the file's name")
     return parser
 
 
@@ -400,13 +382,13 @@ def _seeds(text: str) -> list[int]:
 
 
 @contextlib.contextmanager
-def _alone(command: str) -> Iterator[None]:
-    """Let one process at a time do the same thing in this folder; a second one waits.
+def _lock_command(command: str) -> Iterator[None]:
+    """Hold a lock, so that two processes do not run the same command in this folder; wait for it.
 
-    Where the driver of a stage was killed the stage may still be running, beside the one that the
-    next driver starts. The kernel drops the lock when the process ends, kill -9 included.
+    When dvc or snakemake was killed, its stage may still be running while the next one starts the
+    same stage. The kernel releases the lock when the process ends, also by kill -9.
     """
-    if not PARAMS.exists() and not RESULTS.exists():  # nobody's clone: leave nothing there
+    if not PARAMS.exists() and not RESULTS.exists():  # not a clone: write nothing here
         yield
         return
     LOCKS.mkdir(parents=True, exist_ok=True)
@@ -425,7 +407,7 @@ def _alone(command: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line; an error that the user can mend is one message and exit code 1."""
+    """Run the command line; an error that the user can repair is one message and exit code 1."""
     from heed.code.guard import guarded, run_own_code
     from heed.files import HeedError
 
@@ -439,17 +421,21 @@ def main() -> None:
             ]
             command = " ".join([function.__name__, *names])
             key = next((value for value in arguments.values() if isinstance(value, str)), "")
-            with _alone(command), guarded(function.__name__, key, command):
+            with _lock_command(command), guarded(function.__name__, key, command):
                 function(**arguments)
         else:
             function(**arguments)
     except HeedError as error:
         sys.exit(f"heed: {error}")
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
-        sys.exit(f"heed: {what}. Free space or mend the rights, and run the same command again")
+        reason = error.strerror or error
+        problem = f"{error.filename}: {error.strerror}" if error.filename else reason
+        sys.exit(
+            f"heed: {problem}. Free space or correct the permissions, and run the same command "
+            "again"
+        )
     except (MemoryError, RuntimeError) as error:
-        # torch's own are RuntimeErrors
+        # torch raises RuntimeError when memory runs out
         if not isinstance(error, MemoryError) and "memory" not in str(error):
             raise
         sys.exit(
@@ -457,7 +443,7 @@ def main() -> None:
             "batch or the corpus smaller"
         )
     except KeyboardInterrupt:
-        sys.exit("heed: stopped; run the same command again to go on")
+        sys.exit("heed: stopped; run the same command again to continue")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Whole files or none: every writer of heed writes to a temporary name and renames; and the errors
-users see.
+"""Atomic writing, reading and checksums of files, and the error that users see.
+
+Every writer of heed writes to a temporary name and renames it: a file is complete or absent.
 """
 
 import contextlib
@@ -14,34 +15,36 @@ from typing import Any
 
 import yaml
 
-SUMS = "SHA256SUMS"
+CHECKSUMS = "SHA256SUMS"
 
 
 class HeedError(Exception):
-    """Something the user can mend.
+    """An error that the user can repair.
 
-    The message names file, key or line, what was found and what to do.
+    The message names the file, the key or line, what was found, and what to do.
     """
 
 
 @contextlib.contextmanager
-def _staged(path: Path) -> Iterator[Path]:
-    """Yield a name beside `path` to write under, and remove what is left there, a killed writer's
-    too.
+def _temporary_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the folder of `path`, and remove it when the block ends.
 
-    A full disk is one clear message.
+    Temporary files of writers that were killed are removed too.
+
+    Raises HeedError when nothing can be written, as on a full disk.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-            if not _runs(left.name.split(".")[-2]):
-                _remove(left)
+        for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+            if not _is_running(leftover.name.split(".")[-2]):
+                _remove(leftover)
         yield temporary
     except OSError as error:
         reason = error.strerror or error
         raise HeedError(
-            f"{path}: cannot be written: {reason}. Free space or mend the rights, and run again."
+            f"{path}: cannot be written: {reason}. Free space or correct the permissions, and run "
+            "again."
         ) from error
     finally:
         _remove(temporary)
@@ -51,49 +54,44 @@ def _remove(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _runs(process: str) -> bool:
-    """Whether there is a process of this id on this machine; its temporary files are its own."""
+def _is_running(process: str) -> bool:
+    """Return whether a process with this id is running on this machine."""
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, ValueError, OverflowError):
         return False
-    except PermissionError:  # another user's
+    except PermissionError:  # a process of another user
         return True
     return True
 
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; renamed to `path` when the block ends well, removed
-    when it does not.
-    """
-    with _staged(Path(path)) as temporary:
+    """Yield a temporary path that is renamed to `path` unless the block raises."""
+    with _temporary_path(Path(path)) as temporary:
         yield temporary
         temporary.replace(path)
 
 
 @contextlib.contextmanager
-def writing_folder(path: str | Path, sealed: bool = False) -> Iterator[Path]:
-    """Yield an empty temporary folder beside `path`; it replaces `path` when the block ends well.
+def writing_folder(path: str | Path, checksums: bool = False) -> Iterator[Path]:
+    """Yield an empty temporary folder that replaces `path` unless the block raises.
 
-    A folder that is sealed has the hashes of its files beside them, and `check` finds what was
-    changed or cut off since.
+    With `checksums` the hashes of its files are written too, for `verify_checksums`.
     """
-    with _staged(Path(path)) as temporary:
+    with _temporary_path(Path(path)) as temporary:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
         yield temporary
-        if sealed:
-            seal(temporary)
+        if checksums:
+            write_checksums(temporary)
         shutil.rmtree(path, ignore_errors=True)
         temporary.replace(path)
 
 
 @contextlib.contextmanager
 def reading(path: str | Path, made_by: str) -> Iterator[None]:
-    """Turn what goes wrong while `path` is read into a clear message; `made_by` is the command that
-    writes it.
-    """
+    """Raise HeedError for any error of reading `path`; `made_by` is the command that writes it."""
     try:
         yield
     except FileNotFoundError:
@@ -103,19 +101,20 @@ def reading(path: str | Path, made_by: str) -> Iterator[None]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8 with Unix line ends, whole or not at all."""
+    """Write `text` atomically, as UTF-8 with Unix line ends."""
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write `value` as indented JSON, keys in the order given, whole or not at all."""
+    """Write `value` atomically as indented JSON; keys keep their order."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_json(path: str | Path, made_by: str) -> Any:
-    """Return the JSON in `path`; `made_by` is the command that writes it, named when it is missing
-    or broken.
+    """Return the JSON in `path`; `made_by` is the command that writes it.
+
+    Raises HeedError, naming that command, when the file is missing or broken.
     """
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
@@ -126,13 +125,15 @@ def read_json(path: str | Path, made_by: str) -> Any:
 
 
 def write_yaml(path: str | Path, value: Any) -> None:
-    """Write `value` as YAML, keys in the order given, with the line `...` that ends a document."""
+    """Write `value` as YAML, ended by the line `...`; keys keep their order."""
     write_text(path, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, explicit_end=True))
 
 
 def read_yaml(path: str | Path, made_by: str) -> Any:
-    """Return the YAML in `path`, as `read_json` does; a file that was cut off is often still YAML,
-    but lacks its end.
+    """Return the YAML in `path`; `made_by` is the command that writes it.
+
+    Raises HeedError when the file is missing, broken or cut off: YAML that was cut off is often
+    valid, but lacks the line `...`.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -146,39 +147,44 @@ def read_yaml(path: str | Path, made_by: str) -> Any:
         raise HeedError(f"{path}: not valid YAML ({reason}). Run again: {made_by}") from None
 
 
-def seal(folder: Path) -> None:
+def write_checksums(folder: Path) -> None:
     """Write the hashes of the files directly in `folder`, as `sha256sum --check` reads them."""
-    write_text(folder / SUMS, "".join(f"{sha256(file)}  {file.name}\n" for file in _sealed(folder)))
+    lines = [f"{sha256(file)}  {file.name}\n" for file in _hashed_files(folder)]
+    write_text(folder / CHECKSUMS, "".join(lines))
 
 
-def check(folder: str | Path, made_by: str) -> None:
-    """Raise HeedError unless the files in `folder` are those that `seal` saw; a folder that was
-    never sealed passes.
+def verify_checksums(folder: str | Path, made_by: str) -> None:
+    """Raise HeedError unless `folder` has the files that `write_checksums` hashed, unchanged.
+
+    A folder without checksums passes. `made_by` is the command that writes the folder.
     """
-    sums = Path(folder) / SUMS
-    if not sums.is_file():
+    checksums = Path(folder) / CHECKSUMS
+    if not checksums.is_file():
         return
-    known = {
-        name: found
-        for found, _, name in (
-            line.partition("  ") for line in sums.read_text("utf-8").splitlines()
+    expected = {
+        name: digest
+        for digest, _, name in (
+            line.partition("  ") for line in checksums.read_text("utf-8").splitlines()
         )
     }
-    files = {file.name: file for file in _sealed(Path(folder))}
-    for name in sorted({*known, *files}):
-        if name not in files or name not in known or sha256(files[name]) != known[name]:
-            what = "not there" if name not in files else "not as it was made: changed, or cut off"
+    files = {file.name: file for file in _hashed_files(Path(folder))}
+    for name in sorted({*expected, *files}):
+        if name not in files or name not in expected or sha256(files[name]) != expected[name]:
+            problem = (
+                "not there" if name not in files else "not as it was made: changed, or cut off"
+            )
             raise HeedError(
-                f"{Path(folder) / name}: {what} ({sums.name} says so). Run again: {made_by}"
+                f"{Path(folder) / name}: {problem} (by its hash in {checksums.name}). "
+                f"Run again: {made_by}"
             )
 
 
-def _sealed(folder: Path) -> list[Path]:
-    """Return the files to be hashed; hidden ones are not a stage's: a desktop's, or those of a
-    writer that was killed.
-    """
+def _hashed_files(folder: Path) -> list[Path]:
+    """Return the files to be hashed; hidden files do not belong to a stage's results."""
     return sorted(
-        file for file in folder.iterdir() if file.name != SUMS and not file.name.startswith(".")
+        file
+        for file in folder.iterdir()
+        if file.name != CHECKSUMS and not file.name.startswith(".")
     )
 
 
@@ -189,7 +195,7 @@ def sha256(path: str | Path) -> str:
 
 
 def git_blob(path: str | Path) -> str:
-    """Return the hash git gives to a file's content: SHA-1 of "blob <size>\\0" and the bytes."""
+    """Return git's hash of a file's content: SHA-1 of "blob <size>\\0" and the bytes."""
     digest = hashlib.sha1(f"blob {Path(path).stat().st_size}\0".encode(), usedforsecurity=False)
     with Path(path).open("rb") as file:
         while block := file.read(1 << 20):

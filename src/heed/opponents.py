@@ -30,7 +30,7 @@ def write_opponents(name: str, experiment: "Experiment") -> None:
     )
     fitted: Fitted = part(experiment.task, "opponents").fit(tokens, data, experiment)
     statistics = []
-    with writing_folder(OPPONENTS / name, sealed=True) as out:
+    with writing_folder(OPPONENTS / name, checksums=True) as out:
         for (opponent, fold), table in fitted.predictions.items():
             table.to_parquet(out / f"{opponent}-{fold}.parquet", index=False)
             test = table[table["split"] == "test"]

@@ -1,5 +1,6 @@
-"""Where params.yaml is, and where each stage leaves its files, relative to the top folder of a
-clone (docs/contracts.md).
+"""Paths of params.yaml and of each stage's files, relative to the top folder of a clone.
+
+docs/contracts.md describes the files.
 """
 
 from pathlib import Path
@@ -12,18 +13,18 @@ RECIPES, SEARCHES = RESULTS / "recipe", RESULTS / "search"
 RUNS, PREDICTIONS, OPPONENTS = RESULTS / "train", RESULTS / "predict", RESULTS / "opponents"
 EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
 METRICS = Path("metrics.json")
-TIMING = RESULTS / "timing"  # for people: no stage reads it
-WORK = Path(".heed/work")  # what is unfinished: downloads, checkpoints, searches
+TIMING = RESULTS / "timing"  # for reading: no stage depends on it
+WORK = Path(".heed/work")  # unfinished downloads, checkpoints, searches
 LOCKS = Path(".heed/locks")
 
-# Files in the folders of PREDICTIONS, OPPONENTS and EVALUATIONS that several stages name.
+# Names of files in the folders above that several stages use.
 PREDICTED, STATISTICS = "predictions.parquet", "statistics.parquet"
 WEIGHTS, RUN, HISTORY = "model.safetensors", "run.json", "history.csv"  # of a run
 MODEL_RECIPE, MODEL_RUNS = "recipe.yaml", "runs.json"
 
 
 def recipe_file(model: str) -> Path:
-    """Return the recipe of a model."""
+    """Return the path of a model's recipe."""
     return RECIPES / f"{model}.yaml"
 
 
@@ -33,5 +34,5 @@ def run_folder(model: str, seed: int) -> Path:
 
 
 def train_command(model: str, seed: int) -> str:
-    """Return the command that makes the folder of one training, as messages name it."""
+    """Return the command of one training, for messages."""
     return f"heed train {model} --seed {seed}"

@@ -52,7 +52,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
             for table, part in ((validation, "validation"), (test, "test"))
         ]
     predictions = pd.concat(tables, ignore_index=True)
-    with writing_folder(PREDICTIONS / name, sealed=True) as out:
+    with writing_folder(PREDICTIONS / name, checksums=True) as out:
         predictions.to_parquet(out / PREDICTED, index=False)
         pd.concat(statistics, ignore_index=True).to_parquet(out / STATISTICS, index=False)
         for what, table in shown.items():

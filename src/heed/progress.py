@@ -1,5 +1,6 @@
-"""Progress of long work: one live bar in a terminal, drawn by rich; a log gets whole lines alone,
-and never imports rich.
+"""Progress of long work: a live bar in a terminal, drawn by rich.
+
+A log gets no bar, only whole lines, and rich is not imported.
 """
 
 import contextlib
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
 
 REDRAW = 0.2  # seconds between two drawings of the bar
 BAR = 8  # characters
-BESIDE_TEXT = BAR + len("  100% 00:00:00 ")
-WINDOW = 3600  # seconds whose speed gives the time left: a trial of a search may take many minutes
+COLUMNS_WIDTH = BAR + len("  100% 00:00:00 ")  # all but the description
+# seconds whose mean speed gives the time left: a trial of a search may take many minutes
+WINDOW = 3600
 
 
 class Bar:
-    """A live bar on stderr. Without a terminal it is not `live`, and its updates do nothing."""
+    """A progress bar on stderr. Without a terminal it is not `live`, and updates do nothing."""
 
     def __init__(self, title: str, progress: "Progress | None" = None) -> None:
         self.title, self.live, self._progress = title, progress is not None, progress
@@ -26,15 +28,16 @@ class Bar:
         self._drawn = 0.0
 
     def update(self, completed: float, total: float | None = None, text: str = "") -> None:
-        """Draw the bar again, unless it was drawn just now; without a `total` it shows no share and
-        no time left.
+        """Draw the bar, at most once every REDRAW seconds.
+
+        Without a `total` it shows no percentage and no time left.
         """
         now = time.monotonic()
         if self._progress is None or self._task is None or now - self._drawn < REDRAW:
             return
         self._drawn = now
         description = f"{self.title}: {text}" if text else self.title
-        if len(description) > (width := max(20, self._progress.console.width - BESIDE_TEXT)):
+        if len(description) > (width := max(20, self._progress.console.width - COLUMNS_WIDTH)):
             description = description[: width - 1] + "…"
         self._progress.update(
             self._task,
@@ -47,9 +50,7 @@ class Bar:
 
 @contextlib.contextmanager
 def progress_bar(title: str, in_bytes: bool = False) -> Iterator[Bar]:
-    """Yield the bar of some work, which vanishes with its end; lines printed meanwhile stand above
-    it.
-    """
+    """Yield a progress bar that is removed when the block ends; printed lines appear above it."""
     if not sys.stderr.isatty():
         yield Bar(title)
         return
@@ -63,7 +64,7 @@ def progress_bar(title: str, in_bytes: bool = False) -> Iterator[Bar]:
         TransferSpeedColumn,
     )
 
-    share = (
+    amount = (
         [DownloadColumn(), TransferSpeedColumn()]
         if in_bytes
         else [TextColumn("{task.percentage:3.0f}%")]
@@ -71,14 +72,14 @@ def progress_bar(title: str, in_bytes: bool = False) -> Iterator[Bar]:
     columns = [
         TextColumn("{task.description}", markup=False),
         BarColumn(BAR),
-        *share,
+        *amount,
         TimeRemainingColumn(),
     ]
     with Progress(
         *columns,
         console=Console(stderr=True),
         transient=True,
-        auto_refresh=False,  # no thread beside the training
+        auto_refresh=False,  # no second thread during a training
         speed_estimate_period=WINDOW,
         redirect_stdout=sys.stdout.isatty(),  # `heed train … > log` keeps its lines
     ) as progress:

@@ -159,11 +159,11 @@ def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
 
     """
     try:
-        recipe = read_record(Recipe, values, whole=True)
+        recipe = read_record(Recipe, values, strict=True)
         schema = part(recipe.task, "recipe")
-        data = read_record(schema.Data, recipe.data, "data", whole=True)
+        data = read_record(schema.Data, recipe.data, "data", strict=True)
         hyperparameters = read_record(
-            schema.Hyperparameters, recipe.hyperparameters, "hyperparameters", whole=True
+            schema.Hyperparameters, recipe.hyperparameters, "hyperparameters", strict=True
         )
     except (ValueError, HeedError) as error:
         raise HeedError(

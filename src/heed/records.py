@@ -1,8 +1,7 @@
-"""Records: dataclasses as JSON and back.
+"""Records: dataclasses written as JSON and read back.
 
-What a file lacks, or holds in another form, is named by its key.
-
-Without pydantic, since stages read records where it is not installed.
+An error names the key that is missing or has a wrong value. Without pydantic, since stages read
+records where it is not installed.
 """
 
 import dataclasses
@@ -11,77 +10,77 @@ import types
 import typing
 from typing import Any, TypeVar
 
-NOTHING = type(None)
-# Marks a field (`Annotated[…, BESIDE]`) whose entries stand, in the file, beside the fields of its
-# record and not below a key of their own. It is a record itself, or a mapping: when it is read, it
-# gets every key that is no field of its record.
-BESIDE = "beside"
+# Marks a field (`Annotated[…, FLATTENED]`), itself a record or a mapping, whose entries are written
+# at the level of the other fields and not below the field's name. When it is read, it gets every
+# key that is no field of the record.
+FLATTENED = "flattened"
 
 Record = TypeVar("Record")
 
 
 def as_json(value: Any) -> Any:
-    """Return a record, or what holds records, as JSON has it; keys in the order of the fields."""
+    """Return a record, or a container of records, as JSON; keys in the order of the fields."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         entries: dict[str, Any] = {}
-        for name, (_, is_beside) in _fields(type(value)).items():
+        for name, (_, is_flattened) in _fields(type(value)).items():
             entry = as_json(getattr(value, name))
-            entries |= entry if is_beside else {name: entry}
+            entries |= entry if is_flattened else {name: entry}
         return entries
     if isinstance(value, dict):
         return {name: as_json(entry) for name, entry in value.items()}
     return [as_json(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def read_record(kind: type[Record], value: Any, key: str = "", whole: bool = False) -> Record:
-    """Return the record of type `kind` that a JSON object holds; keys that it does not know are
-    passed over.
+def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = False) -> Record:
+    """Return the record of type `kind` in a JSON object; unknown keys are ignored unless `strict`.
 
     Args:
         kind: a dataclass of numbers, texts, lists, pairs, mappings with names as keys, and other
             records.
         value: the object as `json` reads it.
-        key: where it stands in its file, for the message.
-        whole: defaults do not count: every key must be there, and no other.
+        key: the object's own key in its file, for the message.
+        strict: require every key, also those with a default, and no other key.
 
     Raises:
-        ValueError: a key without a default is missing, or its value has another form.
+        ValueError: a required key is missing, a value has a wrong type, or a key is unknown.
 
     """
-    entries, fields, read = _of(dict, value, key), _fields(kind), {}  # type: ignore[arg-type]
-    for name, (declared, is_beside) in fields.items():
-        if is_beside:
+    entries, fields = _require_type(dict, value, key), _fields(kind)  # type: ignore[arg-type]
+    values = {}
+    for name, (declared, is_flattened) in fields.items():
+        if is_flattened:
             rest = {other: entry for other, entry in entries.items() if other not in fields}
-            read[name] = _value(declared, rest, key)
+            values[name] = _read_value(declared, rest, key)
         elif name in entries:
-            read[name] = _value(declared, entries[name], _below(key, name))
-        elif whole or not hasattr(kind, name):  # a default is an attribute of the class
-            raise ValueError(f"{_below(key, name)} is missing")
-    if whole and (others := entries.keys() - fields.keys()):
-        raise ValueError(f"{_below(key, min(others))} is unknown")
-    return kind(**read)
+            values[name] = _read_value(declared, entries[name], _join_key(key, name))
+        elif strict or not hasattr(kind, name):  # a default is an attribute of the class
+            raise ValueError(f"{_join_key(key, name)} is missing")
+    if strict and (unknown := entries.keys() - fields.keys()):
+        raise ValueError(f"{_join_key(key, min(unknown))} is unknown")
+    return kind(**values)
 
 
 @functools.cache
 def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
-    """Return the fields of a dataclass in order, each with its type and whether it is BESIDE."""
+    """Return each field of a dataclass, in order, with its type and whether it is FLATTENED."""
     declared = typing.get_type_hints(kind, include_extras=True)
     marks = {
         field.name: getattr(declared[field.name], "__metadata__", ())
         for field in dataclasses.fields(kind)
     }
     plain = typing.get_type_hints(kind)
-    return {name: (plain[name], BESIDE in mark) for name, mark in marks.items()}
+    return {name: (plain[name], FLATTENED in mark) for name, mark in marks.items()}
 
 
-def _value(kind: Any, value: Any, key: str) -> Any:
-    """Return a JSON value as what a field declares."""
+def _read_value(kind: Any, value: Any, key: str) -> Any:
+    """Return a JSON value as the type that a field declares."""
     if kind is Any or isinstance(kind, TypeVar):
         return value
     if typing.get_origin(kind) is typing.Literal:
         if value not in typing.get_args(kind):
             raise ValueError(
-                f"{key} is none of {', '.join(map(str, typing.get_args(kind)))}: {_short(value)}"
+                f"{key} is none of {', '.join(map(str, typing.get_args(kind)))}: "
+                f"{_abbreviate(value)}"
             )
         return value
     outer, inner = typing.get_origin(kind), typing.get_args(kind)
@@ -89,43 +88,41 @@ def _value(kind: Any, value: Any, key: str) -> Any:
         record: type[Any] = outer or kind
         return read_record(record, value, key)
     if outer in (typing.Union, types.UnionType):
-        (given,) = (each for each in inner if each is not NOTHING)
-        return None if value is None else _value(given, value, key)
+        (required,) = (option for option in inner if option is not types.NoneType)
+        return None if value is None else _read_value(required, value, key)
     if outer is dict:
         return {
-            name: _value(inner[1], entry, _below(key, name))
-            for name, entry in _of(dict, value, key).items()
+            name: _read_value(inner[1], entry, _join_key(key, name))
+            for name, entry in _require_type(dict, value, key).items()
         }
     if outer is list:
         return [
-            _value(inner[0], entry, _below(key, str(i)))
-            for i, entry in enumerate(_of(list, value, key))
+            _read_value(inner[0], entry, _join_key(key, str(i)))
+            for i, entry in enumerate(_require_type(list, value, key))
         ]
     if outer is tuple:
-        if len(_of(list, value, key)) != len(inner):
+        if len(_require_type(list, value, key)) != len(inner):
             raise ValueError(f"{key} has {len(value)} values, not {len(inner)}")
         return tuple(
-            _value(*each, _below(key, str(i)))
-            for i, each in enumerate(zip(inner, value, strict=True))
+            _read_value(*pair, _join_key(key, str(i)))
+            for i, pair in enumerate(zip(inner, value, strict=True))
         )
-    return _of(kind, value, key)
+    return _require_type(kind, value, key)
 
 
-def _of(kind: type, value: Any, key: str) -> Any:
-    """Return a value that is of this type; a whole number is a float too, and a truth value is no
-    number.
-    """
+def _require_type(kind: type, value: Any, key: str) -> Any:
+    """Return the value. Raises ValueError when it has another type; an int passes as a float."""
     if isinstance(value, bool) is (kind is bool) and isinstance(
         value, (int, float) if kind is float else kind
     ):
         return value
-    raise ValueError(f"{key or 'all of it'} is no {kind.__name__}: {_short(value)}")
+    raise ValueError(f"{key or 'all of it'} is no {kind.__name__}: {_abbreviate(value)}")
 
 
-def _below(key: str, name: str) -> str:
+def _join_key(key: str, name: str) -> str:
     return f"{key}.{name}" if key else name
 
 
-def _short(value: Any, most: int = 40) -> str:
+def _abbreviate(value: Any, limit: int = 40) -> str:
     text = repr(value)
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,6 +1,4 @@
-"""The study's seeds, read where pydantic is not installed; what checks all of params.yaml is
-heed.study.
-"""
+"""The study's seeds, read without pydantic; heed.study checks all of params.yaml."""
 
 import yaml
 
@@ -11,7 +9,7 @@ from heed.paths import PARAMS
 def read_seeds() -> list[int]:
     """Return `seeds` of params.yaml.
 
-    Raises HeedError: there are none, or they are no whole numbers from 1.
+    Raises HeedError when they are missing or are not whole numbers from 1.
     """
     try:
         values = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Read an archive that may be hostile, as a stream: nothing is unpacked to disk."""
+"""Read an untrusted archive as a stream: nothing is unpacked to disk."""
 
 import gzip
 import tarfile
@@ -8,23 +8,23 @@ from pathlib import Path, PurePosixPath
 
 from heed.files import HeedError
 
-# of all members together: far above any corpus here, far below a bomb
+# limits for the whole archive: far above any corpus here, far below a decompression bomb
 MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000
 
 
-def members(
+def read_members(
     path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of each regular file of a .tar.gz archive.
 
     Raises:
-        HeedError: a member is absolute, leaves the folder, is a link or a device; the archive is
-            too large or broken.
+        HeedError: a member has an absolute path, leads out of the folder, or is a link or a
+            device; the archive is too large or broken.
 
     """
-    read = 0
+    size = 0
     try:
-        # gzip by itself: tarfile alone takes a truncated stream for the end of the archive
+        # gzip and tarfile apart: tarfile alone reads a truncated stream without an error
         with gzip.open(path) as content, tarfile.open(fileobj=content, mode="r|") as archive:
             for count, member in enumerate(archive, 1):
                 name = PurePosixPath(member.name)
@@ -38,8 +38,8 @@ def members(
                     raise HeedError(
                         f"{path}: refused: member {member.name!r} is a link or a device, not a file"
                     )
-                read += member.size
-                if read > max_bytes or count > max_members:
+                size += member.size
+                if size > max_bytes or count > max_members:
                     raise HeedError(
                         f"{path}: refused: more than {max_bytes:,} bytes or {max_members:,} members"
                     )

@@ -1,12 +1,10 @@
-"""HuffPost headlines in 41 categories, 900 each, tokenised already: the substitute for News when
-HuffPost is not at hand.
-"""
+"""HuffPost headlines in 41 categories, 900 each, already tokenised: a substitute for `huffpost`."""
 
 from pathlib import Path
 
-from heed.corpora.huffpost import merged
-from heed.corpora.letters import field, json_lines
-from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, need
+from heed.corpora.huffpost import merge_category
+from heed.corpora.letters import read_json_lines, text_field
+from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, require_file
 
 COMMIT = "f88580ce9a288f1e549ce5f48a5778294691dc88"
 HOST = f"https://raw.githubusercontent.com/dinglei0801/Beyond-Soft-Prompts/{COMMIT}/data/HuffPost/few_shot/01"
@@ -21,18 +19,16 @@ FILES = tuple(
 )
 
 
-def read(raw: Path) -> Documents:
-    """Yield the headlines of all three files: their own split is by class, for few-shot work, and
-    of no use here.
-    """
+def read_headlines(raw: Path) -> Documents:
+    """Yield the headlines of all three files, without their split, which is by class."""
     for name in NAMES:
-        path = need(raw, name)
-        for number, row in json_lines(path):
-            category = merged(field(path, number, row, "class_name").upper())
+        path = require_file(raw, name)
+        for number, row in read_json_lines(path):
+            category = merge_category(text_field(path, number, row, "class_name").upper())
             if category is not None:
                 yield Document(
                     f"{path.stem}/{number}",
-                    field(path, number, row, "sentence"),
+                    text_field(path, number, row, "sentence"),
                     {"category": category},
                 )
 
@@ -42,9 +38,9 @@ KINDS = (
     Kind(
         name="news-headlines",
         source=SOURCE,
-        read=lambda raw, _: read(raw),
+        read=lambda raw, _: read_headlines(raw),
         labels=("category",),
         documents=36_000,
-        tokens=11,
+        tokens_per_document=11,
     ),
 )

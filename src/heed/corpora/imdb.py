@@ -2,7 +2,7 @@
 
 from pathlib import Path, PurePosixPath
 
-from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, need
+from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, require_file
 
 ARCHIVE = "aclImdb_v1.tar.gz"
 FILES = (
@@ -10,9 +10,9 @@ FILES = (
         ARCHIVE,
         f"imdb/{ARCHIVE}",
         (
-            # the official one
+            # the official archive
             "sha256:c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
-            # rebuilt: the same reviews, no unsup/
+            # a rebuilt archive: the same reviews, without unsup/
             "sha256:c8f37cf029dce64de1ad2ad6af52800d53e5d4f5948d5a8037e16731a79a635f",
         ),
         f"https://ai.stanford.edu/~amaas/data/sentiment/{ARCHIVE}",
@@ -21,24 +21,22 @@ FILES = (
 SENTIMENT = {"neg": "negative", "pos": "positive"}
 
 
-def read(raw: Path) -> Documents:
-    """Yield the labelled reviews in the order of their names, with the official split; texts are
-    bytes.
-    """
-    # here: tarfile takes longer to load than all declarations together
-    from heed.corpora.archive import members
+def read_reviews(raw: Path) -> Documents:
+    """Yield the labelled reviews, sorted by name, with the official split; texts are bytes."""
+    # not at the top: tarfile takes longer to import than all declarations together
+    from heed.corpora.archive import read_members
 
-    found = []
-    for name, content in members(need(raw, ARCHIVE)):
+    reviews = []
+    for name, content in read_members(require_file(raw, ARCHIVE)):
         match PurePosixPath(name).parts:
             case ("aclImdb", ("train" | "test") as split, ("neg" | "pos") as label, file) if (
                 file.endswith(".txt")
             ):
-                found.append(
+                reviews.append(
                     (f"{split}/{label}/{file.removesuffix('.txt')}", content, label, split)
                 )
-    for key, content, label, split in sorted(found, key=lambda item: item[0]):
-        yield Document(key, content, {"sentiment": SENTIMENT[label]}, split=split)
+    for id_, content, label, split in sorted(reviews, key=lambda item: item[0]):
+        yield Document(id_, content, {"sentiment": SENTIMENT[label]}, split=split)
 
 
 SOURCE = SourceKind(name="imdb", files=FILES, size=84e6)
@@ -46,10 +44,10 @@ KINDS = (
     Kind(
         name="imdb",
         source=SOURCE,
-        read=lambda raw, _: read(raw),
+        read=lambda raw, _: read_reviews(raw),
         splits=("given", "random", "folds"),
         labels=("sentiment",),
         documents=50_000,
-        tokens=269,
+        tokens_per_document=269,
     ),
 )

@@ -1,8 +1,8 @@
-"""The registry: every kind of corpus and of source that there is.
+"""The registry of all kinds of corpora and sources.
 
-A publication is a module of this package that declares `KINDS`, and an entry here. The schema of
-params.yaml, the download, the tokenizer and the cost of a study read what it declares; none of them
-knows a kind by its name.
+A publication is a module of this package that declares `KINDS`, and has an entry here. The schema
+of params.yaml, the download, the tokenizer and the cost of a study read this registry; no other
+module contains the name of a kind.
 """
 
 from pathlib import Path

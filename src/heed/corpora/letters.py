@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, need
+from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, require_file
 from heed.files import HeedError
 
 COMMIT = "b68c6f1380638917461bd86cf200fc3b92a386f6"
@@ -28,10 +28,10 @@ FILES = (
 )
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSON-lines file.
 
-    Raises HeedError naming the line that is none.
+    Raises HeedError, naming the line, when one is not a JSON object.
     """
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -48,8 +48,8 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
-def field(path: Path, number: int, row: dict[str, Any], key: str) -> str:
-    """Return `row[key]`, a string. Raises HeedError naming file and line when there is none."""
+def text_field(path: Path, number: int, row: dict[str, Any], key: str) -> str:
+    """Return `row[key]`. Raises HeedError, naming file and line, when it is not a string."""
     value = row.get(key)
     if not isinstance(value, str):
         raise HeedError(
@@ -59,26 +59,26 @@ def field(path: Path, number: int, row: dict[str, Any], key: str) -> str:
 
 
 def read_pieces(path: Path, split: str = "") -> Documents:
-    """Yield the pieces of one of the course's files; the group is the letter they are cut from."""
-    for number, row in json_lines(path):
+    """Yield the pieces in one of the course's files; their group is the letter they come from."""
+    for number, row in read_json_lines(path):
         text, author, language, letter = (
-            field(path, number, row, key) for key in ("text", "author", "lang", "file")
+            text_field(path, number, row, key) for key in ("text", "author", "lang", "file")
         )
         yield Document(
             f"{path.stem}/{number}", text, {"author": author, "language": language}, letter, split
         )
 
 
-def read(raw: Path) -> Documents:
-    """Yield the pieces of both files as published: train, and eval as test."""
-    train, test = need(raw, TRAIN), need(raw, EVAL)
+def read_train_and_eval(raw: Path) -> Documents:
+    """Yield the pieces of both published files: split train, and eval as split test."""
+    train, test = require_file(raw, TRAIN), require_file(raw, EVAL)
     yield from read_pieces(train, "train")
     yield from read_pieces(test, "test")
 
 
 def read_eval(raw: Path) -> Documents:
-    """Yield the 4,881 pieces of the eval file alone, without a split."""
-    yield from read_pieces(need(raw, EVAL))
+    """Yield the 4,881 pieces of the eval file, without a split."""
+    yield from read_pieces(require_file(raw, EVAL))
 
 
 SOURCE = SourceKind(name="letters", files=FILES, size=60e6)
@@ -87,11 +87,11 @@ KINDS = (
     Kind(
         name="letters",
         source=SOURCE,
-        read=lambda raw, _: read(raw),
+        read=lambda raw, _: read_train_and_eval(raw),
         splits=("given",),
         labels=LABELS,
         documents=43_958,
-        tokens=62,
+        tokens_per_document=62,
     ),
     Kind(
         name="letters-pieces",
@@ -100,6 +100,6 @@ KINDS = (
         grouped=True,
         labels=LABELS,
         documents=4_881,
-        tokens=62,
+        tokens_per_document=62,
     ),
 )

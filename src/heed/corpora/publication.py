@@ -1,8 +1,7 @@
-"""What a module of this package declares of its publication: its files, the kind of its source, the
-kinds of its corpora.
+"""The declarations of a publication: its files, the kind of its source, the kinds of its corpora.
 
-A declaration is data: it is read by the schema of params.yaml, by the commands and by the cost of a
-study (see kinds.py).
+A declaration is data. The schema of params.yaml, the commands and the cost of a study read it
+through the registry (kinds.py).
 """
 
 import dataclasses
@@ -22,40 +21,39 @@ SplitKind = Literal["given", "random", "folds"]
 class File:
     """A published file.
 
-    `hashes` are "sha256:…" or "blob:…" (git's); several are several archives of the same content.
+    `hashes` are "sha256:…" or "blob:…" (git's); several when the same content has several archives.
     """
 
     name: str
     mirror: str  # path below HEED_MIRROR
     hashes: tuple[str, ...]
-    url: str = ""  # none: the host wants a login, and `by_hand` says how to get the file
-    by_hand: str = ""
-    on_request: bool = False  # fetched only where `files` of params.yaml names it
+    url: str = ""  # "" when the host requires a login; `instructions` are for the user then
+    instructions: str = ""
+    on_request: bool = False  # downloaded only when `files` in params.yaml names it
 
-    def fault(self, path: Path) -> str:
-        """Return what is wrong with the file at `path`, or nothing when one of the hashes is its
-        own.
-        """
-        found = {"sha256": sha256, "blob": git_blob}
-        known = {kind: found[kind](path) for kind in {entry.split(":")[0] for entry in self.hashes}}
-        if any(known[kind] == value for kind, value in (entry.split(":") for entry in self.hashes)):
+    def mismatch(self, path: Path) -> str:
+        """Return how the file at `path` differs from the hashes, or "" when one is right."""
+        hash_file = {"sha256": sha256, "blob": git_blob}
+        kinds = {entry.split(":")[0] for entry in self.hashes}
+        hashes = [f"{kind}:{hash_file[kind](path)}" for kind in kinds]
+        if {*hashes} & {*self.hashes}:
             return ""
-        have = " ".join(f"{kind}:{value}" for kind, value in known.items())
-        return f"expected {' or '.join(self.hashes)}, found {have} ({path.stat().st_size:,} bytes)"
+        size = path.stat().st_size
+        return f"expected {' or '.join(self.hashes)}, found {' '.join(hashes)} ({size:,} bytes)"
 
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A text with its labels, as its source has it.
+    """A text with its labels, as in its source.
 
-    `evidence` are character spans (start, end) of planted cues.
+    `evidence` are the character spans (start, end) of planted cue words.
     """
 
     id: str
     text: str | bytes
     labels: dict[str, str]
     group: str = ""
-    split: str = ""  # train, validation or test where the source has a split of its own
+    split: str = ""  # train, validation or test when the source has a split of its own
     evidence: tuple[tuple[int, int], ...] = ()
 
 
@@ -64,17 +62,15 @@ Documents = Iterator[Document]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceKind:
-    """A kind of source: the files as published, or what makes the one file where nobody publishes
-    it.
-    """
+    """A kind of source: its published files, or the function that makes its only file."""
 
     name: str
     files: tuple[File, ...] = ()
-    # (source, its section, folder) → the name of the file
+    # (name of the source, its section, folder) → name of the file
     make: Callable[[str, "Source", Path], str] | None = None
-    needs: tuple[str, ...] = ()  # keys of its section in params.yaml
-    takes: tuple[str, ...] = ("files",)  # further keys
-    size: float = 0  # bytes as published
+    required_keys: tuple[str, ...] = ()  # of its section in params.yaml
+    optional_keys: tuple[str, ...] = ("files",)
+    size: float = 0  # bytes of the published files
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,23 +80,22 @@ class Kind:
     name: str
     source: SourceKind
     read: Callable[[Path, "Corpus"], Documents]  # (folder with the files, its section)
-    splits: tuple[SplitKind, ...] = ("random", "folds")  # given: the documents come with a split
-    grouped: bool = False  # the documents come with groups, and folds can keep those together
-    needs: tuple[str, ...] = ()  # keys of its section in params.yaml that other kinds do not take
-    takes: tuple[str, ...] = ()  # further ones
-    labels: tuple[str, ...] = ()  # none: known when the file is read
-    generated: bool = False  # the text is heed's own: figures on it say nothing about language
-    documents: int = 0  # none: as many as the source's section says
-    # of a document on average (meta.json says); none: not known before the file is read
-    tokens: int = 0
+    splits: tuple[SplitKind, ...] = ("random", "folds")  # given: the documents have a split
+    grouped: bool = False  # the documents have groups, which folds can keep together
+    required_keys: tuple[str, ...] = ()  # of its section in params.yaml, beyond those of all kinds
+    optional_keys: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # empty when they are known only from the file
+    generated: bool = False  # the text is generated by heed: results say nothing about language
+    documents: int = 0  # 0: the number in the source's section
+    tokens_per_document: int = 0  # mean, as in meta.json; 0: known only from the file
 
 
-def need(folder: Path, name: str) -> Path:
-    """Return the path of a raw file. Raises HeedError when it is not there."""
+def require_file(folder: Path, name: str) -> Path:
+    """Return the path of a raw file. Raises HeedError when the file is missing."""
     path = folder / name
     if not path.is_file():
         raise HeedError(
-            f"{path}: not there. Run: heed download {folder.name} (and see that "
+            f"{path}: not there. Run: heed download {folder.name} (and check that "
             f"`sources.{folder.name}.files` names it)"
         )
     return path

@@ -1,10 +1,8 @@
-"""The sample corpora: generated text with planted evidence, for trying the pipeline.
+"""The sample corpora: generated text with planted evidence, to try the pipeline.
 
-Never a result about language.
-
-A few cue words at known places decide the label among distractors, so that a report can say whether
-attention finds them. Both corpora are made by python's own generator from a seed: the same bytes
-everywhere.
+Scores on them say nothing about language. A few cue words among distractors decide the label. Their
+positions are known, so the report can measure whether attention finds them. Both corpora come from
+Python's random generator with a fixed seed: the same bytes on every machine.
 """
 
 import json
@@ -13,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.letters import json_lines
-from heed.corpora.publication import Document, Documents, Kind, SourceKind, need
+from heed.corpora.letters import read_json_lines
+from heed.corpora.publication import Document, Documents, Kind, SourceKind, require_file
 from heed.files import HeedError, sha256, write_text
 
 if TYPE_CHECKING:
@@ -76,8 +74,8 @@ DISTRACTORS = [
     "summer",
 ]
 FLIP = {"positive": "negative", "negative": "positive"}
-# Two authors share each invented language; the author shows in an order of two cue words that both
-# use.
+# Two authors share each invented language and its two cue words; the order of these words tells the
+# author.
 AUTHORS = {
     "Ada Brenn": ("norvic", ("skal", "drun")),
     "Bo Lindqvar": ("norvic", ("drun", "skal")),
@@ -90,27 +88,28 @@ SYLLABLES = {
 }
 
 
-def _place(
+def _insert_cues(
     generator: random.Random, words: list[str], cues: list[str], where: str
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Put the cues into the words (early, middle, late, or far apart) and return the text and the
-    cues' characters.
+    """Insert the cues into the words (early, middle, late or apart).
+
+    Return the text and the character span of each cue.
     """
     size = len(words)
     if where == "apart":
-        at = [generator.randrange(0, size // 5), generator.randrange(4 * size // 5, size)]
+        positions = [generator.randrange(0, size // 5), generator.randrange(4 * size // 5, size)]
     else:
         low, high = {
             "early": (0, size // 4),
             "middle": (size // 3, 2 * size // 3),
             "late": (3 * size // 4, size),
         }[where]
-        at = [generator.randrange(low, high)] * len(cues)
+        positions = [generator.randrange(low, high)] * len(cues)
     marked = [(word, False) for word in words]
-    for position, cue in sorted(zip(at, cues, strict=False), key=lambda item: -item[0]):
+    for position, cue in sorted(zip(positions, cues, strict=False), key=lambda item: -item[0]):
         marked.insert(position, (cue, True))
-    if where != "apart":  # inserted one after the other at one place: put them in reading order
-        start = at[0]
+    if where != "apart":  # all were inserted at one position: put them in reading order
+        start = positions[0]
         marked[start : start + len(cues)] = [(cue, True) for cue in cues]
     text, spans = "", []
     for word, is_cue in marked:
@@ -122,19 +121,18 @@ def _place(
 
 
 def _sentiment(generator: random.Random) -> Row:
-    """Return a review: one cue, a negated cue next to its negation, or a negation far from
-    its cue.
-    """
+    """Return a review with one cue, a cue next to its negation, or a cue far from its negation."""
     label = generator.choice(["negative", "positive"])
     kind = generator.choices(["plain", "negated", "apart"], [6, 3, 1])[0]
     cue = generator.choice(CUES[label if kind == "plain" else FLIP[label]])
     words = [generator.choice(DISTRACTORS) for _ in range(generator.randrange(12, 40))]
-    if (
-        kind == "plain" and generator.random() < 0.5
-    ):  # a negation that negates nothing: it stands after the cue, at the end
+    # a negation without effect: after the cue, at the end of the text
+    if kind == "plain" and generator.random() < 0.5:
         words.append(NEGATION)
     where = generator.choice(["early", "middle", "late"]) if kind != "apart" else "apart"
-    text, spans = _place(generator, words, [cue] if kind == "plain" else [NEGATION, cue], where)
+    text, spans = _insert_cues(
+        generator, words, [cue] if kind == "plain" else [NEGATION, cue], where
+    )
     return {
         "corpus": SENTIMENT,
         "text": text,
@@ -146,9 +144,7 @@ def _sentiment(generator: random.Random) -> Row:
 
 
 def _letter(generator: random.Random) -> Row:
-    """Return a letter: the language shows everywhere, the author in the order of two cues that
-    stand apart or together.
-    """
+    """Return a letter: all words tell the language, the order of two cues tells the author."""
     author = generator.choice(sorted(AUTHORS))
     language, cues = AUTHORS[author]
     syllables = SYLLABLES[language].split()
@@ -157,7 +153,7 @@ def _letter(generator: random.Random) -> Row:
         for _ in range(generator.randrange(20, 50))
     ]
     where = generator.choice(["early", "middle", "late", "apart"])
-    text, spans = _place(generator, words, list(cues), where)
+    text, spans = _insert_cues(generator, words, list(cues), where)
     labels = {"author": author, "language": language}
     return {
         "corpus": LETTERS,
@@ -169,7 +165,7 @@ def _letter(generator: random.Random) -> Row:
     }
 
 
-def generate(documents: int, seed: int) -> Iterator[Row]:
+def generate_rows(documents: int, seed: int) -> Iterator[Row]:
     """Yield `documents` rows of each sample corpus."""
     generator = random.Random(seed)
     for i in range(documents):
@@ -178,36 +174,36 @@ def generate(documents: int, seed: int) -> Iterator[Row]:
         yield {"id": f"letter/{i}", **_letter(generator)}
 
 
-def write(path: Path, documents: int, seed: int) -> None:
+def write_sample(path: Path, documents: int, seed: int) -> None:
     """Write both corpora as JSON lines."""
-    write_text(path, "".join(f"{json.dumps(row)}\n" for row in generate(documents, seed)))
+    write_text(path, "".join(f"{json.dumps(row)}\n" for row in generate_rows(documents, seed)))
 
 
-def make(name: str, source: "Source", into: Path) -> str:
-    """Generate the file of source `name` in folder `into`, and return what it is called.
+def make(name: str, source: "Source", folder: Path) -> str:
+    """Generate the file of source `name` in `folder`, and return its name.
 
     Raises:
-        HeedError: it is not the one whose hash params.yaml has.
+        HeedError: its hash is not the one in params.yaml.
 
     """
     assert source.documents and source.seed is not None
-    path = into / FILE
-    write(path, source.documents, source.seed)
+    path = folder / FILE
+    write_sample(path, source.documents, source.seed)
     generated = sha256(path)
     if source.sha256 and generated != source.sha256:
         path.unlink()
         raise HeedError(
             f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made "
             f"{generated}. "
-            "Put the new hash there if the change is meant"
+            "If the change is intended, put the new hash there"
         )
     print(f"{path}: generated")
     return FILE
 
 
-def read(raw: Path, corpus: str) -> Documents:
+def read_sample(raw: Path, corpus: str) -> Documents:
     """Yield the documents of one of the two corpora."""
-    for _, row in json_lines(need(raw, FILE)):
+    for _, row in read_json_lines(require_file(raw, FILE)):
         if row["corpus"] == corpus:
             yield Document(
                 row["id"],
@@ -218,23 +214,27 @@ def read(raw: Path, corpus: str) -> Documents:
 
 
 SOURCE = SourceKind(
-    name="sample", make=make, needs=("documents", "seed"), takes=("sha256",), size=1e6
+    name="sample",
+    make=make,
+    required_keys=("documents", "seed"),
+    optional_keys=("sha256",),
+    size=1e6,
 )
 KINDS = (
     Kind(
         name=SENTIMENT,
         source=SOURCE,
-        read=lambda raw, corpus: read(raw, corpus.kind),
+        read=lambda raw, corpus: read_sample(raw, corpus.kind),
         labels=("sentiment",),
         generated=True,
-        tokens=40,
+        tokens_per_document=40,
     ),
     Kind(
         name=LETTERS,
         source=SOURCE,
-        read=lambda raw, corpus: read(raw, corpus.kind),
+        read=lambda raw, corpus: read_sample(raw, corpus.kind),
         labels=("author", "language"),
         generated=True,
-        tokens=40,
+        tokens_per_document=40,
     ),
 )

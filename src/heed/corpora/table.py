@@ -16,11 +16,11 @@ SUFFIXES = (".csv", ".jsonl", ".parquet")
 SPLITS = ("train", "validation", "test")
 
 
-def make(name: str, source: "Source", into: Path) -> str:
-    """Copy the user's file for source `name` into folder `into`, and return what it is called.
+def make(name: str, source: "Source", folder: Path) -> str:
+    """Copy the user's file for source `name` into `folder`, and return its name.
 
     Raises:
-        HeedError: it is not there, or not the one whose hash params.yaml has.
+        HeedError: the file is missing, or its hash is not the one in params.yaml.
 
     """
     assert source.path and source.sha256
@@ -28,23 +28,23 @@ def make(name: str, source: "Source", into: Path) -> str:
     file = File(path.name, path.name, (f"sha256:{source.sha256}",))
     if not path.is_file():
         raise HeedError(f"{source.path}: not there (params.yaml: sources.{name}.path)")
-    if fault := file.fault(path):
+    if mismatch := file.mismatch(path):
         raise HeedError(
-            f"{source.path}: changed since it was added: {fault}. Mend sources.{name}.sha256 if "
-            "it is meant"
+            f"{source.path}: changed since it was added: {mismatch}. If the change is intended, "
+            f"update sources.{name}.sha256"
         )
-    with writing(into / file.name) as temporary:
+    with writing(folder / file.name) as temporary:
         shutil.copyfile(path, temporary)
-    print(f"{into / file.name}: copied from {source.path}, verified")
+    print(f"{folder / file.name}: copied from {source.path}, verified")
     return file.name
 
 
 def read_table(path: Path) -> "pd.DataFrame":
-    """Return the table, every cell as text as it stands ("NA" is a word).
+    """Return the table with every cell as the text in the file: "NA" is a word, not a gap.
 
     Raises HeedError when it cannot be read.
     """
-    import pandas as pd  # here: who reads the declarations alone need not load it
+    import pandas as pd  # not at the top: the declarations are read without it
 
     try:
         if path.suffix == ".csv":
@@ -62,7 +62,7 @@ def read_table(path: Path) -> "pd.DataFrame":
     raise HeedError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
 
 
-def check_columns(path: Path, table: "pd.DataFrame", columns: list[str]) -> None:
+def require_columns(path: Path, table: "pd.DataFrame", columns: list[str]) -> None:
     """Raise HeedError when the table lacks one of the columns."""
     for column in columns:
         if column not in table.columns:
@@ -72,9 +72,15 @@ def check_columns(path: Path, table: "pd.DataFrame", columns: list[str]) -> None
             )
 
 
-def read(raw: Path, text_column: str, label_column: str, split_column: str | None) -> Documents:
-    """Yield one document a row; a row without a label is an error, a row without text is an empty
-    document.
+def read_rows(
+    raw: Path, text_column: str, label_column: str, split_column: str | None
+) -> Documents:
+    """Yield one document per row; a row without text is an empty document.
+
+    Raises:
+        HeedError: there is not exactly one table in `raw`, it lacks a column, a row has no label,
+            or its split is none of SPLITS.
+
     """
     files = [path for path in sorted(raw.glob("*")) if path.suffix in SUFFIXES]
     if len(files) != 1:
@@ -83,7 +89,7 @@ def read(raw: Path, text_column: str, label_column: str, split_column: str | Non
         )
     path = files[0]
     table = read_table(path)
-    check_columns(
+    require_columns(
         path, table, [text_column, label_column, *([split_column] if split_column else [])]
     )
     splits = table[split_column] if split_column else [""] * len(table)
@@ -97,24 +103,24 @@ def read(raw: Path, text_column: str, label_column: str, split_column: str | Non
                 f"{path}: row {number}: column {split_column!r}: expected {', '.join(SPLITS)}, "
                 f"found {split!r}"
             )
-        empty = text is None or text != text
+        is_missing = text is None or text != text
         yield Document(
-            f"row/{number}", "" if empty else str(text), {"label": str(label)}, split=split
+            f"row/{number}", "" if is_missing else str(text), {"label": str(label)}, split=split
         )
 
 
 def _read(raw: Path, corpus: "Corpus") -> Documents:
     assert corpus.text_column and corpus.label_column
-    return read(raw, corpus.text_column, corpus.label_column, corpus.split_column)
+    return read_rows(raw, corpus.text_column, corpus.label_column, corpus.split_column)
 
 
-SOURCE = SourceKind(name="table", make=make, needs=("path", "sha256"), takes=())
+SOURCE = SourceKind(name="table", make=make, required_keys=("path", "sha256"), optional_keys=())
 KIND = Kind(
     name="table",
     source=SOURCE,
     read=_read,
     splits=("given", "random", "folds"),
-    needs=("text_column", "label_column"),
-    takes=("split_column",),
+    required_keys=("text_column", "label_column"),
+    optional_keys=("split_column",),
 )
 KINDS = (KIND,)

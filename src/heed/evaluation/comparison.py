@@ -93,7 +93,7 @@ def compare(
         ),
         experiments={name: _experiment(each, differences[name]) for name, each in read.items()},
     )
-    with writing_folder(into, sealed=True) as out:
+    with writing_folder(into, checksums=True) as out:
         write_comparison(out / "comparison.json", comparison)
     write_json(
         metrics_file,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from heed.files import HeedError, read_json, reading, write_json
 from heed.recipe import CorpusFacts
-from heed.records import BESIDE, as_json, read_record
+from heed.records import FLATTENED, as_json, read_record
 from heed.tasks import part
 
 COMMAND = "heed compare"
@@ -98,7 +98,7 @@ class OpponentResult:
     """What an opponent reached on test, one value a fit: once, or once a fold."""
 
     summary: Figures
-    details: Annotated[Details, BESIDE]
+    details: Annotated[Details, FLATTENED]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +115,7 @@ class ModelResult:
     parameters: int
     best_epochs: list[int]
     summary: Figures
-    details: Annotated[Details, BESIDE]
+    details: Annotated[Details, FLATTENED]
     gain: Gain | None
 
 
@@ -125,7 +125,7 @@ class Corpus:
 
     name: str
     folds: int
-    facts: Annotated[CorpusFacts, BESIDE]
+    facts: Annotated[CorpusFacts, FLATTENED]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +138,7 @@ class ExperimentResult:
     """
 
     task: str
-    groups: Annotated[dict[str, list[str]], BESIDE]
+    groups: Annotated[dict[str, list[str]], FLATTENED]
     metric: str
     corpus: Corpus
     models: dict[str, ModelResult]

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from heed.evaluation.tested import read_model
-from heed.files import check, reading, writing_folder
+from heed.files import reading, verify_checksums, writing_folder
 from heed.paths import EVALUATIONS, HISTORY, PREDICTED, PREDICTIONS, run_folder, train_command
 from heed.tasks import part
 
@@ -23,7 +23,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     task = part(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
-    with writing_folder(EVALUATIONS / name, sealed=True) as out:
+    with writing_folder(EVALUATIONS / name, checksums=True) as out:
         for what, table in tables.items():
             digits = None if what in task.EXACT else "%.6g"
             table.to_csv(out / f"{what}.csv", index=False, lineterminator="\n", float_format=digits)
@@ -33,7 +33,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 def _history(name: str, seed: int) -> pd.DataFrame:
     """Return the history of a run, with its seed."""
     folder, command = run_folder(name, seed), train_command(name, seed)
-    check(folder, command)
+    verify_checksums(folder, command)
     with reading(folder / HISTORY, command):
         table = pd.read_csv(folder / HISTORY)
     table.insert(0, "seed", seed)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError, check, read_json, reading
+from heed.files import HeedError, read_json, reading, verify_checksums
 from heed.paths import MODEL_RECIPE, MODEL_RUNS, OPPONENTS, PREDICTIONS, STATISTICS
 from heed.recipe import Recipe, read_recipe
 from heed.records import read_record
@@ -74,7 +74,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     Raises HeedError: missing, broken, or of other seeds.
     """
     folder, command = PREDICTIONS / model, f"heed predict {model}"
-    check(folder, command)
+    verify_checksums(folder, command)
     recipe = read_recipe(folder / MODEL_RECIPE, command)
     with reading(folder / MODEL_RUNS, command):
         runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
@@ -100,7 +100,7 @@ def read_opponents(experiment: str) -> dict[str, Tested]:
     Raises HeedError when it is missing or broken.
     """
     folder, command = OPPONENTS / experiment, f"heed opponents {experiment}"
-    check(folder, command)
+    verify_checksums(folder, command)
     with reading(folder / STATISTICS, command):
         table = pd.read_parquet(folder / STATISTICS)
     tested = {}

@@ -5,7 +5,7 @@ from torch import nn
 
 from heed.hyperparameters import Architecture
 from heed.inputs.batches import Bags, Batch
-from heed.inputs.tfidf import kinds
+from heed.inputs.tfidf import analyzer_names
 from heed.models.embedding import TokenEmbedding
 from heed.models.encoder import Encoder, HierarchicalEncoder, States
 
@@ -61,7 +61,7 @@ class Classifier(nn.Module):
         h = hyperparameters
         self.branch = None
         if h.linear_branch != "none":
-            columns = len(kinds(h.linear_branch)) * h.branch_buckets
+            columns = len(analyzer_names(h.linear_branch)) * h.branch_buckets
             self.branch = LinearBranch(columns, classes, h.branch_dropout)
         self.autocast = autocast
         self.network = None if h.encoder == "none" else Network(vocabulary, classes, h)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from heed.evaluation.results import Comparison
-from heed.files import check, reading
+from heed.files import reading, verify_checksums
 from heed.report.answer import PAIR
 from heed.report.documents import Browser, browser
 from heed.report.experiments import Experiment, experiments
@@ -84,10 +84,10 @@ def read_results(
     results = Results(params, comparison, declared, folder, sources, {})
     for experiment in declared:
         for model in results.models(experiment).values():
-            check(folder / "evaluate" / model, f"heed evaluate {model}")
-            check(folder / "predict" / model, f"heed predict {model}")
+            verify_checksums(folder / "evaluate" / model, f"heed evaluate {model}")
+            verify_checksums(folder / "predict" / model, f"heed predict {model}")
         for search in results.searches(experiment):
-            check(search, f"heed search {search.name}")
+            verify_checksums(search, f"heed search {search.name}")
     compared = folder / "compare" / "comparison.json"
     files = (compared, published / RESULTS, published / CLASSES)
     sources.of(*(path for path in files if path.exists()))

@@ -21,7 +21,7 @@ def write_untuned(into: Path, best: Configuration | None = None) -> None:
     """Write a search without trials: its best.yaml is `best`, by default empty, which changes
     nothing in a recipe.
     """
-    with writing_folder(into, sealed=True) as out:
+    with writing_folder(into, checksums=True) as out:
         write_yaml(out / "best.yaml", best or {})
         write_text(out / "trials.csv", "trial\n")
 
@@ -64,7 +64,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     dimensions = search.dimensions(given)
 
     def fits(drawn: Configuration) -> bool:
-        return rules.fits(params, search.model, before | drawn)
+        return rules.is_valid_configuration(params, search.model, before | drawn)
 
     try:  # for tpe too: a space that is too small is found before Ray starts
         configurations = draw(dimensions, search.trials, search.seed, fits)
@@ -88,7 +88,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
             "`minutes`"
         )
     kept = before | best.configuration | kept_by(plan, best)
-    with writing_folder(searches / name, sealed=True) as out:
+    with writing_folder(searches / name, checksums=True) as out:
         write_yaml(out / "best.yaml", kept)
         outcome.table(trials, search.metric).to_csv(
             out / "trials.csv", index=False, lineterminator="\n"

@@ -1,21 +1,20 @@
-"""The study: what params.yaml asks for, checked. The only package that imports pydantic.
+"""The study: the configuration in params.yaml, checked. The only package that imports pydantic.
 
-`load` reads a file and names every mistake with its line; what it returns, `Params`, has one
+`load` reads a file and reports every mistake with its line. It returns `Params`, which has one
 section for each key:
 
-| module | what it holds |
+| module | content |
 |---|---|
-| `section` | what all sections share |
-| `corpora` `experiments` `defaults` `models` `searches` | the sections, each with what it can check
-by itself |
-| `schema` | `Params`: all of them |
-| `rules` `model_rules` `search_rules` | what no single section can see |
-| `reader` `suggestions` | from YAML to `Params`, and the messages |
-| `reference` | docs/params.md and the JSON schema, made from the sections |
-| `studies` `cost` | workflow/studies: which there are, making one active, and what one takes |
-| `editing` `own_corpus` | changing params.yaml with its comments kept |
+| `section` | the base class of all sections |
+| `corpora` `experiments` `defaults` `models` `searches` | the sections, with checks within one |
+| `schema` | `Params`: all sections together |
+| `rules` `model_rules` `search_rules` | the checks across sections |
+| `reader` `suggestions` | from YAML to `Params`, and the error messages |
+| `reference` | docs/params.md and the JSON schema, generated from the sections |
+| `studies` `cost` | workflow/studies: list the studies, activate one, estimate its cost |
+| `editing` `own_corpus` | edit params.yaml and keep its comments |
 
-What trains, predicts and evaluates knows none of this: it reads the recipe (heed.recipe).
+Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).
 """
 
 from heed.study.corpora import Corpus, Source, Split

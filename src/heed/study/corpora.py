@@ -1,6 +1,4 @@
-"""The sections `sources` and `corpora`: files as published, and the documents with labels and
-splits made from them.
-"""
+"""The sections `sources` and `corpora`: published files, and the corpora made from them."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,7 +8,7 @@ from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
 from heed.study.section import Positive, Section
 
-# What the modules of corpora/ declare, and nothing else.
+# The kinds that the modules of heed.corpora declare, and no others.
 if TYPE_CHECKING:
     KindOfSource = str
     KindOfCorpus = str
@@ -24,8 +22,8 @@ class Source(Section):
 
     kind: KindOfSource = Field(
         description=(
-            "which publication: each has its URLs and hashes in src/heed/corpora/; `table` is a "
-            "file of your own"
+            "the publication, whose URLs and hashes are in src/heed/corpora/; `table` is a file "
+            "of your own"
         )
     )
     files: list[str] | None = Field(
@@ -41,22 +39,22 @@ class Source(Section):
     )
 
     @model_validator(mode="after")
-    def _own_keys(self) -> "Source":
+    def _check_keys(self) -> "Source":
         kind = SOURCE_KINDS[self.kind]
-        given = {
+        keys = {
             key
             for key in ("files", "documents", "seed", "path", "sha256")
             if getattr(self, key) is not None
         }
-        if missing := {*kind.needs} - given:
-            raise ValueError(f"a source of kind {self.kind} needs {_and(missing)}")
-        if extra := given - {*kind.needs, *kind.takes}:
-            raise ValueError(f"a source of kind {self.kind} does not take {_and(extra)}")
+        if missing := {*kind.required_keys} - keys:
+            raise ValueError(f"a source of kind {self.kind} needs {_join(missing)}")
+        if extra := keys - {*kind.required_keys, *kind.optional_keys}:
+            raise ValueError(f"a source of kind {self.kind} does not take {_join(extra)}")
         return self
 
 
 class Split(Section):
-    """Which documents train, which validate, which test. All draws are seeded by `seed`."""
+    """Which documents are for training, validation and test. All draws are seeded by `seed`."""
 
     kind: SplitKind = Field(
         description=(
@@ -69,28 +67,30 @@ class Split(Section):
         description="kind random: the test part, as a share (< 1) or a number of documents",
         gt=0,
     )
-    k: Annotated[int, Field(ge=2, le=100)] | None = Field(None, description="kind folds: how many")
+    k: Annotated[int, Field(ge=2, le=100)] | None = Field(
+        None, description="kind folds: the number of folds"
+    )
     validation: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.1, description="share of the training documents kept for validation"
     )
     stratify: bool = Field(True, description="keep the label proportions in every part")
     grouped: bool = Field(
-        False, description="kind folds: documents of one group (a letter) never stand in two folds"
+        False, description="kind folds: documents of one group (a letter) are in the same fold"
     )
     seed: int = Field(1234, description="seed of the draw, the same for every run of the study")
 
     @model_validator(mode="after")
-    def _own_keys(self) -> "Split":
+    def _check_keys(self) -> "Split":
         if (self.kind == "random") != (self.test is not None):
-            raise ValueError("`test` goes with kind random, and kind random needs it")
+            raise ValueError("kind random needs `test`, and no other kind takes it")
         if isinstance(self.test, float) and self.test >= 1:
             raise ValueError(
                 f"`test` is a share below 1 or a whole number of documents, found {self.test}"
             )
         if (self.kind == "folds") != (self.k is not None):
-            raise ValueError("`k` goes with kind folds, and kind folds needs it")
+            raise ValueError("kind folds needs `k`, and no other kind takes it")
         if self.grouped and self.kind != "folds":
-            raise ValueError("`grouped` goes with kind folds")
+            raise ValueError("`grouped` is only for kind folds")
         return self
 
 
@@ -105,8 +105,8 @@ class Corpus(Section):
     tokenizer: Literal["xx", "en", "de", "whitespace"] = Field(
         "xx",
         description=(
-            "a blank spaCy tokenizer, one a corpus whatever the document's language; "
-            "`whitespace`: tokenised already"
+            "a blank spaCy tokenizer for the whole corpus, whatever a document's language; "
+            "`whitespace`: the text is tokenised already"
         ),
     )
     max_characters: Positive = Field(
@@ -114,13 +114,12 @@ class Corpus(Section):
     )
     drop_duplicates: bool = Field(
         False,
-        description="drop training documents whose text stands in the test or validation part too",
+        description="drop training documents whose text is in the test or validation part too",
     )
     sample: Positive | None = Field(
         None,
         description=(
-            "keep only this many documents, drawn at random: a reduced corpus, named so in the "
-            "report"
+            "keep only this many documents, drawn at random; the report marks the corpus as reduced"
         ),
     )
     text_column: str | None = Field(None, description="kind table: the column with the text")
@@ -131,33 +130,35 @@ class Corpus(Section):
     )
 
     @model_validator(mode="after")
-    def _own_keys(self) -> "Corpus":
+    def _check_keys(self) -> "Corpus":
         kind, split = KINDS[self.kind], self.split
         columns = {
             key for key in ("text_column", "label_column", "split_column") if getattr(self, key)
         }
-        if missing := [key for key in kind.needs if key not in columns]:
+        if missing := [key for key in kind.required_keys if key not in columns]:
             raise ValueError(f"a corpus of kind {kind.name} needs {' and '.join(missing)}")
-        if "split_column" in kind.takes and (split.kind == "given") != (
+        if "split_column" in kind.optional_keys and (split.kind == "given") != (
             self.split_column is not None
         ):
             raise ValueError(
                 "split kind given needs split_column, and split_column needs split kind given"
             )
-        if extra := columns - {*kind.needs, *kind.takes}:
-            takers = [
-                other.name for other in KINDS.values() if extra & {*other.needs, *other.takes}
+        if extra := columns - {*kind.required_keys, *kind.optional_keys}:
+            suitable = [
+                other.name
+                for other in KINDS.values()
+                if extra & {*other.required_keys, *other.optional_keys}
             ]
-            raise ValueError(f"{_and(extra)} go with kind {' and '.join(takers)}")
-        ways = " or ".join(kind.splits)
+            raise ValueError(f"{_join(extra)} go with kind {' and '.join(suitable)}")
+        allowed = " or ".join(kind.splits)
         if split.kind not in kind.splits and split.kind == "given":
             raise ValueError(
-                f"corpus kind {kind.name} comes without a split of its own: use {ways}"
+                f"corpus kind {kind.name} comes without a split of its own: use {allowed}"
             )
         if split.kind not in kind.splits:
             raise ValueError(
                 f"corpus kind {kind.name} is used with its published files: split kind must be "
-                f"{ways}"
+                f"{allowed}"
             )
         if split.grouped and not kind.grouped:
             raise ValueError(
@@ -167,5 +168,5 @@ class Corpus(Section):
         return self
 
 
-def _and(keys: set[str]) -> str:
+def _join(keys: set[str]) -> str:
     return " and ".join(sorted(keys))

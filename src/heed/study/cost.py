@@ -1,4 +1,4 @@
-"""What a study takes, said before it starts: stages, runs, core-hours and disk."""
+"""Estimate the cost of a study before it starts: stages, runs, core-hours and disk."""
 
 import dataclasses
 
@@ -12,18 +12,18 @@ from heed.tasks.classification.recipe import Hyperparameters
 # core-hours; its 180 trainings took 12.1 on a machine with 4 virtual cores, its four searches,
 # which stopped three trials in four early, 1.0 (results/timing of that run).
 CORE_FLOPS = 30e9
-# seconds of one core a stage, whatever it does: DVC, Python, torch (small studies are little else)
-STARTING = 8
-TOKENIZED = 200_000  # spaCy tokens a second on one core, measured
-BYTES_A_TOKEN = 18  # text, id, start and end
-BYTES_A_PARAMETER = 4
+# core-seconds to start any stage: DVC, Python, torch (most of the cost of a small study)
+SECONDS_PER_STAGE = 8
+TOKENS_PER_SECOND = 200_000  # spaCy on one core, measured
+BYTES_PER_TOKEN = 18  # text, id, start and end
+BYTES_PER_PARAMETER = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a study takes.
+    """The estimated cost of a study.
 
-    Times in core-hours, disk in bytes; `unknown` names the corpora whose size is not known.
+    `disk` is in bytes; `unknown` names the corpora whose size is not known.
     """
 
     stages: int
@@ -34,17 +34,17 @@ class Cost:
 
 
 def _documents(params: Params, name: str) -> tuple[int, int] | None:
-    """Return (documents, tokens a document) of a corpus, or None where that is not known."""
+    """Return (documents, tokens per document) of a corpus, or None when they are not known."""
     corpus: Corpus = params.corpora[name]
     kind = KINDS[corpus.kind]
     count = kind.documents or params.sources[corpus.source].documents
-    return (min(count, corpus.sample or count), kind.tokens) if count and kind.tokens else None
+    if not count or not kind.tokens_per_document:
+        return None
+    return min(count, corpus.sample or count), kind.tokens_per_document
 
 
 def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
-    """Return the multiply-adds of one token, forward: both LSTM directions, attention over `tokens`
-    others.
-    """
+    """Return the multiply-adds of one token in a forward pass over a document of `tokens`."""
     if h.encoder != "bilstm":
         return float(h.embedding_dim)
     states = h.state_size
@@ -55,8 +55,8 @@ def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
     return lstm + projections + weights + pooling + states * h.linear_size / tokens
 
 
-def cost(params: Params) -> Cost:
-    """Return what the study takes, roughly."""
+def estimate_cost(params: Params) -> Cost:
+    """Return a rough estimate of the cost of a study."""
     seconds = disk = 0.0
     sizes = {name: _documents(params, name) for name in params.corpora}
     for name, model in params.models.items():
@@ -69,55 +69,55 @@ def cost(params: Params) -> Cost:
             seconds += flops / CORE_FLOPS
             rows = h.vocabulary_size + h.bigram_buckets + h.character_buckets
             parameters = rows * h.embedding_dim + _multiply_adds(h, 1)
-            disk += len(params.seeds) * (parameters * BYTES_A_PARAMETER + documents * 0.3 * 40)
+            disk += len(params.seeds) * (parameters * BYTES_PER_PARAMETER + documents * 0.3 * 40)
     for search in params.searches.values():
         if size := sizes[search.corpus]:
             h = params.hyperparameters(search.model)
             documents, tokens = size[0], min(size[1], h.max_tokens)
-            # at most: a scheduler stops many early
-            trainings = search.trials * (search.epochs or h.epochs)
-            seconds += 6 * _multiply_adds(h, tokens) * documents * tokens * trainings / CORE_FLOPS
+            # an upper bound: a scheduler stops many trials early
+            epochs = search.trials * (search.epochs or h.epochs)
+            seconds += 6 * _multiply_adds(h, tokens) * documents * tokens * epochs / CORE_FLOPS
     for size in filter(None, sizes.values()):
-        seconds += size[0] * size[1] / TOKENIZED
-        disk += size[0] * size[1] * BYTES_A_TOKEN
+        seconds += size[0] * size[1] / TOKENS_PER_SECOND
+        disk += size[0] * size[1] * BYTES_PER_TOKEN
     disk += sum(SOURCE_KINDS[source.kind].size for source in params.sources.values())
     models, runs = len(params.models), len(params.models) * len(params.seeds)
-    # 2: code, the search none
+    # 2: the stage code and the search none
     stages = len(params.sources) + len(params.corpora) + len(params.searches) + 2
     stages += 3 * models + runs + len(params.experiments) + 2
     unknown = [name for name, size in sizes.items() if size is None]
-    return Cost(stages, runs, (seconds + STARTING * stages) / 3600, disk, unknown)
+    return Cost(stages, runs, (seconds + SECONDS_PER_STAGE * stages) / 3600, disk, unknown)
 
 
-def plan(params: Params) -> str:
-    """Return, for people, the stages, runs, core-hours and disk of a study."""
-    it = cost(params)
+def format_cost(params: Params) -> str:
+    """Return the estimated stages, runs, core-hours and disk of a study as text."""
+    cost = estimate_cost(params)
     lines = [
         f"{params.study.title}",
         (
-            f"  {it.stages} stages; {it.runs} runs: {len(params.models)} models x "
+            f"  {cost.stages} stages; {cost.runs} runs: {len(params.models)} models x "
             f"{len(params.seeds)} seeds"
         ),
         (
-            f"  about {_amount(it.core_hours)} core-hours on CPU (rough: {CORE_FLOPS / 1e9:.0f} "
-            "GFLOP/s a core)"
+            f"  about {_format_hours(cost.core_hours)} core-hours on CPU (rough: "
+            f"{CORE_FLOPS / 1e9:.0f} GFLOP/s per core)"
         ),
         (
-            f"  about {_bytes(it.disk)} of disk; twice that on file systems without reflink "
-            "(ext4), for DVC's cache copies"
+            f"  about {_format_bytes(cost.disk)} of disk; twice that on file systems without "
+            "reflink (ext4), for DVC's cache copies"
         ),
     ]
-    if it.unknown:
+    if cost.unknown:
         lines.append(
-            f"  without {', '.join(it.unknown)}: the size of a corpus of your own is not known "
+            f"  without {', '.join(cost.unknown)}: the size of a corpus of your own is not known "
             "beforehand"
         )
     return "\n".join([*lines, "Look first: snakemake -n. Run: snakemake --cores 4 (or: dvc repro)"])
 
 
-def _amount(hours: float) -> str:
+def _format_hours(hours: float) -> str:
     return f"{hours:.0f}" if hours >= 10 else f"{hours:.1f}" if hours >= 0.1 else f"{hours:.2f}"
 
 
-def _bytes(size: float) -> str:
+def _format_bytes(size: float) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(1, size / 1e6):.0f} MB"

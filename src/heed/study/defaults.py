@@ -1,5 +1,6 @@
-"""The section `defaults`: the hyperparameters of each task, its schema made from their dataclass,
-so that the two never differ.
+"""The section `defaults`: the hyperparameters of each task.
+
+Its schema is made from their dataclass, so that the two never differ.
 """
 
 import dataclasses
@@ -14,23 +15,20 @@ from heed.tasks.classification.recipe import Hyperparameters
 NAMES = tuple(field.name for field in dataclasses.fields(Hyperparameters))
 
 
-def _schema_of(declared: type) -> dict[str, Any]:
-    """Return, for each field of a dataclass of hyperparameters, its type with its limits, and its
-    default and meaning.
+def _make_fields(hyperparameters: type) -> dict[str, Any]:
+    """Return a pydantic field for each field of a dataclass of hyperparameters.
+
+    It has the type with its limits, the default and the description.
     """
-    hints, schema = get_type_hints(declared), {}
-    for field in dataclasses.fields(declared):
-        about = field.metadata
-        limited = (
-            Annotated[hints[field.name], Field(**about["limits"])]
-            if about["limits"]
-            else hints[field.name]
-        )
-        schema[field.name] = (limited, Field(field.default, description=about["description"]))
-    return schema
+    types, fields = get_type_hints(hyperparameters), {}
+    for field in dataclasses.fields(hyperparameters):
+        limits, type_ = field.metadata["limits"], types[field.name]
+        limited = Annotated[type_, Field(**limits)] if limits else type_
+        description = field.metadata["description"]
+        fields[field.name] = (limited, Field(field.default, description=description))
+    return fields
 
 
-# The schema of the hyperparameters of each task, made from its dataclass: written in one place.
 if TYPE_CHECKING:
 
     class ClassificationDefaults(Section):
@@ -43,15 +41,15 @@ else:
         "ClassificationDefaults",
         __base__=Section,
         __doc__=Hyperparameters.__doc__,
-        **_schema_of(Hyperparameters),
+        **_make_fields(Hyperparameters),
     )
 
 
 class Defaults(Section):
-    """The hyperparameters that a model has where it says nothing else, for each task."""
+    """The hyperparameters of all models that do not set their own, for each task."""
 
     classification: ClassificationDefaults = Field(
-        description="of models whose experiment is a classification"
+        description="for the models of experiments with task classification"
     )
 
 
@@ -61,11 +59,11 @@ def _optional(field: FieldInfo) -> Any:
     return (Annotated[(field.annotation, *limits)] if limits else field.annotation) | None  # type: ignore[operator]
 
 
-# Every hyperparameter once more, optional: written in one place, so that the two can never differ.
+# Every hyperparameter as an optional key of a model.
 if TYPE_CHECKING:
 
     class Overrides(Section):
-        """Every hyperparameter, or none."""
+        """The hyperparameters that a model sets itself; None where it does not."""
 
         def __getattr__(self, key: str) -> Any: ...
 

@@ -1,6 +1,4 @@
-"""Changing params.yaml by a program: comments, quotes and order stay, and what comes of it is
-checked before it is written.
-"""
+"""Edit params.yaml by a program: comments, quotes and order are kept, and the result is checked."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,10 +15,9 @@ from heed.study.schema import Params
 
 @contextlib.contextmanager
 def editing(path: Path) -> Iterator[tuple[Params, Any]]:
-    """Yield the params in `path`, checked, and the same as a tree to be changed, with its comments.
+    """Yield the checked params in `path`, and the YAML tree with its comments, to be changed.
 
-    What came of it is checked too before it takes the place of `path`. Raises HeedError as `load`
-    does.
+    The changed tree is checked before it replaces `path`. Raises HeedError as `load` does.
     """
     params = load(path)
     yaml = YAML()
@@ -28,7 +25,7 @@ def editing(path: Path) -> Iterator[tuple[Params, Any]]:
     yaml.preserve_quotes = True
     tree = yaml.load(path.read_text(encoding="utf-8"))
     yield params, tree
-    out = StringIO()
-    yaml.dump(tree, out)
-    parse(out.getvalue(), path)
-    write_text(path, out.getvalue())
+    changed = StringIO()
+    yaml.dump(tree, changed)
+    parse(changed.getvalue(), path)
+    write_text(path, changed.getvalue())

@@ -1,4 +1,4 @@
-"""The sections `study` and `experiments`: the name of the comparison, and its rows."""
+"""The sections `study` and `experiments`: the study's name, and the rows of the comparison."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from heed.study.section import Name, Section
 
 
 class Study(Section):
-    """What this study is called, and what a reader must know before the numbers."""
+    """The name of this study, and what a reader must know before the numbers."""
 
     name: Name = Field(description="short name, as in workflow/studies/NAME.yaml")
     title: str = Field(description="title of the report")
@@ -18,20 +18,19 @@ class Study(Section):
     note: str = Field(
         "",
         description=(
-            "said at the top of the report: generated, reduced or substituted corpora must be "
-            "named here"
+            "printed at the top of the report: name generated, reduced or substituted corpora here"
         ),
     )
 
 
 class Published(Section):
-    """The row of data/published/ that this experiment stands beside."""
+    """The row of data/published/ that this experiment is compared with."""
 
     experiment: str = Field(description="the talk's experiment")
     comparable: bool = Field(
         description="true only for the talk's own corpus, split sizes and hyperparameters"
     )
-    reason: str = Field("", description="why it is not comparable; printed beside the figures")
+    reason: str = Field("", description="why it is not comparable; printed with the figures")
 
     @model_validator(mode="after")
     def _reason(self) -> "Published":
@@ -41,23 +40,24 @@ class Published(Section):
 
 
 class ClassificationData(Section):
-    """What a classification predicts."""
+    """The target of a classification."""
 
-    label: str = Field(description="which of the corpus's labels")
+    label: str = Field(description="the label of the corpus that is predicted")
 
 
 class Experiment(Section):
-    """A row of the comparison: a corpus, and what is to be learned from it."""
+    """A row of the comparison: a corpus, and the task on it."""
 
     task: Literal["classification"] = Field(
-        description="what is learned: its models, figures and opponents"
+        description="the task; it decides on models, metrics and opponents (reference models)"
     )
     corpus: str = Field(description="a key of `corpora`")
-    data: ClassificationData = Field(description="what the task reads of the corpus")
+    data: ClassificationData = Field(description="the fields of the corpus that the task uses")
     title: str = Field(description="heading in the report")
-    published: Published | None = Field(None, description="the talk's row to print beside ours")
+    published: Published | None = Field(None, description="the talk's row, printed with ours")
     suboptimal_of: str | None = Field(
-        None, description="the experiment whose hyperparameters this one deliberately spoils"
+        None,
+        description="the experiment whose hyperparameters are deliberately degraded in this one",
     )
     opponent_features: Literal["words", "characters", "both"] = Field(
         "both", description="TF-IDF features of the linear opponent"

@@ -1,21 +1,19 @@
-"""The rules on models: names that lead nowhere, what a variant must and may not have,
-hyperparameters against each other.
-"""
+"""The rules on models: unknown names, requirements of variants, contradicting hyperparameters."""
 
 from collections.abc import Iterator
 
 from heed.hyperparameters import ATTENTION_POOLINGS
 from heed.study.models import Model
 from heed.study.schema import Key, Params
-from heed.study.suggestions import unknown
+from heed.study.suggestions import unknown_name
 from heed.tasks.classification.recipe import Hyperparameters
 
 
 def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
-    """Yield what is wrong with a model."""
+    """Yield (key, message) for every contradiction of a model."""
     key = ("models", name)
     if model.experiment not in params.experiments:
-        yield (*key, "experiment"), unknown(model.experiment, "experiment", params.experiments)
+        yield (*key, "experiment"), unknown_name(model.experiment, "experiment", params.experiments)
         return
     if name != f"{model.experiment}-{model.variant}":
         yield (
@@ -37,35 +35,36 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
     if model.tuned_by not in {*params.searches, "none"}:
         yield (
             (*key, "tuned_by"),
-            unknown(model.tuned_by, "search", {**params.searches, "none": None}),
+            unknown_name(model.tuned_by, "search", {**params.searches, "none": None}),
         )
     if model.match not in params.models:
-        yield (*key, "match"), unknown(model.match, "model", params.models)
+        yield (*key, "match"), unknown_name(model.match, "model", params.models)
         return
     settings = params.hyperparameters(name)
-    for keys, complaint in hyperparameter_contradictions(settings):
-        at = next((name for name in keys if getattr(model, name) is not None), keys[0])
-        yield (*key, at), complaint
-    # else the variant may be what is wrong, and that is said
+    for names, message in hyperparameter_contradictions(settings):
+        hyperparameter = next((h for h in names if getattr(model, h) is not None), names[0])
+        yield (*key, hyperparameter), message
+    # with another name the variant may be wrong, which is reported above
     if name == f"{model.experiment}-{model.variant}":
         yield from variant_contradictions(params, name, model)
 
 
 def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
-    """Yield what is wrong with a model for its variant; the model need not be the one of this name
-    in `params`.
+    """Yield (key, message) for every contradiction of a model with its variant.
+
+    `model` may differ from the model of this name in `params`, as for a trial of a search.
     """
-    key, settings, matched = ("models", name), params.given_to(model), params.models[model.match]
+    key, settings = ("models", name), params.apply_defaults(model)
     if model.variant in ("linear", "majority"):
         yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
     attends = (
         settings.attention not in ("none", "uniform") or settings.pooling in ATTENTION_POOLINGS
     )
-    given = "attention" if model.attention else "pooling"
+    hyperparameter = "attention" if model.attention else "pooling"
     if model.variant == "baseline" and (attends or settings.attention != "none"):
         yield (
-            (*key, given),
-            f"variant baseline is without attention, found {getattr(settings, given)}",
+            (*key, hyperparameter),
+            f"variant baseline is without attention, found {getattr(settings, hyperparameter)}",
         )
     if model.variant == "attention" and not attends:
         yield (
@@ -76,28 +75,7 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
             ),
         )
     if model.variant == "wide":
-        if model.match == name or matched.experiment != model.experiment:
-            yield (
-                (*key, "match"),
-                (
-                    "variant wide names the model of the same experiment that it is as large as, "
-                    f"found {model.match}"
-                ),
-            )
-        if more := sorted(set(model.given()) - {"pooling"}):
-            yield (
-                (*key, more[0]),
-                (
-                    f"variant wide takes every hyperparameter but pooling from {model.match}; "
-                    f"take {', '.join(more)} away"
-                ),
-            )
-        if params.hyperparameters(model.match).encoder != "bilstm":
-            yield (*key, "match"), f"variant wide widens a BiLSTM, and {model.match} has none"
-        if settings.pooling in ATTENTION_POOLINGS:
-            yield (*key, "pooling"), f"variant wide is without attention, found {settings.pooling}"
-        if model.tuned_by != matched.tuned_by:
-            yield (*key, "tuned_by"), f"must be that of {model.match}: {matched.tuned_by}"
+        yield from _wide_contradictions(params, name, model)
     elif model.match != name:
         yield (
             (*key, "match"),
@@ -105,8 +83,36 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
         )
 
 
+def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
+    """Yield (key, message) for every contradiction of a model of variant wide."""
+    key, matched = ("models", name), params.models[model.match]
+    if model.match == name or matched.experiment != model.experiment:
+        yield (
+            (*key, "match"),
+            (
+                "variant wide names the model of the same experiment whose size it matches, "
+                f"found {model.match}"
+            ),
+        )
+    if extra := sorted(set(model.overrides()) - {"pooling"}):
+        yield (
+            (*key, extra[0]),
+            (
+                f"variant wide takes every hyperparameter but pooling from {model.match}; "
+                f"remove {', '.join(extra)}"
+            ),
+        )
+    if params.hyperparameters(model.match).encoder != "bilstm":
+        yield (*key, "match"), f"variant wide widens a BiLSTM, and {model.match} has none"
+    pooling = params.apply_defaults(model).pooling
+    if pooling in ATTENTION_POOLINGS:
+        yield (*key, "pooling"), f"variant wide is without attention, found {pooling}"
+    if model.tuned_by != matched.tuned_by:
+        yield (*key, "tuned_by"), f"must be that of {model.match}: {matched.tuned_by}"
+
+
 def hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[Key, str]]:
-    """Yield (the keys that contradict each other, complaint)."""
+    """Yield (names of hyperparameters, message) for every contradiction between them."""
     if h.attention in ("multi-head", "uniform") and h.state_size % h.heads:
         yield (
             ("heads", "hidden_size", "skip", "encoder", "attention"),
@@ -118,7 +124,7 @@ def hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[Key, str
     if h.encoder == "none" and h.linear_branch == "none":
         yield (
             ("encoder", "linear_branch"),
-            "encoder none leaves the linear branch alone, and linear_branch is none",
+            "with encoder none only the linear branch is left, and linear_branch is none",
         )
     if h.encoder == "none" and (
         h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical
@@ -143,5 +149,5 @@ def hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[Key, str
     if h.patience and h.select == "last":
         yield (
             ("patience", "select"),
-            "patience waits for a better epoch, and select: last knows none",
+            "patience waits for a better epoch, which select: last does not look for",
         )

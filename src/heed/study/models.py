@@ -1,6 +1,4 @@
-"""The section `models`: the variants that are compared, each with the hyperparameters that differ
-from `defaults`.
-"""
+"""The section `models`: the compared variants, each with its changes to `defaults`."""
 
 from typing import Annotated
 
@@ -29,6 +27,6 @@ class Model(Overrides):
         0, description="GPUs that Snakemake counts for one training"
     )
 
-    def given(self) -> Configuration:
+    def overrides(self) -> Configuration:
         """Return the hyperparameters that this model sets itself."""
         return {key: value for key in NAMES if (value := getattr(self, key)) is not None}

@@ -1,6 +1,4 @@
-"""The only reader of params.yaml: one line for each mistake, with file, line, key, what was found
-and what is allowed.
-"""
+"""Read params.yaml, and report each mistake in one line: file, line, key and what is allowed."""
 
 from io import StringIO
 from pathlib import Path
@@ -20,14 +18,14 @@ from heed.study.models import Model
 from heed.study.rules import contradictions
 from heed.study.schema import SINGULAR, Params
 from heed.study.searches import Dimension, Search
-from heed.study.suggestions import near, nearest
+from heed.study.suggestions import most_similar, suggest
 
 
 def load(path: str | Path = PARAMS) -> Params:
     """Return the params in `path`, checked.
 
     Raises:
-        HeedError: one line a mistake: file, line, key, what was found, what is allowed.
+        HeedError: one line for each mistake: file, line, key, what was found, what is allowed.
 
     """
     path = Path(path)
@@ -48,13 +46,29 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
 
     Raises HeedError as `load` does.
     """
-    for number, written in enumerate(text.splitlines(), 1):
-        if written.startswith("<<<<<<< "):
+    tree, values = _read_yaml(text, path)
+    try:
+        params = Params.model_validate(values)
+    except ValidationError as error:
+        raise HeedError("\n".join(_messages(path, tree, error))) from None
+    if mistakes := list(contradictions(params)):
+        lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
+        raise HeedError("\n".join(lines))
+    return params
+
+
+def _read_yaml(text: str, path: str | Path) -> tuple[Node, dict[str, Any]]:
+    """Return the YAML `text` as nodes, which know their lines, and as values.
+
+    Raises HeedError when it is not valid YAML or not a mapping.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("<<<<<<< "):
             raise HeedError(
                 f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, "
                 "======= and >>>>>>>"
             )
-    # YAML 1.2 and the parser that DVC uses: both must read the same values
+    # YAML 1.2, read with the parser that DVC uses, so that both read the same values
     yaml = YAML(typ="safe", pure=True)
     try:
         tree = yaml.compose(StringIO(text))
@@ -65,79 +79,68 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         raise HeedError(
             f"{path}:{mark.line + 1 if mark else 1}: not valid YAML: {problem}"
         ) from None
-    # a ReaderError knows no line, but its position
+    # a ReaderError has a position in the text, but no line
     except (YAMLError, ValueError, AttributeError, TypeError) as error:
-        line = 1 + text[: getattr(error, "position", 0)].count("\n")
-        raise HeedError(f"{path}:{line}: not valid YAML: {' '.join(str(error).split())}") from None
+        number = 1 + text[: getattr(error, "position", 0)].count("\n")
+        problem = " ".join(str(error).split())
+        raise HeedError(f"{path}:{number}: not valid YAML: {problem}") from None
     if not isinstance(values, dict):
         raise HeedError(
             f"{path}:1: expected sections (study, seeds, sources, ...), found "
             f"{type(values).__name__}"
         )
-    try:
-        params = Params.model_validate(values)
-    except ValidationError as error:
-        mistakes = error.errors()
-        unknown = [item["loc"] for item in mistakes if item["type"] == "extra_forbidden"]
-        said = {key for loc in unknown for key in _meant(loc)}
-        single = [item for item in mistakes if item["type"] != "missing" or item["loc"] not in said]
-        raise HeedError("\n".join(_complaint(path, tree, item) for item in single)) from None
-    if found := list(contradictions(params)):
-        raise HeedError(
-            "\n".join(f"{path}:{_line(tree, key)}: {'.'.join(key)}: {what}" for key, what in found)
-        )
-    return params
+    return tree, values
 
 
-def _complaint(path: str | Path, tree: Node, item: Any) -> str:
-    key = tuple(part for part in item["loc"] if part != "[key]")
-    where, kind, found = (
-        f"{path}:{_line(tree, key)}: {'.'.join(map(str, key))}",
-        item["type"],
-        item["input"],
-    )
+def _messages(path: str | Path, tree: Node, error: ValidationError) -> list[str]:
+    """Return a line for each mistake; a key that is missing only by a misspelling has none."""
+    mistakes = error.errors()
+    unknown = [item["loc"] for item in mistakes if item["type"] == "extra_forbidden"]
+    intended = {key for location in unknown for key in _intended_keys(location)}
+    return [
+        _message(path, tree, item)
+        for item in mistakes
+        if item["type"] != "missing" or item["loc"] not in intended
+    ]
+
+
+def _message(path: str | Path, tree: Node, mistake: Any) -> str:
+    """Return one of pydantic's errors as a line with file, line and key."""
+    key = tuple(part for part in mistake["loc"] if part != "[key]")
+    location = f"{path}:{_line(tree, key)}: {'.'.join(map(str, key))}"
+    kind, text, found = mistake["type"], mistake["msg"], mistake["input"]
     if kind == "extra_forbidden":
-        if now := _renamed(key):
-            return f"{where}: is now {now}"
+        if new_key := _renamed(key):
+            return f"{location}: is now {new_key}"
         fields = _fields(key[:-1])
-        return f"{where}: unknown key{near(str(key[-1]), fields)} Allowed: {', '.join(fields)}"
+        suggestion = suggest(str(key[-1]), fields)
+        return f"{location}: unknown key{suggestion} Allowed: {', '.join(fields)}"
     if kind == "missing":
-        return f"{where}: missing, and it has no default"
-    message = (
-        str(item["ctx"]["error"])
-        if kind == "value_error"
-        else item["msg"][0].lower() + item["msg"][1:]
-    )
-    if kind == "string_pattern_mismatch" and "a-z0-9]+(" in item["msg"]:
-        message = "names have lower-case letters, digits and single '-'"
-    short = (
-        repr(found)
-        if not isinstance(found, dict | list) or len(repr(found)) < 60
-        else type(found).__name__
-    )
-    return f"{where}: {message}" + ("" if kind == "value_error" else f", found {short}")
+        return f"{location}: missing, and it has no default"
+    if kind == "value_error":
+        return f"{location}: {mistake['ctx']['error']}"
+    if kind == "string_pattern_mismatch" and "a-z0-9]+(" in text:
+        text = "names have lower-case letters, digits and single '-'"
+    is_long = isinstance(found, dict | list) and len(repr(found)) >= 60
+    value = type(found).__name__ if is_long else repr(found)
+    return f"{location}: {text[0].lower()}{text[1:]}, found {value}"
 
 
 def _renamed(key: tuple[Any, ...]) -> str:
-    """Return where a key of an earlier heed stands now, or nothing."""
+    """Return the new name of a key of an earlier version of heed, or "" for any other key."""
     if key[0] == "defaults" and len(key) == 2 and key[1] in NAMES:
-        return (
-            f"defaults.classification.{key[1]}: the hyperparameters of each task stand under its "
-            "name"
-        )
+        return f"defaults.classification.{key[1]}: each task has its own hyperparameters"
     if key[0] == "experiments" and key[2:] == ("label",):
-        return f"experiments.{key[1]}.data.label, beside task: classification"
+        return f"experiments.{key[1]}.data.label, next to task: classification"
     return ""
 
 
-def _meant(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Return the keys that an unknown one probably stands for: where they are missing, one
-    complaint is enough.
-    """
+def _intended_keys(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return the keys that were probably meant by an unknown one."""
     above = key[:-1]
     if _renamed(key):
-        return [(*above, now) for now in ("classification", "task", "data")]
-    return [(*above, nearest(str(key[-1]), _fields(above)))]
+        return [(*above, new_key) for new_key in ("classification", "task", "data")]
+    return [(*above, most_similar(str(key[-1]), _fields(above)))]
 
 
 def _fields(key: tuple[Any, ...]) -> list[str]:
@@ -158,7 +161,7 @@ def _fields(key: tuple[Any, ...]) -> list[str]:
     }
     section: Any = Params
     for depth, part in enumerate(key):
-        if depth != 1 or key[0] not in SINGULAR:  # else a name that the user chose, such as `data`
+        if depth != 1 or key[0] not in SINGULAR:  # else a name that the user chose
             section = sections.get(str(part), section)
     return list(section.model_fields)
 

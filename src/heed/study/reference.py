@@ -1,4 +1,4 @@
-"""docs/params.md and docs/params.schema.json, made from the sections by `heed schema`."""
+"""Generate docs/params.md and docs/params.schema.json from the sections (`heed schema`)."""
 
 from io import StringIO
 from typing import Any
@@ -24,12 +24,12 @@ def json_schema() -> dict[str, Any]:
 
 def reference() -> str:
     """Return docs/params.md: every key with its type, default and meaning."""
-    out = StringIO()
-    out.write(
-        "# params.yaml\n\nGenerated from `src/heed/study/` by `heed schema`; a test fails when it "
-        "drifts.\n"
+    text = StringIO()
+    text.write(
+        "# params.yaml\n\nGenerated from `src/heed/study/` by `heed schema`; a test fails when "
+        "they differ.\n"
     )
-    out.write(
+    text.write(
         "Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion "
         "in editors.\n"
     )
@@ -41,9 +41,11 @@ def reference() -> str:
         Dimension: "searches.NAME.space.HYPERPARAMETER",
         ClassificationDefaults: "defaults.classification", Model: "models.NAME",
     }  # fmt: skip
-    out.write("\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n")
+    text.write(
+        "\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n"
+    )
     for section, title in titles.items():
-        out.write(
+        text.write(
             f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | "
             "meaning |\n|---|---|---|---|\n"
         )
@@ -51,14 +53,19 @@ def reference() -> str:
             if section is Model and key in NAMES:
                 continue
             schema = section.model_json_schema()["properties"][key]
-            cells = (f"`{key}`", _type(schema), _default(field), field.description or "")
-            out.write(f"| {' | '.join(cells)} |\n")
+            cells = (
+                f"`{key}`",
+                _format_type(schema),
+                _format_default(field),
+                field.description or "",
+            )
+            text.write(f"| {' | '.join(cells)} |\n")
         if section is Model:
-            out.write("\nand any key of `defaults` of its task, for this model alone.\n")
-    return out.getvalue()
+            text.write("\nand any key of `defaults` of its task, for this model alone.\n")
+    return text.getvalue()
 
 
-def _default(field: FieldInfo) -> str:
+def _format_default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     if field.default is None:
@@ -66,13 +73,15 @@ def _default(field: FieldInfo) -> str:
     return f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
 
 
-def _type(schema: dict[str, Any]) -> str:
+def _format_type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:
         return f"`{schema['const']}`"
     if "anyOf" in schema:
-        return " or ".join(_type(part) for part in schema["anyOf"] if part.get("type") != "null")
+        return " or ".join(
+            _format_type(part) for part in schema["anyOf"] if part.get("type") != "null"
+        )
     if "$ref" in schema:
         return "section"
     bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}

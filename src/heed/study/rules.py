@@ -1,8 +1,7 @@
-"""What no single section of params.yaml can see: names that lead nowhere, and values that
-contradict each other.
+"""Rules across sections of params.yaml: unknown names, and values that contradict each other.
 
-Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and what is
-wrong there.
+Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and a
+message.
 """
 
 from collections.abc import Iterator
@@ -19,24 +18,24 @@ from heed.study.model_rules import (
 )
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
-from heed.study.suggestions import near, unknown
+from heed.study.suggestions import suggest, unknown_name
 
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
-    """Yield (key, complaint) for what no single section can see."""
+    """Yield (key, message) for every contradiction between sections."""
     if len(set(params.seeds)) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
     if any(seed < 1 for seed in params.seeds):
         yield ("seeds",), f"seeds are whole numbers from 1, found {params.seeds}"
     for name, corpus in params.corpora.items():
         if corpus.source not in params.sources:
-            yield ("corpora", name, "source"), unknown(corpus.source, "source", params.sources)
+            yield ("corpora", name, "source"), unknown_name(corpus.source, "source", params.sources)
         elif (kind := params.sources[corpus.source].kind) != (
-            made_from := KINDS[corpus.kind].source.name
+            expected := KINDS[corpus.kind].source.name
         ):
             yield (
                 ("corpora", name, "source"),
-                f"kind {corpus.kind} is made from a source of kind {made_from}, found {kind}",
+                f"kind {corpus.kind} is made from a source of kind {expected}, found {kind}",
             )
         if corpus.split.k and len(params.seeds) % corpus.split.k:
             yield (
@@ -50,12 +49,12 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
         if experiment.corpus not in params.corpora:
             yield (
                 ("experiments", name, "corpus"),
-                unknown(experiment.corpus, "corpus", params.corpora),
+                unknown_name(experiment.corpus, "corpus", params.corpora),
             )
         if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
             yield (
                 ("experiments", name, "suboptimal_of"),
-                unknown(experiment.suboptimal_of, "experiment", params.experiments),
+                unknown_name(experiment.suboptimal_of, "experiment", params.experiments),
             )
         yield from _data_contradictions(params, name, experiment)
     for name in params.searches:
@@ -68,12 +67,13 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
 def _data_contradictions(
     params: Params, name: str, experiment: Experiment
 ) -> Iterator[tuple[Key, str]]:
-    """Yield what an experiment asks of a corpus whose kind does not have it; a table's columns are
-    known when it is read.
+    """Yield an error when a corpus of this kind does not have the experiment's label.
+
+    The labels of a table are known only when it is read.
     """
     corpus = params.corpora.get(experiment.corpus)
     if corpus is None or corpus.source not in params.sources:
-        return  # said of the experiment, or of the corpus
+        return  # another rule reports this
     kind, label = KINDS[corpus.kind], experiment.data.label
     if (
         params.sources[corpus.source].kind == kind.source.name
@@ -83,21 +83,19 @@ def _data_contradictions(
         yield (
             ("experiments", name, "data", "label"),
             (
-                f"corpus {experiment.corpus} has no label {label}{near(label, kind.labels)} "
+                f"corpus {experiment.corpus} has no label {label}{suggest(label, kind.labels)} "
                 f"Known: {', '.join(kind.labels)}"
             ),
         )
 
 
-def fits(params: Params, model: str, best: Configuration) -> bool:
-    """Return whether `model` may have the hyperparameters `best`: each in its limits, none against
-    another.
-    """
+def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:
+    """Return whether `model` may have these hyperparameters, by their limits and all rules."""
     try:
-        resolved = params.resolved(model, best)
+        resolved = params.resolved(model, configuration)
     except ValidationError:
         return False
-    changed = params.models[model].model_copy(update=best)
+    changed = params.models[model].model_copy(update=configuration)
     return not [
         *hyperparameter_contradictions(resolved),
         *variant_contradictions(params, model, changed),

@@ -1,6 +1,4 @@
-"""All of params.yaml: its sections by name, and the hyperparameters of a model resolved
-from them.
-"""
+"""All of params.yaml: its sections, and the hyperparameters of a model resolved from them."""
 
 import dataclasses
 from typing import Any
@@ -15,7 +13,7 @@ from heed.study.experiments import Experiment, Study
 from heed.study.models import Model
 from heed.study.searches import Search
 from heed.study.section import Name, Section
-from heed.study.suggestions import unknown
+from heed.study.suggestions import unknown_name
 from heed.tasks.classification.recipe import Hyperparameters
 
 SINGULAR = {
@@ -26,11 +24,11 @@ SINGULAR = {
     "models": "model",
 }
 
-Key = tuple[str, ...]  # a place in params.yaml: ("models", NAME, "heads")
+Key = tuple[str, ...]  # a key with those above it: ("models", NAME, "heads")
 
 
 class Params(Section):
-    """Everything one study asks for."""
+    """The configuration of one study."""
 
     study: Study
     seeds: list[int] = Field(description="every model is trained once with each", min_length=1)
@@ -44,29 +42,28 @@ class Params(Section):
     def section(self, kind: str, name: str) -> Any:
         """Return entry `name` of `kind` (sources, corpora, experiments, searches, models).
 
-        Raises HeedError: not there.
+        Raises HeedError when there is none.
         """
         entries: dict[str, Section] = getattr(self, kind)
         if name not in entries:
-            raise HeedError(f"params.yaml: {kind}: {unknown(name, SINGULAR[kind], entries)}")
+            raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
         return entries[name]
 
     def resolved(self, model: str, best: Configuration) -> Hyperparameters:
-        """Return the hyperparameters of `model` with a search's winner `best` put in; checked
-        again.
+        """Return the hyperparameters of `model` with a search's winner `best` in place.
+
+        Raises pydantic's ValidationError when a value is outside its limits.
         """
         matched = self.models[model].match
-        given = dataclasses.asdict(self.hyperparameters(matched)) | best
+        values = dataclasses.asdict(self.hyperparameters(matched)) | best
         if matched != model:
-            given |= self.models[model].given()
-        return Hyperparameters(**ClassificationDefaults.model_validate(given).model_dump())
+            values |= self.models[model].overrides()
+        return Hyperparameters(**ClassificationDefaults.model_validate(values).model_dump())
 
     def hyperparameters(self, model: str) -> Hyperparameters:
-        """Return the defaults as changed by `model`."""
-        return self.given_to(self.models[model])
+        """Return the hyperparameters of a model of this study, before any search."""
+        return self.apply_defaults(self.models[model])
 
-    def given_to(self, model: Model) -> Hyperparameters:
-        """Return the defaults as changed by a model's section, which need not be one of
-        `models`.
-        """
-        return Hyperparameters(**self.defaults.classification.model_dump() | model.given())
+    def apply_defaults(self, model: Model) -> Hyperparameters:
+        """Return the hyperparameters of a section of `models`, with the defaults of this study."""
+        return Hyperparameters(**self.defaults.classification.model_dump() | model.overrides())

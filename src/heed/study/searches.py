@@ -1,6 +1,4 @@
-"""The section `searches`: which hyperparameters are drawn, from where, how often, and what a trial
-takes.
-"""
+"""The section `searches`: the space of hyperparameters, the budget, and the resources of trials."""
 
 import math
 from typing import Annotated, Any, Literal
@@ -13,36 +11,36 @@ from heed.tasks.classification.recipe import FIGURES, Hyperparameters
 
 
 class Dimension(Section):
-    """How one hyperparameter is drawn: exactly one of these."""
+    """The distribution from which one hyperparameter is drawn: exactly one of these."""
 
     uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="[from, to]: any number between, each as likely"
+        None, description="[from, to]: uniform between these numbers"
     )
     loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="[from, to]: any number between, each order of magnitude as likely"
+        None, description="[from, to]: uniform on a logarithmic scale between these numbers"
     )
     integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="[from, to]: any whole number, both ends included"
+        None, description="[from, to]: a whole number, both ends included"
     )
     choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = Field(
-        None, description="one of these"
+        None, description="a list of values, each as likely"
     )
 
     @model_validator(mode="after")
-    def _one(self) -> "Dimension":
-        given = [kind for kind in Dimension.model_fields if getattr(self, kind) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) or "none"
+    def _check_values(self) -> "Dimension":
+        kinds = [kind for kind in Dimension.model_fields if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            found = " and ".join(kinds) or "none"
             raise ValueError(
                 f"takes exactly one of uniform, loguniform, integer, choice; found {found}"
             )
-        values = getattr(self, given[0])
-        if given[0] == "choice":
+        values = getattr(self, kinds[0])
+        if kinds[0] == "choice":
             if len({(type(value), value) for value in values}) < len(values):
                 raise ValueError(f"choice names a value twice: {values}")
         elif values[0] >= values[1]:
-            raise ValueError(f"{given[0]} goes from a smaller to a larger number, found {values}")
-        elif given[0] == "loguniform" and values[0] <= 0:
+            raise ValueError(f"{kinds[0]} goes from a smaller to a larger number, found {values}")
+        elif kinds[0] == "loguniform" and values[0] <= 0:
             raise ValueError(f"loguniform needs numbers above 0, found {values}")
         return self
 
@@ -53,12 +51,12 @@ class Dimension(Section):
 
     @property
     def values(self) -> list[Any]:
-        """Both ends of the span, or all choices."""
+        """Both ends of the range, or all choices."""
         return list(getattr(self, self.kind))
 
 
-# The talk searched two groups. It does not name its spans; these hold every value that it chose (a
-# test).
+# The talk searched two groups. It does not name its ranges; these contain every value that it
+# selected, which a test checks.
 GROUPS = {
     "group-1": {
         "batch_size": Dimension(choice=[32, 64, 128]),
@@ -74,17 +72,17 @@ GROUPS = {
     },
 }
 NOT_SEARCHED = {
-    "epochs": "the search's own `epochs` is the most, and the winner's best epoch is kept",
+    "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
     "select": "the search's `metric` selects the epoch",
-    "patience": "the scheduler stops what does badly",
-    "device": "it belongs to the machine",
-    "threads": "it belongs to the machine",
-    "precision": "it belongs to the machine",
+    "patience": "the scheduler stops bad trials",
+    "device": "it is a property of the machine",
+    "threads": "it is a property of the machine",
+    "precision": "it is a property of the machine",
 }
 
 
 class Search(Section):
-    """A hyperparameter search over one model. With trials 0 the hyperparameters stay as given."""
+    """A hyperparameter search over one model. With trials 0 the configured values are kept."""
 
     corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
     experiment: str = Field(description="the model's experiment again (dvc.yaml reads it here)")
@@ -98,7 +96,7 @@ class Search(Section):
         description="the search whose winner this one starts from (groups in turn), or none"
     )
     trials: Annotated[int, Field(ge=0)] = Field(
-        0, description="how many configurations to try; 0 hands on what params.yaml gives"
+        0, description="how many configurations to try; 0: keep the configured values"
     )
     groups: list[Literal["group-1", "group-2"]] = Field(
         [],
@@ -108,84 +106,85 @@ class Search(Section):
         ),
     )
     space: dict[str, Dimension] = Field(
-        {}, description="hyperparameter → how it is drawn; goes before `groups`"
+        {}, description="hyperparameter → its distribution; replaces that of `groups`"
     )
     metric: Literal[FIGURES] = Field(  # type: ignore[valid-type]
         FIGURES[0],
-        description="the validation figure that is searched for, and that selects the epoch",
+        description="the validation metric that is optimised, and that selects the epoch",
     )
     epochs: Positive | None = Field(
-        None, description="epochs of a trial, at most; none: the model's own"
+        None, description="maximum epochs of a trial; default: the model's own"
     )
     minutes: Annotated[float, Field(gt=0)] | None = Field(
         None,
         description=(
-            "no trial starts or goes on after this wall time; then the result depends on the "
+            "no trial starts or continues after this wall time, so the result depends on the "
             "machine"
         ),
     )
     seed: Positive = Field(
-        1000, description="of the draw and of every trial's training; never one of `seeds`"
+        1000, description="seed of the draws and of every trial's training; never one of `seeds`"
     )
     sampler: Literal["random", "tpe"] = Field(
         "random",
         description=(
-            "random: all drawn beforehand; tpe: Optuna's, which learns from the trials that have "
-            "ended"
+            "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
+            "results of earlier trials"
         ),
     )
     scheduler: Literal["asha", "none"] = Field(
         "asha",
         description=(
-            "asha: stops what does badly early (Li et al. 2020); none: every trial runs to its "
-            "end, reproducible"
+            "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
+            "reproducibly"
         ),
     )
     reports: Positive = Field(
         1,
         description=(
-            "asha: times an epoch that it hears of a trial: at the end of all validation "
-            "documents, before that of every `reports`-th of them"
+            "asha: validations per epoch that are reported to it; the one at the end uses all "
+            "validation documents, the earlier ones every `reports`-th"
         ),
     )
     grace_period: Annotated[float, Field(gt=0)] = Field(
         1.0,
-        description="asha: epochs that every trial gets, 0.25 with `reports: 4` or 8, for instance",
+        description="asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
     )
     reduction_factor: Annotated[int, Field(ge=2)] = Field(
-        3, description="asha: one trial in this many goes on at each rung"
+        3, description="asha: one trial in this many continues at each rung"
     )
     concurrent: Annotated[int, Field(ge=0)] = Field(
-        0, description="trials at once, at most; 0: as many as there is room for"
+        0, description="maximum number of trials at once; 0: as many as the resources allow"
     )
-    cpu: Annotated[float, Field(gt=0)] = Field(1.0, description="cores of a trial, for placing it")
+    cpu: Annotated[float, Field(gt=0)] = Field(1.0, description="cores that a trial reserves")
     gpu: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="part of a GPU that a trial takes; 0.25: four share a card"
+        0.0, description="fraction of a GPU that a trial reserves; 0.25: four trials share one"
     )
     retries: Annotated[int, Field(ge=0)] = Field(
-        3, description="times that a trial which died (a machine was lost) is started again"
+        3, description="how often a trial that died (its machine was lost) is restarted"
     )
     address: str = Field(
         "local",
-        description="local: this machine alone; else a Ray cluster's address (docs/cluster.md)",
+        description="local: this machine; otherwise a Ray cluster's address (docs/cluster.md)",
     )
 
     def dimensions(self, h: Hyperparameters) -> dict[str, Dimension]:
-        """Return the whole space for a model with hyperparameters `h`: the groups, then `space`.
+        """Return the search space of a model with hyperparameters `h`: the groups, then `space`.
 
-        A group's `heads` goes where `h` has no heads to divide.
+        `heads` of a group is left out for a model without multi-head attention.
         """
-        found = {
+        dimensions = {
             key: dimension for group in self.groups for key, dimension in GROUPS[group].items()
         }
         if h.attention not in ("multi-head", "uniform"):
-            found.pop("heads", None)
-        return found | self.space
+            dimensions.pop("heads", None)
+        return dimensions | self.space
 
     @property
-    def places(self) -> tuple[int, int]:
-        """(cores, GPUs) of this machine that the trials can use at once; a cluster's search is one
-        waiting process.
+    def resources(self) -> tuple[int, int]:
+        """(cores, GPUs) of this machine that the trials can use at once.
+
+        A search on a cluster needs one core here, for the process that waits.
         """
         if self.address != "local" or not self.trials:
             return 1, 0
@@ -193,7 +192,7 @@ class Search(Section):
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
     def budget(self, h: Hyperparameters) -> dict[str, Value | None]:
-        """Return what compared variants must have alike; `h` are those of the search's model."""
+        """Return the budget, equal for compared variants; `h` are those of the search's model."""
         keys = (
             "trials",
             "minutes",

@@ -1,6 +1,4 @@
-"""What all sections of params.yaml share: unknown keys are errors, and names are written in one
-way.
-"""
+"""The base class of all sections of params.yaml, and the form of names."""
 
 import re
 from typing import Annotated

@@ -1,37 +1,39 @@
-"""The studies in workflow/studies: which there are, and making one active."""
+"""The studies in workflow/studies: list them, and make one of them active."""
 
 from pathlib import Path
 
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS
-from heed.study.cost import plan
+from heed.study.cost import format_cost
 from heed.study.reader import load
 
 STUDIES = Path("workflow/studies")
-# completion in editors, seen from params.yaml
+# for completion in editors; the path is relative to params.yaml
 SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"
 
 
-def available() -> list[tuple[str, str, bool]]:
-    """Return (name, title, whether params.yaml is it) of each study in workflow/studies.
+def list_studies() -> list[tuple[str, str, bool]]:
+    """Return (name, title, whether it is active) of each study in workflow/studies.
 
-    Raises HeedError: there is none.
+    Raises HeedError when there is none.
     """
-    now = _text(PARAMS)
-    return [(path.stem, load(path).study.title, _text(path) == now) for path in _studies()]
+    active = _read_params(PARAMS)
+    return [
+        (path.stem, load(path).study.title, _read_params(path) == active) for path in _study_files()
+    ]
 
 
-def _studies() -> list[Path]:
-    """Return the files of workflow/studies. Raises HeedError where there is none."""
+def _study_files() -> list[Path]:
+    """Return the files of workflow/studies. Raises HeedError when there is none."""
     if not (studies := sorted(STUDIES.glob("*.yaml"))):
         raise HeedError(f"{STUDIES}: no study here. Run heed in the top folder of a clone")
     return studies
 
 
-def activate(name: str, force: bool) -> str:
-    """Copy workflow/studies/NAME.yaml onto params.yaml, and return what it will cost.
+def activate_study(name: str, force: bool) -> str:
+    """Copy workflow/studies/NAME.yaml to params.yaml, and return an estimate of its cost.
 
-    Nothing else is changed.
+    No other file is changed.
 
     Raises:
         HeedError: no such study; a mistake in it; params.yaml was edited by hand and `force` is not
@@ -39,27 +41,28 @@ def activate(name: str, force: bool) -> str:
 
     """
     path = STUDIES / f"{name}.yaml"
-    studies = _studies()
+    studies = _study_files()
     if path not in studies:
         raise HeedError(
             f"{path}: no such study. Known: {', '.join(study.stem for study in studies)}"
         )
-    params, text, now = load(path), _text(path), _text(PARAMS)
-    if now == text:
-        return f"{name} is active already.\n{plan(params)}"
-    if now and not force and all(now != _text(study) for study in studies):
+    params, text, active = load(path), _read_params(path), _read_params(PARAMS)
+    if active == text:
+        return f"{name} is active already.\n{format_cost(params)}"
+    if active and not force and all(active != _read_params(study) for study in studies):
         raise HeedError(
             f"{PARAMS}: edited by hand: it is none of {STUDIES}/*.yaml. Keep it as "
             f"{STUDIES}/NAME.yaml, "
-            f"or say: heed study {name} --force"
+            f"or run: heed study {name} --force"
         )
     write_text(PARAMS, SCHEMA + text)
-    return f"{name} is active now.\n{plan(params)}"
+    return f"{name} is active now.\n{format_cost(params)}"
 
 
-def _text(path: Path) -> str:
-    """Return a params file's text without the line that tells editors its schema: the path goes by
-    the folder.
+def _read_params(path: Path) -> str:
+    """Return the text of a params file without its first line, the path of the schema.
+
+    That path differs between folders; without the file the text is empty.
     """
     try:
         text = path.read_text(encoding="utf-8")

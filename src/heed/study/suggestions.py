@@ -1,22 +1,21 @@
-"""What the messages about a wrong name say: the name that was probably meant, and all that there
-are.
-"""
+"""Messages about an unknown name: the name that was probably meant, and all known names."""
 
 import difflib
 from collections.abc import Iterable
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean …?`, or a full stop where no known word is like this one."""
-    meant = nearest(word, known)
-    return f"; did you mean {meant}?" if meant else "."
+def suggest(name: str, known_names: Iterable[str]) -> str:
+    """Return `; did you mean …?`, or a full stop when no known name is similar."""
+    similar = most_similar(name, known_names)
+    return f"; did you mean {similar}?" if similar else "."
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that is most like this one, or nothing."""
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)), "")
+def most_similar(name: str, known_names: Iterable[str]) -> str:
+    """Return the known name that is most similar to this one, or "" when none is similar."""
+    return next(iter(difflib.get_close_matches(name, list(known_names), n=1, cutoff=0.5)), "")
 
 
-def unknown(found: str, what: str, known: Iterable[str]) -> str:
-    """Return the message that there is no `what` of this name."""
-    return f"there is no {what} {found}{near(found, known)} Known: {', '.join(known)}"
+def unknown_name(name: str, kind: str, known_names: Iterable[str]) -> str:
+    """Return the message that there is no `kind` (experiment, model, …) with this name."""
+    suggestion = suggest(name, known_names)
+    return f"there is no {kind} {name}{suggestion} Known: {', '.join(known_names)}"

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from heed.hyperparameters import Training
-from heed.inputs.batches import MAX_PADDED_TOKENS, batches_an_epoch
+from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.tasks.interface import LOWER_IS_BETTER, Learner
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
@@ -83,7 +83,7 @@ def train(
         best, history, best_epoch = tensors["best"], state["history"], state["best_epoch"]
         if average is not model:
             average.load_state_dict(tensors["average"])
-    per_epoch = batches_an_epoch(learner.items, h.batch_size)
+    per_epoch = steps_per_epoch(learner.items, h.batch_size)
     for epoch in range(len(history) + 1, h.epochs + 1):
         if is_over(len(history), best_epoch, h.patience):
             break

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.files import HeedError, check, read_json, write_json, writing_folder
+from heed.files import HeedError, read_json, verify_checksums, write_json, writing_folder
 from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder, train_command
 from heed.recipe import Recipe, parse_recipe, recipe_of
 from heed.records import as_json, read_record
@@ -78,7 +78,7 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
         documents={name: len(documents) for name, documents in trained.rows.items()},
         recipe=recipe,
     )
-    with writing_folder(run_folder(name, seed), sealed=True) as out:
+    with writing_folder(run_folder(name, seed), checksums=True) as out:
         checkpoint.write_tensors(out / WEIGHTS, model.state_dict())
         trained.learner.write(out)
         pd.DataFrame(trained.history).to_csv(out / HISTORY, index=False, lineterminator="\n")
@@ -94,13 +94,13 @@ def read_run(name: str, seed: int) -> RunInfo:
     Raises HeedError when it is missing, changed, or another's.
     """
     folder, command = run_folder(name, seed), train_command(name, seed)
-    check(folder, command)
+    verify_checksums(folder, command)
     values = read_json(folder / RUN, command)
     recipe = parse_recipe(
         values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command
     )
     try:
-        info = read_record(RunInfo, values | {"recipe": as_json(recipe)}, whole=True)
+        info = read_record(RunInfo, values | {"recipe": as_json(recipe)}, strict=True)
     except ValueError as error:
         raise HeedError(f"{folder / RUN}: not a run ({error}). Run again: {command}") from None
     info = dataclasses.replace(info, recipe=recipe)

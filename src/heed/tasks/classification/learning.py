@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from heed.files import HeedError, write_text
-from heed.inputs.batches import Batch, Encoded
+from heed.inputs.batches import Batch, EncodedCorpus
 from heed.inputs.tfidf import HashedTfIdf
 from heed.inputs.vocabulary import Vocabulary, build_vocabulary
 from heed.models.classifier import Classifier, LinearBranch
@@ -33,7 +33,7 @@ class ClassificationLearner(Learner):
     def __init__(
         self,
         model: Classifier,
-        encoded: Encoded,
+        encoded: EncodedCorpus,
         labels: np.ndarray,
         rows: dict[str, np.ndarray],
         hyperparameters: Hyperparameters,
@@ -52,8 +52,10 @@ class ClassificationLearner(Learner):
         )
 
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
-        """Yield the training documents in steps of `batch_size`, as `Encoded.training` does."""
-        return self.encoded.training(self.train, self._h.batch_size, self.seed, epoch, max_tokens)
+        """Yield the batches of each training step, as `EncodedCorpus.training_steps` does."""
+        return self.encoded.training_steps(
+            self.train, self._h.batch_size, self.seed, epoch, max_tokens
+        )
 
     def size(self, batch: Batch) -> int:
         """Return the number of documents in a batch."""
@@ -75,7 +77,7 @@ class ClassificationLearner(Learner):
         of it.
         """
         rows = self.validation[::every]
-        found = probabilities(model, self.encoded.evaluation(rows), rows, self.device)
+        found = probabilities(model, self.encoded.evaluation_batches(rows), rows, self.device)
         labels = self._labels[rows]
         likelihood = np.maximum(found[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
         classes = np.arange(found.shape[1])
@@ -122,7 +124,7 @@ def make_learner(
     labels = class_indices(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
     model = make_model(vocabulary, recipe)
     linear = _fit_branch(model.branch, tokens, rows, h) if model.branch else None
-    encoded = Encoded(tokens, vocabulary, h, linear)
+    encoded = EncodedCorpus(tokens, vocabulary, h, linear)
     return ClassificationLearner(model.to(device), encoded, labels, rows, h, seed, device)
 
 

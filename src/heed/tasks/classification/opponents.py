@@ -14,7 +14,7 @@ from sklearn.pipeline import FeatureUnion
 from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
-from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, kinds
+from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, analyzer_names
 from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
 from heed.tasks.interface import Fitted
@@ -60,7 +60,10 @@ def _linear(
     """
     settings = {"sublinear_tf": True, "min_df": MIN_DOCUMENTS}
     vectorizer = FeatureUnion(
-        [(kind, TfidfVectorizer(**ANALYZERS[kind], **settings)) for kind in kinds(features)]
+        [
+            (kind, TfidfVectorizer(**ANALYZERS[kind], **settings))
+            for kind in analyzer_names(features)
+        ]
     )
     try:
         train = vectorizer.fit_transform(parts["train"]["text"])

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from heed.files import HeedError
-from heed.inputs.batches import Encoded
+from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
@@ -44,7 +44,7 @@ class ClassificationPredictor(Predictor):
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
         classes = self.recipe.data.classes
         found = probabilities(
-            self.model, self._encoded(tokens, rows).evaluation(rows), rows, self.device
+            self.model, self._encoded(tokens, rows).evaluation_batches(rows), rows, self.device
         )
         label = np.asarray(classes)[class_indices(tokens, self.recipe.data, rows)[rows]]
         return prediction_table(
@@ -75,7 +75,7 @@ class ClassificationPredictor(Predictor):
         encoded = self._encoded(tokens, rows, texts)
         return lambda row: self._read(encoded, np.asarray([row], np.int64))
 
-    def _read(self, encoded: Encoded, rows: np.ndarray) -> Reading:
+    def _read(self, encoded: EncodedCorpus, rows: np.ndarray) -> Reading:
         positions, token_mask = encoded.positions(rows)
         batch = encoded.batch(rows).to(self.device)
         with torch.inference_mode():
@@ -89,14 +89,16 @@ class ClassificationPredictor(Predictor):
             None if sentences is None else sentences[0].float().cpu().numpy(),
         )
 
-    def _encoded(self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None) -> Encoded:
+    def _encoded(
+        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
+    ) -> EncodedCorpus:
         """Return a corpus as this model reads it; only the documents `rows` have the features of a
         linear branch.
         """
         h, branch, linear = self.recipe.hyperparameters, self.model.branch, None
         if branch is not None:
             linear = linear_features(branch, texts_of(tokens, rows) if texts is None else texts, h)
-        return Encoded(tokens, self.vocabulary, h, linear)
+        return EncodedCorpus(tokens, self.vocabulary, h, linear)
 
 
 def load_predictor(
