@@ -64,7 +64,7 @@ class ClassificationLearner(Learner):
         part at a time.
         """
         assert isinstance(model, Classifier)
-        logits = model.parts(batch.to(self.device))
+        logits = model.logits_by_part(batch.to(self.device))
         targets = self._targets[batch.rows].to(self.device)
         if self._h.branch_loss == "joint":
             logits = [torch.stack(logits).sum(0)]
