@@ -1,7 +1,7 @@
-"""What a recipe may set about a network and its training, each hyperparameter declared once.
+"""The hyperparameters of a network and its training, each declared once.
 
-The schema of params.yaml is made from these declarations (heed.study.defaults), and recipes are
-read into them, where pydantic is not installed too. A task puts together what its models have
+The schema of params.yaml is generated from these declarations (heed.study.defaults), and recipes
+are read into them, also where pydantic is not installed. A task combines those that its models have
 (tasks/TASK/recipe.py).
 """
 
@@ -14,16 +14,14 @@ ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score fun
 
 
 def hyperparameter(default: Any, description: str, **limits: float) -> Any:
-    """Return a dataclass field with what the schema says of it; `limits` are pydantic's gt, ge, lt
-    and le.
-    """
+    """Return a dataclass field for the schema; `limits` are pydantic's gt, ge, lt and le."""
     return dataclasses.field(
         default=default, metadata={"description": description, "limits": limits}
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
     vocabulary_size: int = hyperparameter(
@@ -45,10 +43,8 @@ class Reading:
 
 
 @dataclasses.dataclass(frozen=True)
-class Architecture(Reading):
-    """The network of a classifier: embedding, encoder, self-attention, pooling, linear layer, and a
-    linear branch.
-    """
+class Architecture(Preprocessing):
+    """The architecture of a classifier: the network and a linear branch."""
 
     embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0)
     embedding_std: float = hyperparameter(
@@ -132,16 +128,12 @@ class Architecture(Reading):
 
     @property
     def state_size(self) -> int:
-        """Size of the states that attention and pooling see: 2H, with `skip` 2H + E; without a
-        BiLSTM E.
-        """
+        """Size of the states: 2H, with `skip` 2H + E; without a BiLSTM E."""
         return encoder_size(self, self.embedding_dim)
 
     @property
     def score_functions(self) -> dict[str, str]:
-        """The score functions that the network has, each with where: multi-head, single-head or
-        pooling.
-        """
+        """The network's score functions → where they are: multi-head, single-head or pooling."""
         scores: dict[str, str] = {}
         if self.encoder == "none":
             return scores
@@ -154,24 +146,18 @@ class Architecture(Reading):
         return scores
 
     def without_attention(self) -> Self:
-        """Return the same network without self-attention; a pooling by attention becomes
-        the mean.
-        """
+        """Return the same network without attention; a pooling by attention becomes the mean."""
         pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
         return dataclasses.replace(self, attention="none", pooling=pooling)
 
     @property
     def chooses_weights(self) -> bool:
-        """Whether the network's weights over its words depend on the text: by a score function, or
-        by a maximum.
-        """
+        """Whether the weights of words depend on the text: by a score function or a maximum."""
         return bool(self.score_functions) or (self.encoder != "none" and self.pooling == "max")
 
 
 def encoder_size(h: Architecture, input_size: int) -> int:
-    """Return the size of the states over inputs of `input_size`: embeddings, or vectors of
-    sentences.
-    """
+    """Return the size of the states for inputs (words, or sentences) of `input_size`."""
     return 2 * h.hidden_size + h.skip * input_size if h.encoder == "bilstm" else input_size
 
 

@@ -1,5 +1,6 @@
 """Batches of documents of similar length, in an order that the seed alone decides."""
 
+import copy
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -95,6 +96,12 @@ class Encoded:
             self._characters = character_ngrams(
                 [fold(word) for word in tokens.lexicon], h.character_buckets
             )
+
+    def with_linear(self, linear: scipy.sparse.csr_matrix) -> "Encoded":
+        """Return the same corpus with the features of a linear branch, (documents, columns)."""
+        encoded = copy.copy(self)
+        encoded._linear = linear
+        return encoded
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Return how many tokens are read of each document in `rows`: (rows,)."""
