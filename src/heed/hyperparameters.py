@@ -25,10 +25,10 @@ class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
     vocabulary_size: int = hyperparameter(
-        30000, "types kept of the run's own training part, with padding and unknown", ge=3
+        30000, "types of the run's training part in the vocabulary, with padding and unknown", ge=3
     )
     lowercase: bool = hyperparameter(
-        True, "types that differ in case alone are one entry of the vocabulary"
+        True, "types that differ only in case are one entry of the vocabulary"
     )
     max_tokens: int = hyperparameter(
         400, "length cap: the tokens of a document that are read", gt=0
@@ -48,7 +48,9 @@ class Architecture(Preprocessing):
 
     embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0)
     embedding_std: float = hyperparameter(
-        0.1, "deviation of the normal distribution embeddings start from (torch's own is 1)", gt=0
+        0.1,
+        "standard deviation of the initial embeddings, which are normal (torch's default is 1)",
+        gt=0,
     )
     bigram_buckets: int = hyperparameter(
         0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0
@@ -66,13 +68,13 @@ class Architecture(Preprocessing):
         ),
     )
     hierarchical: bool = hyperparameter(
-        False, "words make sentence vectors, those the document's: the whole encoder at both levels"
+        False, "words to sentence vectors, these to the document's: an encoder at each level"
     )
     hidden_size: int = hyperparameter(
         64, "H, LSTM hidden size of each direction; states have 2H", gt=0
     )
     skip: bool = hyperparameter(
-        False, "the embeddings stand beside the BiLSTM's states: states have 2H + E"
+        False, "the embeddings are concatenated to the BiLSTM's states, which have 2H + E"
     )
     linear_size: int = hyperparameter(64, "L, size of the linear layer before the output", gt=0)
     attention: Literal["none", "multi-head", "single-head", "uniform"] = hyperparameter(
@@ -109,8 +111,8 @@ class Architecture(Preprocessing):
     branch_loss: Literal["joint", "separate"] = hyperparameter(
         "joint",
         (
-            "joint: one loss on the sum of both logits; separate: a loss for each part, the sum "
-            "only predicts"
+            "joint: one loss on the sum of both logits; separate: a loss for each part; the sum of "
+            "logits is only for prediction"
         ),
     )
     branch_rate: float = hyperparameter(
@@ -118,7 +120,10 @@ class Architecture(Preprocessing):
     )
     branch_dropout: float = hyperparameter(0.0, "dropout on the branch's features", ge=0, lt=1)
     word_dropout: float = hyperparameter(
-        0.0, "share of tokens that are an unknown word, anew in every step", ge=0, lt=1
+        0.0,
+        "share of tokens that are replaced by the unknown word, at random in every step",
+        ge=0,
+        lt=1,
     )
     embedding_dropout: float = hyperparameter(0.0, "dropout on the embeddings", ge=0, lt=1)
     state_dropout: float = hyperparameter(0.0, "dropout on the states", ge=0, lt=1)
@@ -206,7 +211,7 @@ class Training:
         ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
     )
     device: Literal["auto", "cpu", "cuda"] = hyperparameter(
-        "auto", "auto: a free GPU where there is one"
+        "auto", "auto: a free GPU if there is one, else the CPU"
     )
     threads: int = hyperparameter(
         1,

@@ -145,7 +145,7 @@ def _check_reachable(address: str) -> None:
 def _no_cluster(address: str, error: Exception) -> HeedError:
     reason = " ".join(str(error).split())[:200]
     instead = (
-        "unset RAY_ADDRESS" if os.environ.get("RAY_ADDRESS") == address else "say address: local"
+        "unset RAY_ADDRESS" if os.environ.get("RAY_ADDRESS") == address else "write address: local"
     )
     return HeedError(
         f"no Ray cluster at {address} ({reason}). Start it, or {instead} (docs/cluster.md)"

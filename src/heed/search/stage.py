@@ -29,7 +29,7 @@ def write_untuned(folder: Path, best: Configuration | None = None) -> None:
 
 
 def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores: int) -> str:
-    """Run search `name`; write results/search/NAME/ and its times in results/timing/.
+    """Run search `name`; write results/search/NAME/ and results/timing/; return a line for people.
 
     A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
 
@@ -39,9 +39,6 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
         searches: the folder of all searches' results.
         tokens: the folder of the search's corpus.
         cores: of this machine, for a local Ray.
-
-    Returns:
-        a line for people.
 
     Raises:
         HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
@@ -61,20 +58,18 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     space = _make_space(params, name, previous)
     plan = make_plan(params, name, previous, tokens)
     trials, ray_description = _run_trials(plan, name, search, space, cores)
-    best = outcome.winner(trials, search.metric)
-    if best is None:
+    if (best := outcome.winner(trials, search.metric)) is None:
         raise HeedError(
             f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more "
             "`minutes`"
         )
-    winner = previous | best.configuration | epochs_and_select(plan, best)
-    _write_results(searches / name, search, space, trials, winner)
+    hyperparameters = previous | best.configuration | epochs_and_select(plan, best)
+    _write_results(searches / name, search, space, trials, hyperparameters)
     _write_timing(name, plan, trials, time.time() - started, ray_description)
     shutil.rmtree(plan.work, ignore_errors=True)
     return (
         f"{name}: trial {best.number} of {len(trials)}, validation {search.metric} "
-        f"{best.score(search.metric):.4f} "
-        f"at epoch {best.best_epoch(search.metric)}"
+        f"{best.score(search.metric):.4f} at epoch {best.best_epoch(search.metric)}"
     )
 
 
@@ -115,13 +110,13 @@ def _run_trials(
 
 
 def _write_results(
-    folder: Path, search: "Search", space: "Space", trials: "list[Trial]", winner: Configuration
+    folder: Path, search: "Search", space: "Space", trials: "list[Trial]", best: Configuration
 ) -> None:
-    """Write results/search/NAME (docs/search.md)."""
+    """Write results/search/NAME (docs/search.md); `best` is the content of best.yaml."""
     from heed.search import outcome
 
     with writing_folder(folder, sealed=True) as out:
-        write_yaml(out / "best.yaml", winner)
+        write_yaml(out / "best.yaml", best)
         for table, path in (
             (outcome.trial_table(trials, search.metric), out / "trials.csv"),
             (outcome.epoch_table(trials), out / "epochs.csv"),
