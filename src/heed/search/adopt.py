@@ -35,7 +35,7 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         models = [model for model, section in study.models.items() if section.tuned_by == name]
         if not models:
             raise HeedError(
-                f"{params}: no model has tuned_by: {name}. Set it for the models that the winner is for"
+                f"{params}: no model has tuned_by: {name}. Set it for the models to be tuned"
             )
         winner = (
             f"trial {result.best.trial} of {len(result.trials)}, validation {result.metric} "

@@ -144,8 +144,8 @@ Details = dict[str, dict[str, dict[str, float]]]  # kind of group → group → 
 class Metrics:
     """All metrics of a task; models are compared by the first, `primary`.
 
-    `details` maps a sum (statistics,) to the metrics of groups of items, such as classes. The
-    task's `detail_names` has the names of the groups, in order.
+    `details` maps a sum (statistics,) to the metrics of groups of items. The task's
+    `detail_names` has the names of the groups, in order.
     """
 
     figures: tuple[Metric, ...]
