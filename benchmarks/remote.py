@@ -40,11 +40,11 @@ from heed.evaluation.tested import Tested
 from heed.files import read_json, writing
 from heed.paths import RECIPES, RUN, STATISTICS, TIMING, TOKENS, recipe_file, run_folder
 from heed.prediction import load_predictor
-from heed.recipe import recipe_of
-from heed.tasks import part
+from heed.recipe import read_model_recipe
+from heed.tasks import task_module
 from heed.tokens.arrays import load_tokens
-from heed.training.device import device as choose_device
-from heed.training.run import read_run, rows_of, train_run
+from heed.training.device import choose_device
+from heed.training.run import read_run, split_documents, train_run
 
 ARRAYS = (
     "ids.npy",
@@ -58,7 +58,7 @@ ARRAYS = (
 
 def pack(into: Path, models: list[str]) -> None:
     """Write recipes and, without their texts, the tokens that they are of."""
-    recipes = {model: recipe_of(model) for model in models}
+    recipes = {model: read_model_recipe(model) for model in models}
     if branched := [
         model for model, it in recipes.items() if it.hyperparameters.linear_branch != "none"
     ]:
@@ -144,7 +144,7 @@ def train_and_predict(model: str, seed: int) -> None:
     recipe = run.recipe
     tokens = load_tokens(TOKENS / recipe.corpus)
     predictor = load_predictor(run, choose_device(recipe.hyperparameters.device))
-    predictions = predictor.predict(tokens, rows_of(recipe, tokens, seed)["test"])
+    predictions = predictor.predict(tokens, split_documents(recipe, tokens, seed)["test"])
     table = predictor.statistics(predictions)
     table.insert(0, "id", predictions["id"].to_numpy())
     with writing(statistics(model, seed)) as path:
@@ -178,7 +178,7 @@ def is_trained(model: str, seed: int) -> bool:
     path = run_folder(model, seed) / RUN
     return (
         path.exists()
-        and read_json(path, "benchmarks.remote run")["recipe"] == recipe_of(model).as_dict()
+        and read_json(path, "benchmarks.remote run")["recipe"] == read_model_recipe(model).as_dict()
     )
 
 
@@ -195,7 +195,7 @@ def table(models: list[str], seeds: list[int]) -> str:
     """Return what came out, in Markdown: one row a model with all seeds, and below it the gains."""
     rows, by_item = [], {}
     for model in models:
-        recipe = recipe_of(model)
+        recipe = read_model_recipe(model)
         done = [seed for seed in seeds if is_done(model, seed)]
         if len(done) < len(seeds):
             rows.append(f"| {model} | {len(done)} of {len(seeds)} seeds | |")
@@ -204,12 +204,12 @@ def table(models: list[str], seeds: list[int]) -> str:
         tests = [
             pd.read_parquet(statistics(model, seed)).set_index("id").sort_index() for seed in seeds
         ]
-        metrics = part(recipe.task, "metrics").make_metrics(recipe.data)
-        metric = metrics.deciding
+        metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
+        metric = metrics.primary
         (by_item[recipe.experiment, recipe.variant],) = Tested(
             model, [0] * len(seeds), tests
         ).by_item(metric)
-        figures = spread([metrics.of(test.to_numpy())[metric.name] for test in tests])
+        figures = spread([metrics.compute(test.to_numpy())[metric.name] for test in tests])
         deviation = "" if figures.std_pp is None else f" ± {figures.std_pp:.2f}"
         mean = np.mean([each["seconds"] for each in took])
         on = ", ".join(sorted({each["device"] for each in took}))

@@ -20,7 +20,7 @@ from benchmarks.workload import Row, show
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import build_vocabulary
 from heed.paths import TOKENS
-from heed.recipe import Recipe, recipe_of
+from heed.recipe import Recipe, read_model_recipe
 from heed.study import load
 from heed.tasks.classification.learning import ClassificationLearner, make_model
 from heed.tokens.arrays import Tokens, load_tokens
@@ -89,7 +89,7 @@ def main() -> None:
     rows = []
     for experiment, section in params.experiments.items():
         models = [name for name, model in params.models.items() if model.experiment == experiment]
-        recipes = {recipe.variant: recipe for recipe in map(recipe_of, models)}
+        recipes = {recipe.variant: recipe for recipe in map(read_model_recipe, models)}
         plain = {
             variant: it
             for variant, it in recipes.items()

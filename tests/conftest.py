@@ -170,9 +170,9 @@ def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
     hyperparameters.
     """
     from heed.paths import recipe_file
-    from heed.recipe import recipe_of, write_recipe
+    from heed.recipe import read_model_recipe, write_recipe
 
-    write_recipe(recipe_file(model), recipe_of(model).changed(changes))
+    write_recipe(recipe_file(model), read_model_recipe(model).changed(changes))
 
 
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:

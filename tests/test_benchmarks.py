@@ -63,10 +63,10 @@ def test_the_gpu_script_says_so_where_there_is_no_gpu():
 def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
     from benchmarks.study import measured
 
-    from heed.recipe import recipe_of
+    from heed.recipe import read_model_recipe
     from heed.tokens.arrays import load_tokens
 
-    recipe = recipe_of("tiny-attention")
+    recipe = read_model_recipe("tiny-attention")
     plain = recipe.changed({"attention": "none"})
     tokens = load_tokens("data/tokens/tiny")
     rows = measured(
@@ -78,10 +78,10 @@ def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
 
 def test_trainings_go_to_a_machine_without_engines_and_come_back(workplace, tmp_path_factory):
     from heed.paths import recipe_file
-    from heed.recipe import recipe_of, write_recipe
+    from heed.recipe import read_model_recipe, write_recipe
 
     plain = dataclasses.replace(
-        recipe_of("tiny-attention"), model="tiny-baseline", variant="baseline"
+        read_model_recipe("tiny-attention"), model="tiny-baseline", variant="baseline"
     )
     plain = plain.changed({"attention": "none"})
     write_recipe(recipe_file("tiny-baseline"), plain)

@@ -139,8 +139,8 @@ def test_what_is_ignored_only_chooses_shows_and_compares() -> None:
     """
     defined = ast.parse((ROOT / "src/heed/tasks/__init__.py").read_text()).body
     assert [node.name for node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)] == [
-        "part",
-        "load_parts",
+        "task_module",
+        "import_stage_modules",
     ]
 
 
@@ -383,12 +383,12 @@ from heed.code import digests
 from heed.training import checkpoint
 from heed.training.run import train_run
 named = {}
-folder = checkpoint.folder
+folder = checkpoint.work_folder
 def note(*arguments):
     work = folder(*arguments)
     named.update(digests.loaded_modules())
     return work
-checkpoint.folder = note
+checkpoint.work_folder = note
 train_run("tiny-attention", 1, lambda progress: None)
 print(*({*digests.loaded_modules()} - {*named}))
 """

@@ -1,5 +1,5 @@
 """Searches: a space is checked before Ray starts, drawn the same for the same seed, and its winner
-is real.
+can be trained outside Ray with the same scores.
 """
 
 import csv
@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from heed.files import CHECKSUMS, HeedError, write_yaml
-from heed.recipe import recipe_of
+from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
 from heed.search.outcome import (
     ASHA,
@@ -26,8 +26,8 @@ from heed.search.outcome import (
     FINISHED,
     Trial,
     expected_best,
-    summary,
-    why_no_expectation,
+    explain_no_expected_best,
+    summarize,
     winner,
 )
 from heed.search.space import draw
@@ -287,9 +287,9 @@ def test_a_group_offers_heads_only_where_there_are_some():
         )
     )
     search = study.searches["hunt"]
-    found = search.dimensions(study.hyperparameters("tiny-attention"))
-    assert {*found} == {*GROUPS["group-1"], *GROUPS["group-2"]}
-    assert found["dropout"].kind == "choice", "`space` goes before the groups"
+    dimensions = search.dimensions(study.hyperparameters("tiny-attention"))
+    assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
+    assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
     assert "heads" not in search.dimensions(study.hyperparameters("tiny-baseline"))
 
 
@@ -350,7 +350,7 @@ def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(s
         run_search(parse(text), "hunt", Path("results/search"), Path("data/tokens/tiny"), 1)
 
 
-# --- what a search came to ------------------------------------------------------------------------
+# --- the outcome of a search ----------------------------------------------------------------------
 
 
 def trial(number: int, *scores: float, stop: str = FINISHED) -> Trial:
@@ -384,15 +384,15 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
     replacement.
     """
     scores, best = [0.3, 0.9, 0.5, 0.6], max if metric == "accuracy" else min
-    for n, found in enumerate(expected_best(scores, metric), 1):
-        assert found == pytest.approx(
+    for n, expected in enumerate(expected_best(scores, metric), 1):
+        assert expected == pytest.approx(
             np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
         )
 
 
 def test_the_expected_best_is_given_only_where_its_assumption_holds():
     whole = [trial(0, 0.5), trial(1, 0.6)]
-    assert summary(whole, "accuracy", "random")["expected_best"] == {
+    assert summarize(whole, "accuracy", "random")["expected_best"] == {
         "scores": pytest.approx([0.55, 0.575])
     }
     for trials, sampler, reason in [
@@ -400,51 +400,51 @@ def test_the_expected_best_is_given_only_where_its_assumption_holds():
         ([*whole, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
         ([*whole, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
     ]:
-        text, values = why_no_expectation(trials, sampler)
+        text, values = explain_no_expected_best(trials, sampler)
         assert reason in text.format(**values)
-        assert summary(trials, "accuracy", sampler)["expected_best"] == {
+        assert summarize(trials, "accuracy", sampler)["expected_best"] == {
             "reason": text,
             "values": values,
         }
 
 
-def test_asha_is_given_what_it_saw_before_a_kill(study):
+def test_asha_receives_the_reports_from_before_a_kill_again(study):
     from heed.progress import Bar
     from heed.search.progress import SearchProgress
     from heed.search.stage import make_plan
-    from heed.search.tuner import Watch, _scheduler
+    from heed.search.tuner import TrialMonitor, _scheduler
 
     params = parse(STUDY.replace("scheduler: none", "reduction_factor: 2"))
     plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
     for number, score in enumerate((0.9, 0.8)):
-        plan.folder(number).mkdir(parents=True)
-        it = trial(number, score, score, score)
-        (plan.folder(number) / "ended.json").write_text(
-            json.dumps({"history": it.history, "stop": FINISHED})
+        plan.trial_folder(number).mkdir(parents=True)
+        ended = trial(number, score, score, score)
+        (plan.trial_folder(number) / "ended.json").write_text(
+            json.dumps({"history": ended.history, "stop": FINISHED})
         )
-        (plan.folder(number) / "reported.jsonl").write_text(
+        (plan.trial_folder(number) / "reported.jsonl").write_text(
             f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0"
         )
-    watch = Watch(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
-    assert {*watch.ended} == {0, 1}
-    asha = _scheduler(params.searches["hunt"], watch)
+    monitor = TrialMonitor(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
+    assert {*monitor.ended} == {0, 1}
+    asha = _scheduler(params.searches["hunt"], monitor)
 
     def decision(score: float) -> str:
         late = type("", (), {"trial_id": f"late-{score}"})
         asha.on_trial_add(None, late)
-        return asha.on_trial_result(None, late, {"part": 1, "score": score})
+        return asha.on_trial_result(None, late, {"report": 1, "score": score})
 
     assert decision(0.95) == "CONTINUE"
     assert decision(0.1) == "STOP", "a scheduler that knew nothing would let the first trials go on"
 
 
-def test_what_a_trial_reported_is_read_up_to_a_torn_line(tmp_path):
+def test_the_reports_of_a_trial_are_read_up_to_an_incomplete_line(tmp_path):
     assert read_reports(tmp_path) == {}
     (tmp_path / "reported.jsonl").write_text("[1, 0.5]\n[4, 0.75]\n[4, 0.75]\n[5, 0")
     assert read_reports(tmp_path) == {1: 0.5, 4: 0.75}
 
 
-def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(study):
+def test_tpe_draws_valid_configurations_and_resumes_with_them_after_a_kill(study):
     from heed.search.sampler import Tpe
     from heed.search.stage import make_plan
 
@@ -458,18 +458,18 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
             12,
             1000,
             lambda c: is_valid_configuration(params, "tiny-attention", c),
-            plan.folder,
+            plan.trial_folder,
             ended,
         )
 
     def drawn(sampler: Tpe, count: int) -> list[dict]:
-        found = []
+        trials = []
         for _ in range(count):
-            trial = sampler.suggest(f"t{len(sampler.drawn)}-{count}-{len(found)}")["trial"]
-            found.append(trial)
+            trial = sampler.suggest(f"t{len(sampler.drawn)}-{count}-{len(trials)}")["trial"]
+            trials.append(trial)
             score = float(trial["configuration"]["learning_rate"])
             sampler.on_trial_complete([*sampler._ot_trials][-1], {"best": score})
-        return found
+        return trials
 
     first = drawn(tpe({}), 6)
     assert [trial["number"] for trial in first] == [*range(6)]
@@ -479,7 +479,7 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
         assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
     again = tpe({0: 0.1, 1: 0.2, 3: None})
     assert drawn(again, 3) == [first[2], first[4], first[5]], (
-        "what had not ended comes first, as it was"
+        "trials that had not ended come first, unchanged"
     )
     more = drawn(again, 6)
     assert [trial["number"] for trial in more] == [*range(6, 12)]
@@ -487,21 +487,21 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
     assert len({json.dumps(trial["configuration"]) for trial in first + more}) == 12
 
 
-# --- the real thing -------------------------------------------------------------------------------
+# --- a search on Ray ------------------------------------------------------------------------------
 
 
 def marked(mark: str) -> list[str]:
-    """Return the command lines of all processes that were started with this mark in their
-    environment.
-    """
-    found = []
+    """Return the command lines of all processes with this mark in their environment."""
+    command_lines = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if mark.encode() in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                command_lines.append(
+                    (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                )
         except OSError:
             continue
-    return found
+    return command_lines
 
 
 def gone(mark: str, patience: float = 20.0) -> bool:
@@ -516,10 +516,12 @@ def gone(mark: str, patience: float = 20.0) -> bool:
 FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
 
 
-def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):
-    home, room = tmp_path / "home", tmp_path / "t"
+def test_the_winner_of_a_search_has_the_same_scores_outside_ray_and_no_file_is_left(
+    study, tmp_path
+):
+    home, temporary = tmp_path / "home", tmp_path / "t"
     home.mkdir()
-    room.mkdir()
+    temporary.mkdir()
     ports = "HEED_MARK=one-machine"
     done = heed(
         "search",
@@ -527,23 +529,23 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
         HEED_MARK="one-machine",
         HEED_THREADS="2",
         HOME=str(home),
-        TMPDIR=str(room),
+        TMPDIR=str(temporary),
     )
     assert done.returncode == 0, done.stderr
     assert gone(ports), marked(ports)
     assert [*home.iterdir()] == [], "no token, no statistics, no settings in the home folder"
-    assert not [*room.glob("heed-ray-*")]
+    assert not [*temporary.glob("heed-ray-*")]
     assert [*Path(".heed/work").iterdir()] == [], "the work folder goes on success"
     assert "trial" in done.stdout
     # on a busy machine a line of progress a minute more
-    said = (done.stdout + done.stderr).splitlines()
+    lines = (done.stdout + done.stderr).splitlines()
     assert (
-        len([line for line in said if not re.match(r"hunt: [0-3] of 4 trials ended", line)]) == 3
-    ), said
+        len([line for line in lines if not re.match(r"hunt: [0-3] of 4 trials ended", line)]) == 3
+    ), lines
 
     folder = Path("results/search/hunt")
     assert sorted(path.name for path in folder.iterdir()) == FILES
-    found, best = (
+    summary, best = (
         json.loads((folder / "search.json").read_text()),
         yaml.safe_load((folder / "best.yaml").read_text()),
     )
@@ -554,8 +556,8 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     assert trials[[*space]].to_dict("records") == drawn
     assert (trials["epochs"] == 3).all()
     assert (trials["stop"] == FINISHED).all()
-    assert len(found["expected_best"]["scores"]) == 4
-    number, score, epoch = found["best"]["trial"], found["best"]["score"], found["best"]["epoch"]
+    assert len(summary["expected_best"]["scores"]) == 4
+    number, score, epoch = (summary["best"][key] for key in ("trial", "score", "epoch"))
     assert best == drawn[number] | {"epochs": epoch, "select": "accuracy"}
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())
     assert {len(t["starts"]) for t in timing["trials"]} == {1}
@@ -566,8 +568,8 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
 
     assert heed("recipe", "tiny-attention").returncode == 0
     assert heed("recipe", "tiny-wide").returncode == 0
-    assert recipe_of("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
-    assert recipe_of("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
+    assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
+    assert read_model_recipe("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
     done = heed("train", "tiny-attention", "--seed", "1000")  # outside Ray, the search's own seed
     assert done.returncode == 0, done.stderr
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
@@ -583,14 +585,14 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     assert run["best_epoch"] == epoch
 
 
-def test_trials_0_hands_the_given_hyperparameters_on(study):
+def test_trials_0_keeps_the_configured_hyperparameters(study):
     Path("params.yaml").write_text(STUDY.replace("trials: 4", "trials: 0"))
     done = heed("search", "hunt")
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
-    assert recipe_of("tiny-attention").hyperparameters.learning_rate == 0.01
+    assert read_model_recipe("tiny-attention").hyperparameters.learning_rate == 0.01
 
 
 def test_a_search_after_another_starts_from_its_winner(study):
@@ -612,24 +614,25 @@ def test_a_search_after_another_starts_from_its_winner(study):
 
 
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
-    from heed.search.stage import kept_by, make_plan
+    from heed.search.stage import epochs_and_select, make_plan
 
-    it = trial(0, 0.5, 0.7, 0.6)
+    best = trial(0, 0.5, 0.7, 0.6)
     for extra, epochs in (("", 2), (", decay: linear", 3), (", warmup: 0.1", 3)):
         params = parse(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
         plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
-        assert kept_by(plan, it)["epochs"] == epochs, "fewer epochs would be another learning rate"
+        kept = epochs_and_select(plan, best)["epochs"]
+        assert kept == epochs, "fewer epochs would be another learning rate"
 
 
-def test_what_only_places_trials_does_not_begin_a_search_anew(study):
+def test_settings_of_where_trials_run_do_not_change_the_work_folder(study):
     from heed.search.stage import make_plan
 
-    def store(text: str) -> Path:
-        return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).store
+    def work_folder(text: str) -> Path:
+        return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).work
 
-    first = store(STUDY)
+    first = work_folder(STUDY)
     assert (
-        store(
+        work_folder(
             STUDY.replace("trials: 4", "trials: 4\n    address: 10.0.0.1:6379\n    concurrent: 2")
         )
         == first
@@ -640,29 +643,29 @@ def test_what_only_places_trials_does_not_begin_a_search_anew(study):
         ("epochs: 3", "epochs: 4"),
         ("linear_size: 5", "linear_size: 6"),
     ):
-        assert store(STUDY.replace(*change)) != first
+        assert work_folder(STUDY.replace(*change)) != first
 
 
 # --- heed adopt -----------------------------------------------------------------------------------
 
 
-def found(folder: Path = Path("results/search/hunt")) -> dict:
+def write_result(folder: Path = Path("results/search/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
     write_yaml(folder / "best.yaml", best)
     trial = {"trial": 2, "configuration": {"heads": 4}, "score": 0.75, "stop": "finished"}
-    about = {
+    result = {
         "search": "hunt", "model": "tiny-attention", "sampler": "random", "scheduler": "none",
         "seed": 1000, "space": {}, "metric": "accuracy",
         "best": {"trial": 2, "score": 0.75, "epoch": 2}, "epochs": 8, "trials": [trial] * 4,
         "expected_best": {},
     }  # fmt: skip
-    (folder / "search.json").write_text(json.dumps(about))
+    (folder / "search.json").write_text(json.dumps(result))
     return best
 
 
 def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study):
-    best = found()
+    best = write_result()
     for model in ("tiny-attention", "tiny-wide"):
         assert heed("recipe", model).returncode == 0
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}

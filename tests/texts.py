@@ -13,7 +13,7 @@ from heed.report import documents, experiments
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.report.renderers.templates import TEMPLATES
-from heed.search.outcome import CHOSEN, CUT
+from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
 
 REPORT = TEMPLATES.parent
 TEXT_ARGUMENTS = {"say": (0,)}  # function: which are texts
@@ -60,7 +60,7 @@ def of_tables() -> Iterator[Text]:
         RULES,
         STOPS,
         OFTEN,
-        (CHOSEN, CUT),
+        (DEPENDENT_DRAWS, STOPPED_EARLY),
     )
     yield from ((1, text) for texts in others for text in texts)
 

@@ -29,7 +29,7 @@ from heed.code.digests import (
 )
 from heed.files import HeedError, write_text
 from heed.study import Params, load
-from heed.tasks import PARTS
+from heed.tasks import STAGE_MODULES
 
 SRC = Path("src")
 STAGES = (
@@ -111,7 +111,7 @@ def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
 
 def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:
     """Return the modules that a stage loads for `tasks`, of heed and, by name alone, of others."""
-    parts = {f"heed.tasks.{task}.{part}" for task in tasks for part in PARTS.get(stage, ())}
+    parts = {f"heed.tasks.{task}.{part}" for task in tasks for part in STAGE_MODULES.get(stage, ())}
     modules = (roots | parts) & graph.modules
     return modules.union(*(graph.find_upstream_modules(module) for module in modules))
 

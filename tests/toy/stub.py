@@ -68,9 +68,9 @@ def recipe(key: str) -> str:
 
 def train(key: str, seed: str) -> None:
     if "TOY_GPU" in os.environ:
-        from heed.training.device import claim
+        from heed.training.device import claim_gpu
 
-        card = claim()
+        card = claim_gpu()
         print("card", card)
     time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
     write(

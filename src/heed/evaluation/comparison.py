@@ -33,7 +33,7 @@ from heed.evaluation.tested import Tested, TestedModel, read_model, read_opponen
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
-from heed.tasks import part
+from heed.tasks import task_module
 from heed.tasks.interface import Metrics
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class _Experiment:
     @property
     def metrics(self) -> Metrics:
         """The figures of its task."""
-        metrics: Metrics = part(self.recipe.task, "metrics").make_metrics(self.recipe.data)
+        metrics: Metrics = task_module(self.recipe.task, "metrics").make_metrics(self.recipe.data)
         return metrics
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
@@ -141,7 +141,7 @@ def _read(name: str, models: dict[str, str], seeds: list[int]) -> _Experiment:
 
 def _compared(experiment: _Experiment, families: Mapping[str, int]) -> Compared:
     """Return the difference of every pair that is compared, its p not yet corrected."""
-    deciding = experiment.metrics.deciding
+    deciding = experiment.metrics.primary
     everyone: dict[str, Tested] = {**experiment.models, **experiment.opponents}
     by_item = {key: each.by_item(deciding) for key, each in everyone.items()}
     return {
@@ -196,14 +196,14 @@ def _corrected(compared: dict[str, Compared]) -> dict[str, Compared]:
 def _experiment(experiment: _Experiment, compared: Compared) -> ExperimentResult:
     recipe, metrics = experiment.recipe, experiment.metrics
     runs = {variant: _summary(model, metrics) for variant, model in experiment.models.items()}
-    baseline = runs[BASELINE][metrics.deciding.name].values if BASELINE in runs else None
+    baseline = runs[BASELINE][metrics.primary.name].values if BASELINE in runs else None
     comparisons: dict[str, dict[str, Difference]] = {}
     for (first, second), difference in compared.items():
         comparisons.setdefault(first, {})[second] = difference
     return ExperimentResult(
         task=recipe.task,
-        groups=part(recipe.task, "metrics").about(recipe.data),
-        metric=metrics.deciding.name,
+        groups=task_module(recipe.task, "metrics").detail_names(recipe.data),
+        metric=metrics.primary.name,
         corpus=Corpus(recipe.corpus, recipe.folds, recipe.facts),
         models={
             variant: _model(model, metrics, None if variant == BASELINE else baseline)
@@ -227,13 +227,13 @@ def _model(tested: TestedModel, metrics: Metrics, baseline: list[float] | None) 
         best_epochs=tested.best_epochs,
         summary=summary,
         details=_details(tested, metrics),
-        gain=None if baseline is None else gain(summary[metrics.deciding.name].values, baseline),
+        gain=None if baseline is None else gain(summary[metrics.primary.name].values, baseline),
     )
 
 
 def _summary(tested: Tested, metrics: Metrics) -> Figures:
     """Return every figure of a model or an opponent, with one value a run."""
-    runs = [metrics.of(table.to_numpy()) for table in tested.statistics]
+    runs = [metrics.compute(table.to_numpy()) for table in tested.statistics]
     return {figure.name: spread([run[figure.name] for run in runs]) for figure in metrics.figures}
 
 

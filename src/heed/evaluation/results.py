@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from heed.files import HeedError, read_json, reading, write_json
 from heed.recipe import CorpusFacts
 from heed.records import FLATTENED, as_json, read_record
-from heed.tasks import part
+from heed.tasks import task_module
 
 COMMAND = "heed compare"
 
@@ -231,7 +231,7 @@ def _typed(name: str, experiment: ExperimentResult) -> ExperimentResult:
                     "experiment"
                 )
     try:
-        kind = part(experiment.task, "recipe").Hyperparameters
+        kind = task_module(experiment.task, "recipe").Hyperparameters
         models = {
             variant: dataclasses.replace(model, hyperparameters=kind(**model.hyperparameters))
             for variant, model in experiment.models.items()

@@ -5,7 +5,7 @@ import pandas as pd
 from heed.evaluation.tested import read_model
 from heed.files import reading, verify_checksums, writing_folder
 from heed.paths import EVALUATIONS, HISTORY, PREDICTED, PREDICTIONS, run_folder, train_command
-from heed.tasks import part
+from heed.tasks import task_module
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
@@ -20,7 +20,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     predicted = PREDICTIONS / name / PREDICTED
     with reading(predicted, f"heed predict {name}"):
         predictions = pd.read_parquet(predicted)
-    task = part(tested.recipe.task, "evaluation")
+    task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
     with writing_folder(EVALUATIONS / name, checksums=True) as out:

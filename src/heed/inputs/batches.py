@@ -1,5 +1,6 @@
 """Batches of documents of similar length, in an order that depends only on the seed."""
 
+import copy
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -86,6 +87,12 @@ class EncodedCorpus:
             self._characters = character_ngrams(
                 [fold(word) for word in tokens.lexicon], h.character_buckets
             )
+
+    def with_linear(self, linear: scipy.sparse.csr_matrix) -> "EncodedCorpus":
+        """Return the same corpus with the features of a linear branch, (documents, columns)."""
+        encoded = copy.copy(self)
+        encoded._linear = linear
+        return encoded
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Return the number of tokens of each document in `rows`, after truncation: (rows,)."""
