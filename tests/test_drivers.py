@@ -913,7 +913,7 @@ def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> No
     if stage not in (
         "download",
         "tokenize",
-    ):  # heed.study refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
+    ):  # heed.study refuses by the kinds of corpora alone: ONLY_FOR_CHECKS in workflow/digests.py
         loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
     assert loaded == set()
 
@@ -1052,7 +1052,7 @@ def test_a_stage_that_failed_is_said_with_heeds_last_word_or_its_log(
     )
     (tmp_path / "logs/killed.log").write_text(failed)
     (tmp_path / "logs/waits.log").write_text("heed: waiting for a free GPU\n")
-    assert [*run.failures()] == [
+    assert [*run.describe_failures()] == [
         "wrong failed: a: wrong. Mend it",
         "killed failed: see logs/killed.log",
         "traceback failed: see logs/traceback.log",
