@@ -1,6 +1,4 @@
-"""Finds the report's texts for `pybabel extract` (babel.cfg) and for tests/test_language.py,
-whether a call has them or a table.
-"""
+"""Extracts the report's texts for `pybabel extract` (babel.cfg) and for tests/test_language.py."""
 
 import ast
 from collections.abc import Iterator
@@ -16,8 +14,8 @@ from heed.report.renderers.templates import TEMPLATES
 from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
 
 REPORT = TEMPLATES.parent
-TEXT_ARGUMENTS = {"say": (0,)}  # function: which are texts
-KEYS = ("gain", "runs")  # constants within a text argument that choose a text and are none
+TEXT_ARGUMENTS = {"say": (0,)}  # function: indices of the arguments that are texts
+KEYS = ("gain", "runs")  # constants that choose a text within an argument, but are not texts
 # evaluation/explanation.py
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
@@ -27,8 +25,8 @@ STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "faile
 Text = tuple[int, str]  # line and text
 
 
-def of_code(source: str) -> Iterator[Text]:
-    """Yield the texts of calls in Python, both of a condition."""
+def code_texts(source: str) -> Iterator[Text]:
+    """Yield the texts of calls in Python; of a conditional expression, both."""
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
         for index in TEXT_ARGUMENTS.get(getattr(call.func, "id", ""), ()):
             for node in ast.walk(call.args[index]):
@@ -40,18 +38,18 @@ def of_code(source: str) -> Iterator[Text]:
                     yield node.lineno, node.value
 
 
-def of_template(source: str, latex: bool) -> Iterator[Text]:
-    """Yield the texts of calls in a template, both of a condition."""
-    made = latex_environment() if latex else environment()
-    for call in made.parse(source).find_all(nodes.Call):
+def template_texts(source: str, latex: bool) -> Iterator[Text]:
+    """Yield the texts of calls in a template; of a conditional expression, both."""
+    templates = latex_environment() if latex else environment()
+    for call in templates.parse(source).find_all(nodes.Call):
         for index in TEXT_ARGUMENTS.get(getattr(call.node, "name", ""), ()):
             for const in [call.args[index], *call.args[index].find_all(nodes.Const)]:
                 if isinstance(const, nodes.Const):
                     yield const.lineno, const.value
 
 
-def of_tables() -> Iterator[Text]:
-    """Yield the texts that stand in tables, or that other modules name."""
+def table_texts() -> Iterator[Text]:
+    """Yield the texts in tables of constants."""
     for group, keys in experiments.GROUPS.items():
         yield from ((1, text) for text in (group, *(name for _, name, _ in keys)))
     others = (
@@ -67,30 +65,30 @@ def of_tables() -> Iterator[Text]:
 
 def all_texts() -> set[str]:
     """Return every text of the report."""
-    found = [
+    texts = [
         text
         for path in sorted(REPORT.rglob("*.py"))
-        for text in of_code(path.read_text(encoding="utf-8"))
+        for text in code_texts(path.read_text(encoding="utf-8"))
     ]
     for path in sorted(TEMPLATES.glob("*.jinja")):
-        found += of_template(path.read_text(encoding="utf-8"), ".tex." in path.name)
-    return {text for _, text in [*found, *of_tables()]}
+        texts += template_texts(path.read_text(encoding="utf-8"), ".tex." in path.name)
+    return {text for _, text in [*texts, *table_texts()]}
 
 
 Extracted = Iterator[tuple[int, None, str, list[str]]]
 
 
 def extract_code(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Extracted:
-    """Yield the texts of a Python file, as pybabel wants them."""
-    return ((line, None, text, []) for line, text in sorted(of_code(file.read().decode())))
+    """Yield the texts of a Python file in pybabel's format."""
+    return ((line, None, text, []) for line, text in sorted(code_texts(file.read().decode())))
 
 
 def extract_template(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Extracted:
-    """Yield the texts of a template, as pybabel wants them."""
-    texts = of_template(file.read().decode(), ".tex." in Path(file.name).name)
+    """Yield the texts of a template in pybabel's format."""
+    texts = template_texts(file.read().decode(), ".tex." in Path(file.name).name)
     return ((line, None, text, []) for line, text in sorted(texts))
 
 
 def extract_tables(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Extracted:
-    """Yield the texts of tables, whatever the file."""
-    return ((line, None, text, []) for line, text in of_tables())
+    """Yield the texts in tables of constants in pybabel's format; the file is not read."""
+    return ((line, None, text, []) for line, text in table_texts())
