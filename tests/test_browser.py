@@ -229,7 +229,7 @@ def test_paper_has_every_table_and_no_controls(browser, reports):
 
 
 def test_a_large_report_links_its_figures_and_shows_them(browser, tmp_path, monkeypatch):
-    monkeypatch.setattr(rendering, "INLINE", 0)
+    monkeypatch.setattr(rendering, "MAX_INLINE", 0)
     folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
     page = opened(browser, folder / "index.html")
     sources = page.evaluate("[...document.images].map(i => i.getAttribute('src'))")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from heed.files import HeedError
-from heed.report.documents import browser, how
+from heed.report.documents import describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.fixtures.report import made_up
 from tests.test_report import written
@@ -56,7 +56,7 @@ WORDS = [("A", 0.1, 0, 0.75, False), ("fine", 0.5, 0, 0.75, True), ("film", 0.15
 
 def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     write(tmp_path / "m", TEXT, WORDS)
-    page = browser(tmp_path / "m", {})
+    page = read_browser(tmp_path / "m", {})
     (document,) = page.documents
     assert [round(sentence.weight, 2) for sentence in document.sentences] == [0.75, 0.25, 0.1]
     assert document.sentences[0].shade == 1 and document.sentences[1].shade == pytest.approx(1 / 3)
@@ -66,7 +66,7 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     assert shades["fine"] == 1 and shades["film"] == pytest.approx(0.3) and shades["Truly"] is None
     assert [piece.text for piece in pieces if piece.evidence] == ["fine"]
     assert document.unread == "here" and not document.right
-    assert document.first[0] == ("fine", 0.5) and len(document.first) == 5
+    assert document.heaviest[0] == ("fine", 0.5) and len(document.heaviest) == 5
     assert (
         page.evidence.weight == 0.5 and page.evidence.words == 0.2 and page.evidence.documents == 1
     )
@@ -75,10 +75,10 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
 
 def test_without_planted_evidence_nothing_is_said_of_it(tmp_path):
     write(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
-    page = browser(tmp_path / "m", {})
+    page = read_browser(tmp_path / "m", {})
     assert page.evidence is None and not page.sentences
     with pytest.raises(HeedError, match=r"not there\. Run: heed predict none"):
-        browser(tmp_path / "none", {})
+        read_browser(tmp_path / "none", {})
 
 
 def test_only_models_that_choose_weights_have_a_page():
@@ -94,7 +94,7 @@ def test_only_models_that_choose_weights_have_a_page():
         and not says(attention="uniform", pooling="mean")
     )
     assert not says(encoder="none", linear_branch="words", pooling="max")
-    assert "learned query" in how(Hyperparameters(pooling="attention"))
+    assert "learned query" in describe_weights(Hyperparameters(pooling="attention"))
 
 
 def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
@@ -124,10 +124,10 @@ def test_what_each_model_said_over_the_seeds_stands_beside_the_truth(tmp_path):
             for seed, p in enumerate(answers, 1)
         ]
         pd.DataFrame(rows).to_parquet(tmp_path / variant / "predictions.parquet")
-    (document,) = browser(
+    (document,) = read_browser(
         tmp_path / "attention", {name: tmp_path / name for name in ("baseline", "attention")}
     ).documents
-    found = [(each.variant, each.classes, each.right) for each in document.said]
+    found = [(each.variant, each.classes, each.right) for each in document.predictions]
     assert found == [
         ("baseline", [("a", 2), ("b", 1)], "sometimes"),
         ("attention", [("b", 3)], "never"),

@@ -23,7 +23,7 @@ def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty drawings."""
     monkeypatch.setattr(
         "heed.report.render.draw",
-        lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"),
+        lambda path, alt_text, size, draw_content: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 
 

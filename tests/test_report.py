@@ -36,12 +36,19 @@ from heed.pipeline import folder_md5, md5
 from heed.recipe import CorpusFacts
 from heed.report import blocks, chapters
 from heed.report.answer import Answer, answer
-from heed.report.blocks import Cell, Column, Table, rows_of
-from heed.report.check import check
-from heed.report.experiments import experiments
+from heed.report.blocks import Cell, Column, Table, make_rows
+from heed.report.check import check_report
+from heed.report.experiments import read_experiments
 from heed.report.figures.drawing import GROUND
 from heed.report.figures.gains import draw_gains, gain_bars, scale
-from heed.report.formats import POINTS, PROBABILITY, decimals, number, points, probability
+from heed.report.formats import (
+    POINTS,
+    PROBABILITY,
+    decimals,
+    format_number,
+    format_p,
+    format_points,
+)
 from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.renderers import html, latex
@@ -157,7 +164,9 @@ def quick_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     if not request.node.get_closest_marker("slow"):
         monkeypatch.setattr(
             "heed.report.render.draw",
-            lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"),
+            lambda path, alt_text, size, draw_content: write_text(
+                path.with_suffix(".svg"), "<svg/>"
+            ),
         )
 
 
@@ -298,9 +307,9 @@ def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_c
         low, high = won.interval_pp
         assert row[1:3] == [accuracy["baseline"], accuracy["attention"]]
         assert row[3:6] == [
-            points(won.mean_pp),
-            f"{points(low)} to {points(high)}",
-            probability(won.p_holm),
+            format_points(won.mean_pp),
+            f"{format_points(low)} to {format_points(high)}",
+            format_p(won.p_holm),
         ]
         assert [float(line[key]) for key in ("gain_low_pp", "gain_high_pp")] == pytest.approx(
             [low, high], abs=0.005
@@ -418,8 +427,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
             "cannot tell",
             (
                 "from chance; a difference of this size would need more test documents, not only "
-                "more "
-                "seeds."
+                "more seeds."
             ),
             "about",
         ),
@@ -440,8 +448,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
             "helps, not the best",
             (
                 "The linear model (0.9000) did better than attention (0.8500); attention did "
-                "better "
-                "than the baseline"
+                "better than the baseline"
             ),
             "tell",
         ),
@@ -450,8 +457,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
             "helps",
             (
                 "The linear model (0.8600) did at least as well as attention (0.8500): no "
-                "difference "
-                "can be shown; attention"
+                "difference can be shown; attention"
             ),
             "not the best",
         ),
@@ -586,7 +592,7 @@ def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(
         p=p,
         p_holm=p,
     )
-    made = experiments(made_up.study("talk"), data, ROOT / "data/published")
+    made = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
     assert next(each for each in made if each.key == "letters-author").line.reproduction.startswith(
         says
     )
@@ -594,7 +600,7 @@ def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(
 
 def drawn(data: Comparison, study: str) -> tuple[list, Figure]:
     """The bars of the chart of gains, and the chart."""
-    bars = gain_bars(experiments(made_up.study(study), data, ROOT / "data/published"))
+    bars = gain_bars(read_experiments(made_up.study(study), data, ROOT / "data/published"))
     figure = Figure()
     draw_gains(figure, bars, "title")
     return bars, figure
@@ -617,7 +623,7 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
         )
         for kind in ("end", "cut")
     }
-    published = experiments(made_up.study("talk"), data, ROOT / "data/published")
+    published = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
     assert len(bars) == len(data.experiments) and not ends["cut"]
     for place, (key, each) in enumerate(zip(data.experiments, published, strict=True)):
         entry = data.experiments[key].comparisons["attention"]["baseline"]
@@ -626,7 +632,7 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
         assert [x for y, x in ends["end"] if y == place] == list(entry.interval_pp)
         assert (mean.get_markerfacecolor() != GROUND) == (entry.p_holm < 0.05)
         texts = {text.get_text() for text in axes.texts}
-        assert any(text.startswith(points(entry.mean_pp)) for text in texts)
+        assert any(text.startswith(format_points(entry.mean_pp)) for text in texts)
     low, high = axes.get_xlim()
     assert low < min(end for _, end in ends["end"]) and max(end for _, end in ends["end"]) < high
 
@@ -673,10 +679,10 @@ def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
         for compared, entry in entries.items():
             low, high = entry.interval_pp
             assert printed[compared][1:5] == [
-                points(entry.mean_pp),
-                f"{points(low)} to {points(high)}",
-                probability(entry.p),
-                probability(entry.p_holm),
+                format_points(entry.mean_pp),
+                f"{format_points(low)} to {format_points(high)}",
+                format_p(entry.p),
+                format_p(entry.p_holm),
             ]
             assert float(lines[compared]["p_holm"]) == pytest.approx(entry.p_holm, rel=0.01)
             assert lines[compared]["seeds_needed"] == str(entry.seeds_needed or "")
@@ -684,7 +690,7 @@ def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
 
 
 def test_p_values_are_printed_with_three_places_and_never_as_nothing():
-    assert [probability(p) for p in (None, 0.0, 1e-300, 0.00099, 0.0213, 1.0)] == [
+    assert [format_p(p) for p in (None, 0.0, 1e-300, 0.00099, 0.0213, 1.0)] == [
         "–", "< 0.001", "< 0.001", "< 0.001", "0.021", "1.000"
     ]  # fmt: skip
 
@@ -775,7 +781,7 @@ def test_the_loss_by_suboptimal_hyperparameters_stands_beside_the_talks(tmp_path
         data.experiments[name].models["baseline"].summary["accuracy"].mean
         for name in ("imdb-suboptimal", "imdb")
     )
-    assert f"baseline: {points(100 * (bad - good))} p.p." in page.text
+    assert f"baseline: {format_points(100 * (bad - good))} p.p." in page.text
     assert "the talk: −11.33 p.p." in page.text and "the talk: −1.20 p.p." in page.text
 
 
@@ -882,8 +888,12 @@ def test_latex_keeps_brackets_stars_and_ligatures_and_breaks_long_words():
 
 
 def test_numbers_are_printed_with_a_real_minus_and_a_dash_for_none():
-    assert points(-1.234) == "−1.23" and points(0.5) == "+0.50" and points(None) == "–"
-    assert number(0.5) == "0.5000" and number(None) == "–"
+    assert (
+        format_points(-1.234) == "−1.23"
+        and format_points(0.5) == "+0.50"
+        and format_points(None) == "–"
+    )
+    assert format_number(0.5) == "0.5000" and format_number(None) == "–"
 
 
 def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
@@ -929,7 +939,7 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
 
 def checked(params: Params, data: Comparison, folder: Path, lock: Path) -> str:
     results = folder.with_name(f"{folder.name}-results")
-    return check(params, data, ROOT / "data/published", results, folder, lock)
+    return check_report(params, data, ROOT / "data/published", results, folder, lock)
 
 
 def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_path):
@@ -1072,7 +1082,7 @@ def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(t
     assert general[4:7] == [
         f"{accuracy.mean:.4f}",
         f"{accuracy.std_pp:.2f}",
-        points(models["mean"].gain.mean_pp),
+        format_points(models["mean"].gain.mean_pp),
     ]
     assert next(row for row in table if row[0] == "dot")[3] == "no model of this study"
     lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
@@ -1102,7 +1112,9 @@ def block(title: str = "Some [table] & more", mark: str = "") -> Table:
     )
     records = [("a_b & <c>", 0.5, -1.25, 0.0001), ("plain", None, 2.0, None)]
     source = Source("results/compare/comparison.json", "0" * 32, "compare", "heed compare")
-    return Table("made-up", title, columns, rows_of(columns, records), sources=(source,), mark=mark)
+    return Table(
+        "made-up", title, columns, make_rows(columns, records), sources=(source,), mark=mark
+    )
 
 
 def test_a_table_declared_once_has_the_same_cells_in_html_latex_and_csv(tmp_path):
@@ -1134,14 +1146,14 @@ def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path
 
     def chapter(results, experiment):
         figure = blocks.Figure(
-            "made-up-figure", "A figure", "Drawn.", results.compared, draw, (3, 2)
+            "made-up-figure", "A figure", "Drawn.", results.comparison_sources, draw, (3, 2)
         )
         table = dataclasses.replace(block(mark=experiment.mark), key=f"{experiment.key}_made-up")
-        words = blocks.Paragraph(("Only on the page.",), on=(blocks.PAGE,))
+        words = blocks.Paragraph(("Only on the page.",), media=(blocks.PAGE,))
         return [table, words, *([figure] if experiment.key == "sample-author" else [])]
 
-    of_task = chapters.OF_TASK["classification"]
-    monkeypatch.setitem(chapters.OF_TASK, "classification", [*of_task, chapter])
+    of_task = chapters.CHAPTERS_BY_TASK["classification"]
+    monkeypatch.setitem(chapters.CHAPTERS_BY_TASK, "classification", [*of_task, chapter])
     folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     page, paper = Page(folder / "index.html"), (folder / "report.tex").read_text()
     for name in ("sample-author", "sample-sentiment"):

@@ -186,7 +186,7 @@ def report(check: bool) -> None:
     made_of = load(), _compared(), PUBLISHED, RESULTS, REPORTS
     if check:
         from heed.pipeline import LOCK
-        from heed.report.check import check as check_report
+        from heed.report.check import check_report
 
         print(check_report(*made_of, LOCK))
         return
