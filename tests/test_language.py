@@ -12,7 +12,7 @@ from heed.report.formats import format_count
 from heed.report.language import LOCALE, NAMED, say, say_count, use_language
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_report import Page, quick_figures, written  # noqa: F401
+from tests.test_report import Page, empty_figures, render_to  # noqa: F401
 from tests.texts import all_texts
 
 CATALOGUE = LOCALE / "de/LC_MESSAGES/heed.po"
@@ -80,7 +80,7 @@ def test_the_german_has_the_same_values_in_it_and_the_same_space_around_it(engli
 def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
     params, data = made_up.study("talk"), made_up.comparison("talk")
     german = params.model_copy(update={"study": params.study.model_copy(update={"language": "de"})})
-    folders = [written(params, data, tmp_path / "en"), written(german, data, tmp_path / "de")]
+    folders = [render_to(params, data, tmp_path / "en"), render_to(german, data, tmp_path / "de")]
     english, page = (Page(folder / "index.html") for folder in folders)
     assert '<html lang="de">' in page.source and "Hilft Attention?" in page.text
     assert "Steigerung durch Attention" in page.text and "nicht reproduziert: " in page.text
