@@ -1,6 +1,4 @@
-"""The comparison is arithmetic on what the runs predicted; opponents play by the same rules;
-classify uses all runs.
-"""
+"""Comparisons are computed from predictions, with the same tests for models and opponents."""
 
 import dataclasses
 import json
@@ -16,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import compare
-from heed.evaluation.results import read_comparison, write_comparison
+from heed.evaluation.results import Comparison, read_comparison, write_comparison
 from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
 from heed.prediction import write_predictions
@@ -51,25 +49,24 @@ MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
 
 
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):
-    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json")).experiments[
-        "tiny"
-    ]
+    comparison = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+    models = comparison.experiments["tiny"].models
     accuracy = {
         (model, seed): accuracy_score(
-            *(answers(model, seed)[column] for column in ("label", "predicted"))
+            *(read_test_predictions(model, seed)[column] for column in ("label", "predicted"))
         )
         for model in MODELS["tiny"].values()
         for seed in (1, 2)
     }
     for variant, model in MODELS["tiny"].items():
         values = [accuracy[model, seed] for seed in (1, 2)]
-        figure = found.models[variant].summary["accuracy"]
+        figure = models[variant].summary["accuracy"]
         assert figure.values == pytest.approx(values)
         assert figure.mean == pytest.approx(np.mean(values))
         assert figure.std_pp == pytest.approx(100 * np.std(values, ddof=1))
     gains = [100 * (accuracy["tiny-attention", s] - accuracy["tiny-baseline", s]) for s in (1, 2)]
-    assert found.models["attention"].gain.values_pp == pytest.approx(gains)
-    assert found.models["baseline"].gain is None
+    assert models["attention"].gain.values_pp == pytest.approx(gains)
+    assert models["baseline"].gain is None
     metrics = json.loads(Path("metrics.json").read_text())["tiny"]
     assert metrics["gain_pp"] == round(float(np.mean(gains)), 2) and set(metrics) == {
         "baseline",
@@ -83,9 +80,9 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
 
 
 def test_a_comparison_is_read_back_as_it_was_written(study):
-    found = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
-    assert read_comparison(FILE) == found
-    tiny = found.experiments["tiny"]
+    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    assert read_comparison(FILE) == comparison
+    tiny = comparison.experiments["tiny"]
     assert (
         tiny.models["attention"].hyperparameters
         == recipes.read_model_recipe("tiny-attention").hyperparameters
@@ -107,7 +104,7 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
         written["corpus"]["name"] == "tiny"
         and written["corpus"]["documents"] == tiny.corpus.facts.documents
     )
-    write_comparison(Path("again.json"), found)
+    write_comparison(Path("again.json"), comparison)
     assert Path("again.json").read_bytes() == FILE.read_bytes()
 
 
@@ -138,75 +135,82 @@ BROKEN = {
 
 def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
     compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
-    whole = FILE.read_text()
-    for says, harm in BROKEN.items():
-        values = json.loads(whole)
-        harm(values["experiments"]["tiny"])
+    original = FILE.read_text()
+    for message, damage in BROKEN.items():
+        values = json.loads(original)
+        damage(values["experiments"]["tiny"])
         FILE.write_text(json.dumps(values))
         with pytest.raises(
             HeedError,
-            match=rf"comparison.json: cannot be read \({says}.*\). Run again: heed compare$",
+            match=rf"comparison.json: cannot be read \({message}.*\). Run again: heed compare$",
         ):
             read_comparison(FILE)
-    for text, says in (
+    for text, message in (
         ("[]", r"cannot be read \(all of it is no dict: \[\]\). Run again"),
         ("{", "not valid JSON"),
     ):
         FILE.write_text(text)
-        with pytest.raises(HeedError, match=f"comparison.json: {says}.*: heed compare"):
+        with pytest.raises(HeedError, match=f"comparison.json: {message}.*: heed compare"):
             read_comparison(FILE)
     FILE.unlink()
     with pytest.raises(HeedError, match=r"comparison.json: not there. Run: heed compare"):
         read_comparison(FILE)
 
 
-def answers(model: str, seed: int) -> pd.DataFrame:
+def read_test_predictions(model: str, seed: int) -> pd.DataFrame:
     table = pd.read_parquet(f"results/predict/{model}/predictions.parquet")
     return table.query("seed == @seed and split == 'test'")
 
 
-def rightness(test: pd.DataFrame) -> np.ndarray:
-    """Which test documents a run or an opponent has right, in the order of their ids."""
+def correct(test: pd.DataFrame) -> np.ndarray:
+    """Whether each test document is classified correctly, in the order of their ids."""
     test = test.query("split == 'test'").sort_values("id")
     return (test["label"] == test["predicted"]).to_numpy()
 
 
-def test_every_difference_that_matters_is_tested_and_corrected_within_its_family(study):
-    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
-    text = Path("results/compare/comparison.json").read_text()
-    assert "NaN" not in text and "Infinity" not in text
-    comparisons = found.experiments["tiny"].comparisons
+def family_sizes(comparison: Comparison) -> dict[str, int]:
+    return {name: family.tests for name, family in comparison.significance.families.items()}
+
+
+def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
+    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    assert "NaN" not in FILE.read_text() and "Infinity" not in FILE.read_text()
+    comparisons = comparison.experiments["tiny"].comparisons
     assert {first: set(others) for first, others in comparisons.items()} == {
         "attention": {"baseline", "majority", "linear"}
     }
-    assert {family: about.tests for family, about in found.significance.families.items()} == {
-        "gain": 1,
-        "rivals": 2,
-        "variants": 0,
-        "pairs": 0,
-    }
-    ours, theirs = (
-        np.stack([rightness(answers(f"tiny-{variant}", seed)) for seed in (1, 2)])
+    attention, baseline = (
+        np.stack([correct(read_test_predictions(f"tiny-{variant}", seed)) for seed in (1, 2)])
         for variant in ("attention", "baseline")
     )
-    linear = rightness(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
-    for rival, right, tests in (("baseline", theirs, 1), ("linear", linear, 2)):
-        family = "gain" if rival == "baseline" else "rivals"
+    linear = correct(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
+    for second, right, tests in (("baseline", baseline, 1), ("linear", linear, 2)):
+        family = "gain" if second == "baseline" else "rivals"
         expected = significance.assess(
-            significance.differences([ours], [right]), tests, family=family
+            significance.differences([attention], [right]), tests, family=family
         )
-        entry = comparisons["attention"][rival]
-        assert dataclasses.replace(entry, p_holm=None, others=expected.others) == expected
-    rivals = [comparisons["attention"][name] for name in ("majority", "linear")]
-    assert [entry.p_holm for entry in rivals] == pytest.approx(
-        significance.holm([entry.p for entry in rivals])
+        difference = comparisons["attention"][second]
+        assert dataclasses.replace(difference, p_holm=None, others=expected.others) == expected
+
+
+def test_p_is_corrected_within_its_family(study):
+    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    assert family_sizes(comparison) == {"gain": 1, "rivals": 2, "variants": 0, "pairs": 0}
+    differences = comparison.experiments["tiny"].comparisons["attention"]
+    rivals = [differences[name] for name in ("majority", "linear")]
+    assert [difference.p_holm for difference in rivals] == pytest.approx(
+        significance.holm([difference.p for difference in rivals])
     )
-    gained = comparisons["attention"]["baseline"]
-    assert gained.mean_pp == pytest.approx(
-        found.experiments["tiny"].models["attention"].gain.mean_pp
-    )
+
+
+def test_the_gain_and_its_interval_are_those_of_the_comparison_with_the_baseline(study):
+    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    tiny = comparison.experiments["tiny"]
+    difference = tiny.comparisons["attention"]["baseline"]
+    assert difference.mean_pp == pytest.approx(tiny.models["attention"].gain.mean_pp)
     metrics = json.loads(Path("metrics.json").read_text())["tiny"]
-    assert [metrics["low_pp"], metrics["high_pp"]] == pytest.approx(gained.interval_pp, abs=0.006)
+    interval = [metrics["low_pp"], metrics["high_pp"]]
+    assert interval == pytest.approx(difference.interval_pp, abs=0.006)
 
 
 def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
@@ -216,68 +220,62 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
         "searched-mean": "tiny-baseline",
     }
     models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
-    found = compare({"tiny": models}, [1, 2], Path("results/compare"), Path("metrics.json"))
-    comparisons = found.experiments["tiny"].comparisons
-    assert {family: about.tests for family, about in found.significance.families.items()} == {
-        "gain": 1,
-        "rivals": 8,
-        "variants": 6,
-        "pairs": 2,
-    }
+    comparison = compare({"tiny": models}, [1, 2], FILE.parent, Path("metrics.json"))
+    comparisons = comparison.experiments["tiny"].comparisons
+    assert family_sizes(comparison) == {"gain": 1, "rivals": 8, "variants": 6, "pairs": 2}
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
-    pair, gained = (
-        comparisons["searched"]["searched-baseline"],
-        comparisons["attention"]["baseline"],
-    )
-    assert pair.family == "pairs" and pair.p == gained.p and pair.p_holm == min(1, 2 * pair.p)
+    pair, gain = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
+    assert pair.family == "pairs" and pair.p == gain.p and pair.p_holm == min(1, 2 * pair.p)
 
 
-def test_with_folds_each_seed_is_paired_with_its_own_folds_opponent_whatever_the_order_of_rows(
-    study,
-):
-    """The same answers told as two folds: seed 1 on the first half of the documents, seed 2 on the
-    second.
+def put_model_into_two_folds(model: str) -> list[np.ndarray]:
+    """Keep seed 1 on the first six documents, seed 2 on the others; return what is right by fold.
+
+    The rows are written in reverse order.
     """
-    halves = {}
-    for model in MODELS["tiny"].values():
-        folder = Path("results/predict") / model
-        recipe = recipes.read_recipe(folder / "recipe.yaml", "heed predict")
-        recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
-        table = pd.read_parquet(folder / "statistics.parquet").sort_values(
-            ["seed", "id"], ignore_index=True
-        )
-        half = table.index % 12 < 6
-        table = table[(table["seed"] == 1) & half | (table["seed"] == 2) & ~half]
-        table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
-        (folder / CHECKSUMS).unlink()
-        right = table["right"].to_numpy(bool)
-        halves[model] = [right[None, :6], right[None, 6:]]
+    folder = Path("results/predict") / model
+    recipe = recipes.read_recipe(folder / "recipe.yaml", "heed predict")
+    recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
+    table = pd.read_parquet(folder / "statistics.parquet").sort_values(
+        ["seed", "id"], ignore_index=True
+    )
+    first_fold = table.index % 12 < 6
+    table = table[(table["seed"] == 1) & first_fold | (table["seed"] == 2) & ~first_fold]
+    table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
+    (folder / CHECKSUMS).unlink()
+    right = table["right"].to_numpy(bool)
+    return [right[None, :6], right[None, 6:]]
+
+
+def put_opponents_into_two_folds() -> dict[str, list[np.ndarray]]:
+    """Put the first six documents into fold 0, the others into fold 1; return what is right."""
     folder = Path("results/opponents/tiny")
     table = pd.read_parquet(folder / "statistics.parquet").sort_values(
         ["opponent", "id"], ignore_index=True
     )
     table["fold"] = (table.index % 12 >= 6).astype(int)
     table.to_parquet(folder / "statistics.parquet", index=False)
-    for opponent, rows in table.groupby("opponent"):
-        halves[opponent] = [
+    (folder / CHECKSUMS).unlink()
+    return {
+        str(opponent): [
             rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))
         ]
-    (folder / CHECKSUMS).unlink()
-    found = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
-    assert (
-        "folds:t" in found.significance.signature and "crossed" not in found.significance.signature
-    )
-    for rival, model in (
-        ("baseline", "tiny-baseline"),
-        ("linear", "linear"),
-        ("majority", "majority"),
-    ):
-        expected = significance.t_test(
-            significance.differences(halves["tiny-attention"], halves[model])
-        )
-        entry = found.experiments["tiny"].comparisons["attention"][rival]
+        for opponent, rows in table.groupby("opponent")
+    }
+
+
+def test_with_folds_each_seed_is_paired_with_the_opponent_of_its_fold_in_any_order_of_rows(study):
+    right = put_opponents_into_two_folds()
+    for variant, model in MODELS["tiny"].items():
+        right[variant] = put_model_into_two_folds(model)
+    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    assert "folds:t" in comparison.significance.signature
+    assert "crossed" not in comparison.significance.signature
+    for second in ("baseline", "linear", "majority"):
+        test = significance.t_test(significance.differences(right["attention"], right[second]))
+        difference = comparison.experiments["tiny"].comparisons["attention"][second]
         assert all(
-            getattr(entry, name) == value for name, value in dataclasses.asdict(expected).items()
+            getattr(difference, name) == value for name, value in dataclasses.asdict(test).items()
         )
 
 
@@ -298,12 +296,12 @@ def test_answers_on_other_documents_are_refused(study):
         compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
 
 
-def test_one_seed_is_compared_and_says_nothing_of_other_seeds(study):
+def test_one_seed_is_compared_without_interval_and_p(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])
-    found = compare(MODELS, [1], Path("results/compare"), Path("metrics.json"))
-    gained = found.experiments["tiny"].comparisons["attention"]["baseline"]
-    assert gained.interval_pp is gained.p is gained.p_holm is None and gained.others.documents_p > 0
+    comparison = compare(MODELS, [1], Path("results/compare"), Path("metrics.json"))
+    gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
+    assert gain.interval_pp is gain.p is gain.p_holm is None and gain.others.documents_p > 0
     assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {
         "baseline",
         "attention",
@@ -329,7 +327,7 @@ def test_the_linear_opponent_finds_the_word_that_decides_and_the_majority_is_the
     table = pd.read_parquet("results/opponents/tiny/linear-0.parquet")
     test = table.query("split == 'test'")
     assert (test["label"] == test["predicted"]).mean() > 0.5, (
-        "'fine' tells the label, the majority knows half"
+        "the word 'fine' decides the label; the majority class is right half of the time"
     )
     assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
     assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
@@ -349,15 +347,15 @@ def test_one_class_in_train_is_an_error(workplace):
 
 
 def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_standard_input(study):
-    said = classify("tiny-attention", "w1 fine w2")
-    assert "mean of 2 runs (seeds 1, 2)" in said
-    lines = said.splitlines()
+    output = classify("tiny-attention", "w1 fine w2")
+    assert "mean of 2 runs (seeds 1, 2)" in output
+    lines = output.splitlines()
     shares = {line.split()[0]: float(line.split()[1]) for line in lines[1:3]}
     assert set(shares) == {"good", "bad"} and sum(shares.values()) == pytest.approx(1, abs=2e-4)
-    assert "weights over 3 words read of 3" in said
+    assert "weights over 3 words read of 3" in output
     assert sum(float(line.split()[-1]) for line in lines[4:]) == pytest.approx(1, abs=2e-3)
     Path("text.txt").write_text("w1 fine w2")
-    assert classify("tiny-attention", "text.txt") == said
+    assert classify("tiny-attention", "text.txt") == output
     piped = subprocess.run(
         [sys.executable, "-m", "heed.cli", "classify", "tiny-attention", "-"],
         input="w1 fine w2",
@@ -365,7 +363,7 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stan
         text=True,
         check=True,
     )
-    assert piped.stdout == said + "\n"
+    assert piped.stdout == output + "\n"
     assert "weights over 0 words" in classify("tiny-attention", "")
     assert "weights over 12 words read of 40" in classify("tiny-attention", "w " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
@@ -450,16 +448,16 @@ def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(
 
 
 def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
-    wide = (
+    entry = (
         "sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
         "tuned_by: none, match: sample-author-attention}"
     )
-    study = params(**{"  sample-author-mean:": f"  {wide}\n  sample-author-mean:"})
+    study = params(**{"  sample-author-mean:": f"  {entry}\n  sample-author-mean:"})
     attention = recipes.make_recipe(study, "sample-author-attention", tokenised, tokenised)
-    found = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
-    assert found.hyperparameters.attention == "none"
-    assert found.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
-    assert found.parameters == pytest.approx(attention.parameters, rel=0.02)
+    wide = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
+    assert wide.hyperparameters.attention == "none"
+    assert wide.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
+    assert wide.parameters == pytest.approx(attention.parameters, rel=0.02)
 
 
 def test_a_label_that_the_corpus_lacks_is_named(tokenised):

@@ -1,6 +1,4 @@
-"""The statistics against published worked values, and against data whose true difference is
-known.
-"""
+"""The statistics against published worked values, and on data whose true difference is known."""
 
 import json
 import math
@@ -12,23 +10,23 @@ from sklearn.linear_model import RidgeClassifier
 
 from heed.evaluation import significance
 from heed.evaluation.significance import (
-    Parts,
+    VarianceComponents,
     assess,
     bootstrap,
-    detectable,
     differences,
     documents_test,
-    effect,
+    effect_sizes,
     holm,
     mcnemar,
     mean_difference,
     mean_squares,
-    parts,
+    minimum_detectable,
     power,
     seeds_needed,
     seeds_sign_test,
     seeds_t_test,
     t_test,
+    variance_components,
 )
 from heed.files import HeedError
 from heed.records import as_json
@@ -46,28 +44,33 @@ RATINGS = np.array(
 def crossed(
     generator: np.random.Generator, seeds: int, documents: int, true: float, noise: float
 ) -> list[np.ndarray]:
-    """Answers of two models on one test part, whose accuracies differ by `true` over all seeds and
-    documents.
+    """Draw the differences of two models on one test part whose accuracies differ by `true`.
 
-    Documents differ in how hard they are and in which model they suit; seeds by a normal deviation
-    `noise` of accuracy.
+    Documents differ in their difficulty and in the model that they favour; seeds differ by a normal
+    deviation `noise` of accuracy.
     """
-    hard, suits = (
+    difficulty, favour = (
         generator.choice([-0.15, 0.15], documents),
         generator.choice([-0.06, 0.06], documents),
     )
-    ours, theirs = generator.normal(0, noise / math.sqrt(2), (2, seeds, 1)).clip(-0.12, 0.12)
+    first, second = generator.normal(0, noise / math.sqrt(2), (2, seeds, 1)).clip(-0.12, 0.12)
     drawn = generator.random((2, seeds, documents))
     return differences(
-        [drawn[0] < 0.6 + hard + suits + ours + true], [drawn[1] < 0.6 + hard - suits + theirs]
+        [drawn[0] < 0.6 + difficulty + favour + first + true],
+        [drawn[1] < 0.6 + difficulty - favour + second],
     )
 
 
 def nested(
-    generator: np.random.Generator, folds: int, each: int, documents: int, true: float, noise: float
+    generator: np.random.Generator,
+    folds: int,
+    seeds: int,
+    documents: int,
+    true: float,
+    noise: float,
 ) -> list[np.ndarray]:
-    """Answers on k folds of other documents, `each` seeds a fold."""
-    return [crossed(generator, each, documents, true, noise)[0] for _ in range(folds)]
+    """Draw the differences on k folds of other documents, with `seeds` seeds for each fold."""
+    return [crossed(generator, seeds, documents, true, noise)[0] for _ in range(folds)]
 
 
 def share(hits: list[bool]) -> float:
@@ -84,13 +87,13 @@ def test_mean_squares_are_those_of_shrout_and_fleiss():
     assert [round(value, 2) for value in (rows, columns, rest)] == [11.24, 32.49, 1.02]
 
 
-def test_a_crossed_standard_error_and_its_freedom_are_those_of_hillis():
+def test_a_crossed_standard_error_and_its_degrees_of_freedom_are_those_of_hillis():
     """With the mean squares of Shrout & Fleiss by hand: raters as seeds, targets as documents."""
-    of_seeds, of_documents, rest = 97.458333 / 3, 56.208333 / 5, 15.291667 / 15
-    found = parts([RATINGS.T])
-    top = of_seeds + of_documents - rest
-    assert found.error(4) == pytest.approx(math.sqrt(top / 24), rel=1e-6)
-    assert found.freedom(4) == pytest.approx(top**2 / (of_seeds**2 / 3), rel=1e-6)
+    seeds, documents, residual = 97.458333 / 3, 56.208333 / 5, 15.291667 / 15
+    components = variance_components([RATINGS.T])
+    total = seeds + documents - residual
+    assert components.standard_error(4) == pytest.approx(math.sqrt(total / 24), rel=1e-6)
+    assert components.degrees_of_freedom(4) == pytest.approx(total**2 / (seeds**2 / 3), rel=1e-6)
 
 
 def test_folds_pay_for_the_overlap_of_their_training_parts():
@@ -102,10 +105,12 @@ def test_folds_pay_for_the_overlap_of_their_training_parts():
     blocks = [
         np.array([[1] * round(1000 * mean) + [0] * round(1000 * (1 - mean))]) for mean in means
     ]
-    found = t_test(blocks)
-    assert found.error_pp == pytest.approx(100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4))
-    assert found.freedom == 4
-    assert found.p == pytest.approx(2 * stats.t.sf(3 / found.error_pp, 4))
+    test = t_test(blocks)
+    assert test.standard_error_pp == pytest.approx(
+        100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4)
+    )
+    assert test.degrees_of_freedom == 4
+    assert test.p == pytest.approx(2 * stats.t.sf(3 / test.standard_error_pp, 4))
 
 
 def test_the_sign_flip_test_and_the_t_test_are_fishers_on_darwins_maize():
@@ -137,27 +142,28 @@ def test_the_bootstrap_has_the_standard_error_of_efron_and_tibshirani():
     """An Introduction to the Bootstrap (1993), table 2.2: the mean survival of seven treated mice,
     86.86, and its bootstrap standard error with infinitely many resamples, 23.36."""
     mice = np.array([[94, 197, 16, 38, 99, 141, 23]])
-    means = significance._resampled(mice, 100_000, np.random.default_rng(0))
+    means = significance._resampled_means(mice, 100_000, np.random.default_rng(0))
     assert means.mean() == pytest.approx(86.86, abs=0.3) and means.std() == pytest.approx(
         23.36, abs=0.2
     )
 
 
 def test_the_bootstrap_resamples_seeds_and_documents():
-    # the seeds agree: all width is the documents'
-    alike = np.tile([[1, 0, -1, 0, 1, 0, 0, 1]], (4, 1))
-    # the documents agree: all width is the seeds'
-    steady = np.repeat([[1], [-1], [1], [0]], 500, axis=1)
-    for block in (alike, steady):
+    # All variance is that of documents.
+    equal_seeds = np.tile([[1, 0, -1, 0, 1, 0, 0, 1]], (4, 1))
+    # All variance is that of seeds.
+    equal_documents = np.repeat([[1], [-1], [1], [0]], 500, axis=1)
+    for block in (equal_seeds, equal_documents):
         low, high = bootstrap([block])
         assert low < block.mean() < high
-    assert bootstrap([alike]) == bootstrap([alike]) and bootstrap([alike[:1]]) is None
-    low, high = bootstrap([row[None] for row in steady])
+    assert bootstrap([equal_seeds]) == bootstrap([equal_seeds])
+    assert bootstrap([equal_seeds[:1]]) is None
+    low, high = bootstrap([row[None] for row in equal_documents])
     assert -1 < low < 0.25 < high <= 1
 
 
 @pytest.mark.parametrize(
-    ("given", "corrected"),
+    ("p_values", "corrected"),
     [
         # Wright (1992), Adjusted p-values for simultaneous inference, and R's p.adjust(method =
         # "holm").
@@ -168,8 +174,8 @@ def test_the_bootstrap_resamples_seeds_and_documents():
         ([], []),
     ],
 )
-def test_holm(given, corrected):
-    assert holm(given) == pytest.approx(corrected)
+def test_holm(p_values, corrected):
+    assert holm(p_values) == pytest.approx(corrected)
 
 
 def test_power_is_that_of_cohens_tables():
@@ -178,53 +184,55 @@ def test_power_is_that_of_cohens_tables():
     """
     assert power(0.5, 1 / math.sqrt(33), 32, 0.05) < 0.8
     assert power(0.5, 1 / math.sqrt(34), 33, 0.05) == pytest.approx(0.8078, abs=5e-5)
-    assert detectable(1 / math.sqrt(34), 33, 0.05) < 0.5 < detectable(1 / math.sqrt(33), 32, 0.05)
-    assert detectable(1.0, math.inf, 0.05) == pytest.approx(
+    assert (
+        minimum_detectable(1 / math.sqrt(34), 33, 0.05)
+        < 0.5
+        < minimum_detectable(1 / math.sqrt(33), 32, 0.05)
+    )
+    assert minimum_detectable(1.0, math.inf, 0.05) == pytest.approx(
         stats.norm.isf(0.025) + stats.norm.isf(0.2), abs=1e-4
     )
-    for freedom in (1, 4, 1e3, math.inf):  # far out, where the noncentral t runs out of digits
+    for freedom in (1, 4, 1e3, math.inf):  # where scipy's noncentral t returns NaN
         assert power(1.0, 1e-7, freedom, 0.05 / 20) == pytest.approx(1)
 
 
 def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
-    assert seeds_needed(0.5, Parts(folds=0, seeds=1.0, documents=0.0)) == 34
-    assert seeds_needed(-0.5, Parts(folds=0, seeds=1.0, documents=0.0)) == 34
-    assert seeds_needed(0.01, Parts(folds=0, seeds=0.0, documents=0.01**2)) is None, (
-        "no seed makes the test part larger"
+    assert seeds_needed(0.5, VarianceComponents(folds=0, seeds=1.0, documents=0.0)) == 34
+    assert seeds_needed(-0.5, VarianceComponents(folds=0, seeds=1.0, documents=0.0)) == 34
+    assert seeds_needed(0.01, VarianceComponents(folds=0, seeds=0.0, documents=0.01**2)) is None, (
+        "more seeds do not make the test part larger"
     )
-    assert seeds_needed(0.0, Parts(folds=0, seeds=1.0, documents=0.0)) is None
-    found = seeds_needed(1.0, Parts(folds=5, seeds=1.0, documents=0.01))
-    assert found % 5 == 0 and power(1.0, Parts(5, 1.0, 0.01).error(found), 4, 0.05) >= 0.8
-    assert power(1.0, Parts(5, 1.0, 0.01).error(found - 5), 4, 0.05) < 0.8
+    assert seeds_needed(0.0, VarianceComponents(folds=0, seeds=1.0, documents=0.0)) is None
+    components = VarianceComponents(folds=5, seeds=1.0, documents=0.01)
+    seeds = seeds_needed(1.0, components)
+    assert seeds % 5 == 0 and power(1.0, components.standard_error(seeds), 4, 0.05) >= 0.8
+    assert power(1.0, components.standard_error(seeds - 5), 4, 0.05) < 0.8
 
 
-def test_seeds_needed_keep_their_promise():
-    """Data drawn with as many seeds as it says are significant in 80% of the cases."""
+def test_with_the_seeds_needed_a_difference_is_significant_in_80_percent_of_studies():
     generator = np.random.default_rng(5)
-    found = parts(crossed(generator, 400, 2000, 0.02, 0.02))
-    count = seeds_needed(0.02, found)
-    assert 5 < count < 40
-    seen = [t_test(crossed(generator, count, 2000, 0.02, 0.02)).p < 0.05 for _ in range(400)]
-    assert share(seen) == pytest.approx(0.8, abs=0.07)
+    components = variance_components(crossed(generator, 400, 2000, 0.02, 0.02))
+    seeds = seeds_needed(0.02, components)
+    assert 5 < seeds < 40
+    significant = [t_test(crossed(generator, seeds, 2000, 0.02, 0.02)).p < 0.05 for _ in range(400)]
+    assert share(significant) == pytest.approx(0.8, abs=0.07)
 
 
 def test_effect_sizes():
     blocks = [np.array([[1] * 3 + [-1] + [0] * 6, [1] * 2 + [-1] * 2 + [0] * 6])]
-    found = effect(blocks, [0.2, 0.0])
-    assert found.odds_ratio == pytest.approx(5.5 / 3.5) and found.seeds_won == 0.75
-    assert effect(blocks, [0.1, 0.1]).g is None and effect(blocks, [0.1]).g is None
+    effect = effect_sizes(blocks, [0.2, 0.0])
+    assert effect.odds_ratio == pytest.approx(5.5 / 3.5) and effect.seeds_won == 0.75
+    assert effect_sizes(blocks, [0.1, 0.1]).g is None and effect_sizes(blocks, [0.1]).g is None
     # Hedges' correction for n - 1 = 4 degrees of freedom is 1 - 3 / 15 (Hedges 1981,
     # approximation).
-    assert effect(blocks, [0.1, 0.2, 0.3, 0.4, 0.5]).g == pytest.approx(
+    assert effect_sizes(blocks, [0.1, 0.2, 0.3, 0.4, 0.5]).g == pytest.approx(
         0.3 / np.std([1, 2, 3, 4, 5], ddof=1) * 10 * 0.8
     )
 
 
 @pytest.mark.parametrize(("seeds", "noise"), [(2, 0.0), (3, 0.0), (3, 0.04), (5, 0.01), (5, 0.04)])
 def test_the_interval_of_a_fixed_split_covers_the_known_difference(seeds, noise):
-    """Nothing but documents varies, seeds matter as much, seeds alone matter: at least 95%, but for
-    chance of 700 runs.
-    """
+    """From no variance over seeds to little but that; at least 95%, less the error of 700 draws."""
     generator = np.random.default_rng(seeds)
     assert (
         share([covers(crossed(generator, seeds, 1000, 0.03, noise), 0.03) for _ in range(700)])
@@ -233,12 +241,12 @@ def test_the_interval_of_a_fixed_split_covers_the_known_difference(seeds, noise)
 
 
 @pytest.mark.parametrize(
-    ("folds", "each", "noise"), [(5, 1, 0.0), (5, 1, 0.04), (3, 4, 0.02), (10, 1, 0.02)]
+    ("folds", "seeds", "noise"), [(5, 1, 0.0), (5, 1, 0.04), (3, 4, 0.02), (10, 1, 0.02)]
 )
-def test_the_interval_of_folds_covers_the_known_difference(folds, each, noise):
+def test_the_interval_of_folds_covers_the_known_difference(folds, seeds, noise):
     generator = np.random.default_rng(folds)
     assert (
-        share([covers(nested(generator, folds, each, 200, 0.03, noise), 0.03) for _ in range(500)])
+        share([covers(nested(generator, folds, seeds, 200, 0.03, noise), 0.03) for _ in range(500)])
         >= 0.935
     )
 
@@ -246,26 +254,25 @@ def test_the_interval_of_folds_covers_the_known_difference(folds, each, noise):
 @pytest.mark.parametrize(
     "draw", [lambda g: crossed(g, 5, 500, 0, 0.03), lambda g: nested(g, 5, 1, 100, 0, 0.03)]
 )
-def test_no_difference_is_seen_where_there_is_none_more_often_than_stated(draw):
-    """Of three tests in one family, any is a false alarm in at most 5% of studies (2.5 deviations
-    for 500 studies).
+def test_the_familywise_error_rate_is_at_most_alpha(draw):
+    """Three tests of no difference: any is significant in at most 5% of 500 studies.
+
+    2.5 standard errors of that share are allowed.
     """
     generator = np.random.default_rng(6)
-    alarms = [min(holm([t_test(draw(generator)).p for _ in range(3)])) < 0.05 for _ in range(500)]
-    assert share(alarms) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
+    errors = [min(holm([t_test(draw(generator)).p for _ in range(3)])) < 0.05 for _ in range(500)]
+    assert share(errors) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
 
 
-def test_a_test_over_documents_alone_takes_the_luck_of_seeds_for_a_difference():
-    """Why it does not decide: with seeds that vary it sees a difference in most studies where there
-    is none.
-    """
+def test_a_test_over_documents_alone_takes_variance_over_seeds_for_a_difference():
+    """Why it decides nothing: it is significant in over 30% of studies without a difference."""
     generator = np.random.default_rng(7)
     draws = [crossed(generator, 3, 1000, 0.0, 0.04) for _ in range(200)]
     assert share([documents_test(blocks) < 0.05 for blocks in draws]) > 0.3
     assert share([t_test(blocks).p < 0.05 for blocks in draws]) < 0.1
 
 
-def test_everything_is_the_same_twice_and_is_json_without_nan():
+def test_tests_are_deterministic_and_are_json_without_nan():
     generator = np.random.default_rng(8)
     one = [np.ones((1, 5), int)]
     cases = [
@@ -279,38 +286,36 @@ def test_everything_is_the_same_twice_and_is_json_without_nan():
         [np.ones((1, 4), int)] * 2,
     ]
     for blocks in cases:
-        found = assess(blocks, tests=3)
-        assert json.dumps(as_json(found), allow_nan=False) == json.dumps(
+        difference = assess(blocks, tests=3)
+        assert json.dumps(as_json(difference), allow_nan=False) == json.dumps(
             as_json(assess(blocks, tests=3))
         )
-        assert (found.interval_pp is None) == (found.p is None)
-        assert found.p is None or 0 < found.p <= 1
+        assert (difference.interval_pp is None) == (difference.p is None)
+        assert difference.p is None or 0 < difference.p <= 1
 
 
-def test_the_interval_excludes_nothing_exactly_where_p_is_below_alpha():
+def test_the_interval_excludes_zero_exactly_where_p_is_below_alpha():
     generator = np.random.default_rng(9)
-    both = []
+    significant = []
     for _ in range(200):
-        found = t_test(crossed(generator, 3, 300, 0.04, 0.02))
-        both.append(found.p < 0.05)
-        assert (found.interval_pp[0] > 0 or found.interval_pp[1] < 0) == both[-1]
-    assert 0 < share(both) < 1
+        test = t_test(crossed(generator, 3, 300, 0.04, 0.02))
+        significant.append(test.p < 0.05)
+        assert (test.interval_pp[0] > 0 or test.interval_pp[1] < 0) == significant[-1]
+    assert 0 < share(significant) < 1
 
 
-def test_one_seed_has_no_interval_and_its_documents_speak_for_that_seed_alone():
-    found = assess([np.array([[1] * 30 + [0] * 70])])
-    assert found.interval_pp is found.p is found.seeds_needed is found.detectable_pp is None
-    assert (
-        found.others.mcnemar_p
-        == [pytest.approx(2.0**-29)]
-        == [pytest.approx(found.others.documents_p)]
-    )
-    assert found.others.bootstrap_pp is found.others.seeds_t_p is found.others.seeds_sign_p is None
+def test_one_seed_has_no_interval_but_tests_over_documents():
+    difference = assess([np.array([[1] * 30 + [0] * 70])])
+    assert difference.interval_pp is difference.p is None
+    assert difference.seeds_needed is difference.detectable_pp is None
+    others = difference.others
+    assert others.mcnemar_p == [pytest.approx(2.0**-29)] == [pytest.approx(others.documents_p)]
+    assert others.bootstrap_pp is others.seeds_t_p is others.seeds_sign_p is None
 
 
 def test_five_seeds_can_never_be_significant_by_their_signs():
-    found = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))]).others
-    assert found.seeds_sign_p == found.seeds_sign_smallest_p == 0.0625
+    others = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))]).others
+    assert others.seeds_sign_p == others.seeds_sign_smallest_p == 0.0625
 
 
 def test_unequal_folds_count_by_their_seeds_not_their_documents():
@@ -321,7 +326,7 @@ def test_unequal_folds_count_by_their_seeds_not_their_documents():
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"),
+    ("first", "second"),
     [
         ([], []),
         ([np.ones((2, 3))], [np.ones((1, 4))]),
@@ -329,40 +334,39 @@ def test_unequal_folds_count_by_their_seeds_not_their_documents():
         ([np.ones(3)], [np.ones(3)]),
     ],
 )
-def test_what_cannot_be_paired_is_refused(ours, theirs):
+def test_answers_that_cannot_be_paired_are_refused(first, second):
     with pytest.raises(HeedError, match=r"test documents|nothing"):
-        differences(ours, theirs)
+        differences(first, second)
 
 
 def test_other_bad_inputs_are_refused():
     with pytest.raises(HeedError, match="multiple of the folds"):
-        parts([np.zeros((2, 5)), np.zeros((1, 5))])
+        variance_components([np.zeros((2, 5)), np.zeros((1, 5))])
     with pytest.raises(HeedError, match="between 0 and 1"):
         holm([0.5, float("nan")])
 
 
 def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compared():
-    found = dict(
+    fields = dict(
         field.split(":", 1) for field in significance.signature(folds=True, fixed=True).split("|")
     )
-    assert found["design"] == "crossed:seeds×documents(Hillis)+folds:t(Nadeau-Bengio)"
-    assert found["generator"] == "PCG64(1)" and found["scipy"] and found["alpha"] == "0.05"
+    assert fields["design"] == "crossed:seeds×documents(Hillis)+folds:t(Nadeau-Bengio)"
+    assert fields["generator"] == "PCG64(1)" and fields["scipy"] and fields["alpha"] == "0.05"
     assert "folds" not in significance.signature(folds=False, fixed=True)
 
 
 @pytest.mark.slow
-def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
-    """Two ridge classifiers on features of the same worth: the difference is nothing by symmetry,
-    the folds overlap.
+def test_without_the_correction_folds_of_real_learners_have_too_many_false_positives():
+    """Two ridge classifiers on equally informative features: no true difference, by symmetry.
 
-    300 documents, 100 features a classifier, 5 folds: the plain t test over folds is wrong in about
-    10% of 600 studies.
+    300 documents, 100 features for each classifier, 5 folds: the uncorrected t test over folds is
+    wrong in about 10% of 600 studies.
     """
     generator, plain, corrected = np.random.default_rng(1), [], []
     for _ in range(600):
         label, fold = generator.integers(0, 2, 300), generator.permutation(300) % 5
-        worth = np.outer(2 * label - 1, np.full(100, 0.075))
-        features = generator.normal(size=(2, 300, 100)) + worth
+        signal = np.outer(2 * label - 1, np.full(100, 0.075))
+        features = generator.normal(size=(2, 300, 100)) + signal
         blocks = []
         for test in (fold == f for f in range(5)):
             right = [
@@ -373,7 +377,8 @@ def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
         plain.append(seeds_t_test([float(block.mean()) for block in blocks]) < 0.05)
         corrected.append(t_test(blocks).p < 0.05)
     print(
-        f"\nfalse alarms of 5%: t over folds {share(plain):.3f}, corrected {share(corrected):.3f}"
+        f"\nfalse positives at 5%: t over folds {share(plain):.3f}, "
+        f"corrected {share(corrected):.3f}"
     )
     assert share(plain) > 0.07 and share(corrected) <= 0.05
 
@@ -381,19 +386,19 @@ def test_folds_of_real_learners_raise_false_alarms_without_the_correction():
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [2, 3, 5, 10])
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.04])
-def test_coverage_of_the_interval_beside_the_others(seeds, noise, monkeypatch):
+def test_coverage_of_the_interval_and_of_two_others(seeds, noise, monkeypatch):
     """The table in docs/statistics.md: 95% intervals on 5,000 documents, 1,000 studies a line."""
     monkeypatch.setattr(significance, "RESAMPLES", 500)
     generator, hits = np.random.default_rng(seeds), []
     for _ in range(1000):
         blocks = crossed(generator, seeds, 5000, 0.03, noise)
         low, high = bootstrap(blocks)
-        each = blocks[0].mean(axis=0)
-        half = 1.96 * each.std() / math.sqrt(5000)
-        hits.append([covers(blocks, 0.03), low <= 0.03 <= high, abs(each.mean() - 0.03) <= half])
-    ours, resampled, documents = np.mean(hits, axis=0)
+        means = blocks[0].mean(axis=0)
+        half = 1.96 * means.std() / math.sqrt(5000)
+        hits.append([covers(blocks, 0.03), low <= 0.03 <= high, abs(means.mean() - 0.03) <= half])
+    interval, resampled, documents = np.mean(hits, axis=0)
     print(
-        f"\n| {seeds} | {100 * noise:.0f} | {100 * ours:.1f} | {100 * resampled:.1f} | "
+        f"\n| {seeds} | {100 * noise:.0f} | {100 * interval:.1f} | {100 * resampled:.1f} | "
         f"{100 * documents:.1f} |"
     )
-    assert ours >= 0.935
+    assert interval >= 0.935

@@ -178,7 +178,7 @@ def report(check: bool) -> None:
     inputs = load(), _read_comparison(), PUBLISHED, RESULTS, REPORTS
     if check:
         from heed.pipeline import LOCK
-        from heed.report.check import check as check_report
+        from heed.report.check import check_report
 
         print(check_report(*inputs, LOCK))
         return

@@ -1,6 +1,4 @@
-"""All models and opponents of a study side by side: means and deviations over seeds, and what their
-differences are worth.
-"""
+"""The stage `compare`: the figures of all models and opponents of a study, and their tests."""
 
 import dataclasses
 import itertools
@@ -25,7 +23,7 @@ from heed.evaluation.results import (
     ModelResult,
     OpponentResult,
     Significance,
-    gain,
+    paired_gain,
     spread,
     write_comparison,
 )
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from heed.study import Params
 
 BASELINE, ATTENTION = "baseline", "attention"
-# Holm's correction is made within each family, over all experiments of the study.
+# Name: description. Holm's correction is made within a family, over all experiments of the study.
 FAMILIES = {
     "gain": "attention over the baseline: the question of the study",
     "rivals": "attention over every other model and opponent",
@@ -51,12 +49,13 @@ FAMILIES = {
     ),
 }
 
-Compared = dict[tuple[str, str], Difference]  # by (first, second)
+Differences = dict[tuple[str, str], Difference]  # by (first, second), models or opponents
 
 
 def models_by_variant(params: "Params") -> dict[str, dict[str, str]]:
-    """Return, for each experiment of a study that has models, their names by variant, in the order
-    of params.yaml.
+    """Return the names of the models of each experiment, by variant, in the order of params.yaml.
+
+    Experiments without models are left out.
     """
     experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
     for name, model in params.models.items():
@@ -65,58 +64,62 @@ def models_by_variant(params: "Params") -> dict[str, dict[str, str]]:
 
 
 def compare(
-    experiments: dict[str, dict[str, str]], seeds: list[int], into: Path, metrics_file: Path
+    experiments: dict[str, dict[str, str]], seeds: list[int], folder: Path, metrics_file: Path
 ) -> Comparison:
     """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
 
     Args:
         experiments: for each experiment its models, by variant.
         seeds: the study's seeds.
-        into: results/compare.
+        folder: results/compare.
         metrics_file: metrics.json.
 
     Raises:
         HeedError: predictions are missing, or are not of these seeds.
 
     """
-    read = {name: _read(name, models, seeds) for name, models in experiments.items()}
-    families = Counter(family for each in read.values() for *_, family in each.pairs())
-    differences = _corrected({name: _compared(each, families) for name, each in read.items()})
-    folds = [bool(each.recipe.folds) for each in read.values()]
+    tested = {name: _read_experiment(name, models, seeds) for name, models in experiments.items()}
+    families = Counter(family for each in tested.values() for *_, family in each.pairs())
+    differences = _correct_p_values(
+        {name: _assess_pairs(each, families) for name, each in tested.items()}
+    )
+    folds = [bool(each.recipe.folds) for each in tested.values()]
     comparison = Comparison(
         seeds=seeds,
         significance=Significance(
             signature=significance.signature(folds=any(folds), fixed=not all(folds)),
             alpha=significance.ALPHA,
             power=significance.POWER,
-            families={name: Family(families[name], says) for name, says in FAMILIES.items()},
+            families={name: Family(families[name], text) for name, text in FAMILIES.items()},
         ),
-        experiments={name: _experiment(each, differences[name]) for name, each in read.items()},
+        experiments={
+            name: _experiment_result(each, differences[name]) for name, each in tested.items()
+        },
     )
-    with writing_folder(into, checksums=True) as out:
+    with writing_folder(folder, checksums=True) as out:
         write_comparison(out / "comparison.json", comparison)
     write_json(
         metrics_file,
-        {name: _metrics(experiment) for name, experiment in comparison.experiments.items()},
+        {name: _metrics_row(experiment) for name, experiment in comparison.experiments.items()},
     )
     return comparison
 
 
 @dataclasses.dataclass(frozen=True)
 class _Experiment:
-    """What the models (by variant) and the opponents of an experiment did."""
+    """The test statistics of the models (by variant) and the opponents of an experiment."""
 
     models: dict[str, TestedModel]
     opponents: dict[str, Tested]
 
     @property
     def recipe(self) -> Recipe[Any, Any]:
-        """The recipe of a model: its task, data and corpus are those of all."""
+        """The recipe of the first model; its task, data and corpus are those of all models."""
         return next(iter(self.models.values())).recipe
 
     @property
     def metrics(self) -> Metrics:
-        """The figures of its task."""
+        """The figures of the experiment's task."""
         metrics: Metrics = task_module(self.recipe.task, "metrics").make_metrics(self.recipe.data)
         return metrics
 
@@ -127,7 +130,7 @@ class _Experiment:
                 yield first, second, family
 
 
-def _read(name: str, models: dict[str, str], seeds: list[int]) -> _Experiment:
+def _read_experiment(name: str, models: dict[str, str], seeds: list[int]) -> _Experiment:
     tested = {variant: read_model(model, seeds) for variant, model in models.items()}
     recipe = next(iter(tested.values())).recipe
     for other in tested.values():
@@ -139,11 +142,11 @@ def _read(name: str, models: dict[str, str], seeds: list[int]) -> _Experiment:
     return _Experiment(tested, read_opponents(name))
 
 
-def _compared(experiment: _Experiment, families: Mapping[str, int]) -> Compared:
-    """Return the difference of every pair that is compared, its p not yet corrected."""
-    deciding = experiment.metrics.primary
-    everyone: dict[str, Tested] = {**experiment.models, **experiment.opponents}
-    by_item = {key: each.by_item(deciding) for key, each in everyone.items()}
+def _assess_pairs(experiment: _Experiment, families: Mapping[str, int]) -> Differences:
+    """Return the difference of every pair that is compared; p is not yet corrected."""
+    metric = experiment.metrics.primary
+    tested: dict[str, Tested] = {**experiment.models, **experiment.opponents}
+    by_item = {name: each.by_item(metric) for name, each in tested.items()}
     return {
         (first, second): significance.assess(
             _differences(first, second, by_item), families[family], family=family
@@ -155,22 +158,21 @@ def _compared(experiment: _Experiment, families: Mapping[str, int]) -> Compared:
 def _differences(
     first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
 ) -> significance.Blocks:
-    """Return the differences of two models or opponents by run and item, for each part that was
-    tested on.
-    """
-    ours, theirs = by_item[first], by_item[second]
-    if len(ours) != len(theirs) or any(
-        set(a.columns) != set(b.columns) for a, b in zip(ours, theirs, strict=True)
+    """Return the differences of two models or opponents by run and item, for each test part."""
+    firsts, seconds = by_item[first], by_item[second]
+    if len(firsts) != len(seconds) or any(
+        set(a.columns) != set(b.columns) for a, b in zip(firsts, seconds, strict=True)
     ):
         raise HeedError(
             f"{first} and {second} were not tested on the same documents. Run again: dvc repro "
             "compare"
         )
-    aligned = [b[a.columns].to_numpy() for a, b in zip(ours, theirs, strict=True)]
-    return significance.differences([a.to_numpy() for a in ours], aligned)
+    aligned = [b[a.columns].to_numpy() for a, b in zip(firsts, seconds, strict=True)]
+    return significance.differences([a.to_numpy() for a in firsts], aligned)
 
 
 def _family(first: str, second: str, opponents: Collection[str]) -> str | None:
+    """Return the family of a pair; None where the pair is not compared."""
     if first == ATTENTION:
         return "gain" if second == BASELINE else "rivals"
     if first not in (BASELINE, *opponents) and second in (f"{first}-{BASELINE}", f"{first}-mean"):
@@ -178,27 +180,30 @@ def _family(first: str, second: str, opponents: Collection[str]) -> str | None:
     return "variants" if second == BASELINE and first not in opponents else None
 
 
-def _corrected(compared: dict[str, Compared]) -> dict[str, Compared]:
-    """Return the same with the p values of every family corrected over all experiments."""
-    corrected = {name: dict(pairs) for name, pairs in compared.items()}
+def _correct_p_values(differences: dict[str, Differences]) -> dict[str, Differences]:
+    """Return the differences with p corrected within each family, over all experiments."""
+    corrected = {name: dict(pairs) for name, pairs in differences.items()}
     for family in FAMILIES:
-        own = [
+        tests = [
             (name, pair, difference.p)
-            for name, pairs in compared.items()
+            for name, pairs in differences.items()
             for pair, difference in pairs.items()
             if difference.family == family and difference.p is not None
         ]
-        for (name, pair, _), p in zip(own, significance.holm([p for *_, p in own]), strict=True):
-            corrected[name][pair] = dataclasses.replace(compared[name][pair], p_holm=p)
+        p_values = significance.holm([p for *_, p in tests])
+        for (name, pair, _), p in zip(tests, p_values, strict=True):
+            corrected[name][pair] = dataclasses.replace(differences[name][pair], p_holm=p)
     return corrected
 
 
-def _experiment(experiment: _Experiment, compared: Compared) -> ExperimentResult:
+def _experiment_result(experiment: _Experiment, differences: Differences) -> ExperimentResult:
     recipe, metrics = experiment.recipe, experiment.metrics
-    runs = {variant: _summary(model, metrics) for variant, model in experiment.models.items()}
-    baseline = runs[BASELINE][metrics.primary.name].values if BASELINE in runs else None
+    baseline = None
+    if BASELINE in experiment.models:
+        figures = _summarize_figures(experiment.models[BASELINE], metrics)
+        baseline = figures[metrics.primary.name].values
     comparisons: dict[str, dict[str, Difference]] = {}
-    for (first, second), difference in compared.items():
+    for (first, second), difference in differences.items():
         comparisons.setdefault(first, {})[second] = difference
     return ExperimentResult(
         task=recipe.task,
@@ -206,39 +211,45 @@ def _experiment(experiment: _Experiment, compared: Compared) -> ExperimentResult
         metric=metrics.primary.name,
         corpus=Corpus(recipe.corpus, recipe.folds, recipe.facts),
         models={
-            variant: _model(model, metrics, None if variant == BASELINE else baseline)
+            variant: _model_result(model, metrics, None if variant == BASELINE else baseline)
             for variant, model in experiment.models.items()
         },
         opponents={
-            name: OpponentResult(_summary(each, metrics), _details(each, metrics))
+            name: OpponentResult(
+                _summarize_figures(each, metrics), _summarize_details(each, metrics)
+            )
             for name, each in experiment.opponents.items()
         },
         comparisons=comparisons,
     )
 
 
-def _model(tested: TestedModel, metrics: Metrics, baseline: list[float] | None) -> ModelResult:
-    """Return what a model reached, and its gain over the values of a baseline."""
-    summary = _summary(tested, metrics)
+def _model_result(
+    tested: TestedModel, metrics: Metrics, baseline: list[float] | None
+) -> ModelResult:
+    """Return the figures of a model, and its gain over the values of the baseline."""
+    summary = _summarize_figures(tested, metrics)
     return ModelResult(
         model=tested.name,
         hyperparameters=tested.recipe.hyperparameters,
         parameters=round(statistics.fmean(tested.parameters)),
         best_epochs=tested.best_epochs,
         summary=summary,
-        details=_details(tested, metrics),
-        gain=None if baseline is None else gain(summary[metrics.primary.name].values, baseline),
+        details=_summarize_details(tested, metrics),
+        gain=None
+        if baseline is None
+        else paired_gain(summary[metrics.primary.name].values, baseline),
     )
 
 
-def _summary(tested: Tested, metrics: Metrics) -> Figures:
-    """Return every figure of a model or an opponent, with one value a run."""
+def _summarize_figures(tested: Tested, metrics: Metrics) -> Figures:
+    """Return every figure of a model or an opponent, with one value for each run."""
     runs = [metrics.compute(table.to_numpy()) for table in tested.statistics]
     return {figure.name: spread([run[figure.name] for run in runs]) for figure in metrics.figures}
 
 
-def _details(tested: Tested, metrics: Metrics) -> Details:
-    """Return the task's finer figures, with one value a run."""
+def _summarize_details(tested: Tested, metrics: Metrics) -> Details:
+    """Return the task's finer figures, with one value for each run."""
     runs = [
         metrics.details(table.to_numpy().sum(0, dtype=np.float64)) for table in tested.statistics
     ]
@@ -251,21 +262,22 @@ def _details(tested: Tested, metrics: Metrics) -> Details:
     }
 
 
-def _metrics(experiment: ExperimentResult) -> dict[str, float]:
-    """Return what `dvc exp show` prints of an experiment: few columns, rounded to what five seeds
-    can carry.
+def _metrics_row(experiment: ExperimentResult) -> dict[str, float]:
+    """Return the entries of an experiment in metrics.json: the columns of `dvc exp show`.
+
+    Their digits are those that five seeds can support.
     """
-    means = {
-        variant: model.summary[experiment.metric].mean
+    metrics = {
+        variant: round(experiment.compared_figure(model).mean, 4)
         for variant, model in experiment.models.items()
     }
-    figures = {variant: round(mean, 4) for variant, mean in means.items()}
     if (attention := experiment.models.get(ATTENTION)) and attention.gain:
-        figures["gain_pp"] = round(attention.gain.mean_pp, 2)
-        gained = experiment.comparisons[ATTENTION][BASELINE]
-        if gained.interval_pp:
-            figures["low_pp"], figures["high_pp"] = (round(end, 2) for end in gained.interval_pp)
-            figures["p_holm"] = float(f"{gained.p_holm:.2g}")
-    opponent = next(reversed(experiment.opponents))
-    figures[opponent] = round(experiment.opponents[opponent].summary[experiment.metric].mean, 4)
-    return figures
+        metrics["gain_pp"] = round(attention.gain.mean_pp, 2)
+        difference = experiment.comparisons[ATTENTION][BASELINE]
+        if difference.interval_pp:
+            low, high = difference.interval_pp
+            metrics["low_pp"], metrics["high_pp"] = round(low, 2), round(high, 2)
+            metrics["p_holm"] = float(f"{difference.p_holm:.2g}")
+    name, opponent = next(reversed(experiment.opponents.items()))
+    metrics[name] = round(experiment.compared_figure(opponent).mean, 4)
+    return metrics

@@ -1,8 +1,7 @@
-"""What a comparison holds (results/compare/comparison.json, docs/contracts.md): made by compare,
-printed by the report.
+"""The results of a comparison: results/compare/comparison.json (docs/contracts.md) as dataclasses.
 
-Names that end in `_pp` are in percentage points. What a number means, and when there is none:
-docs/statistics.md.
+Written by `heed compare`, read by the report. Names that end in `_pp` are in percentage points.
+docs/statistics.md explains each number, and when it is None.
 """
 
 import dataclasses
@@ -22,8 +21,9 @@ Interval = tuple[float, float]
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """A figure of several runs: its mean, its sample standard deviation (None of one run), and the
-    runs' values in order.
+    """The mean and the sample standard deviation of a figure over runs, and each run's value.
+
+    The deviation is None with one run.
     """
 
     mean: float
@@ -33,8 +33,9 @@ class Spread:
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-    """A difference of figures paired by seed: mean, sample standard deviation (None of one seed),
-    and each seed's.
+    """The mean and the sample standard deviation of a paired difference, and each seed's value.
+
+    The deviation is None with one seed.
     """
 
     mean_pp: float
@@ -48,9 +49,7 @@ Details = dict[str, dict[str, Figures]]  # a task's finer figures: group → nam
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """Sizes of a difference that do not grow with the number of seeds or documents
-    (significance.effect).
-    """
+    """Effect sizes of a difference (`significance.effect_sizes`)."""
 
     odds_ratio: float | None
     g: float | None
@@ -59,8 +58,9 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True)
 class OtherTests:
-    """Tests that decide nothing, since each leaves a source of chance out; `mcnemar_p` has one p a
-    seed.
+    """Tests that decide nothing, since each leaves out a source of variance.
+
+    `mcnemar_p` has one p for each seed.
     """
 
     bootstrap_pp: Interval | None
@@ -73,11 +73,10 @@ class OtherTests:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """A first model's figure minus a second's, and what is known of it.
+    """A first model's figure minus a second's, with its interval, tests and effect sizes.
 
-    `p_holm` is `p` corrected within `family`.
-
-    With one seed there is no interval and no p. `freedom` is None where it is infinite.
+    `p_holm` is `p` corrected within `family`. With one seed there is no interval and no p.
+    `degrees_of_freedom` is None where they are infinite.
     """
 
     family: str
@@ -85,8 +84,8 @@ class Difference:
     interval_pp: Interval | None
     p: float | None
     p_holm: float | None
-    error_pp: float | None
-    freedom: float | None
+    standard_error_pp: float | None
+    degrees_of_freedom: float | None
     seeds_needed: int | None
     detectable_pp: float | None
     effect: Effect
@@ -95,7 +94,7 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True)
 class OpponentResult:
-    """What an opponent reached on test, one value a fit: once, or once a fold."""
+    """The test figures of an opponent, one value for each fit: one, or one for each fold."""
 
     summary: Figures
     details: Annotated[Details, FLATTENED]
@@ -103,11 +102,10 @@ class OpponentResult:
 
 @dataclasses.dataclass(frozen=True)
 class ModelResult:
-    """What a model reached on test, one value a seed; `gain` is over the baseline, None of the
-    baseline itself.
+    """The test figures of a model, one value for each seed.
 
-    `hyperparameters` are its task's (`heed.tasks.TASK.recipe.Hyperparameters`); `parameters` is the
-    mean over its runs.
+    `hyperparameters` are those of its task (`heed.tasks.TASK.recipe.Hyperparameters`); `parameters`
+    is the mean over its runs. `gain` is over the baseline, and None for the baseline itself.
     """
 
     model: str
@@ -130,10 +128,9 @@ class Corpus:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentResult:
-    """An experiment: models by variant, opponents by name, and comparisons by the first and the
-    second of each.
+    """An experiment: models by variant, opponents by name, comparisons by first and second model.
 
-    `groups` names what the details are of, in order: group → names. `metric` is the figure by which
+    `groups` has the names in the details, in order: group → names. `metric` is the figure by which
     models are compared.
     """
 
@@ -145,24 +142,22 @@ class ExperimentResult:
     opponents: dict[str, OpponentResult]
     comparisons: dict[str, dict[str, Difference]]
 
-    def compared(self, result: ModelResult | OpponentResult) -> Spread:
+    def compared_figure(self, result: ModelResult | OpponentResult) -> Spread:
         """Return the figure of a model or an opponent by which this experiment compares."""
         return result.summary[self.metric]
 
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """The comparisons among which Holm's correction is made: how many there are, and what
-    they ask.
-    """
+    """The comparisons that Holm's correction is made within: their number, and a description."""
 
     tests: int
-    says: str
+    description: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Significance:
-    """The method in one line, alpha and power of all tests, and the families."""
+    """The method in one line, the level and the power of all tests, and the families."""
 
     signature: str
     alpha: float
@@ -172,7 +167,7 @@ class Significance:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """All models and opponents of a study."""
+    """The results of all models and opponents of a study, by experiment."""
 
     seeds: list[int]
     significance: Significance
@@ -180,12 +175,12 @@ class Comparison:
 
 
 def spread(values: list[float]) -> Spread:
-    """Return the spread of a figure over runs."""
+    """Return mean and deviation of a figure over runs."""
     return Spread(statistics.fmean(values), _deviation(values, 100), values)
 
 
-def gain(figures: list[float], baseline: list[float]) -> Gain:
-    """Return figures minus those of a baseline, paired by seed."""
+def paired_gain(figures: list[float], baseline: list[float]) -> Gain:
+    """Return figures minus those of a baseline, paired by seed, in percentage points."""
     values = [100 * (a - b) for a, b in zip(figures, baseline, strict=True)]
     return Gain(statistics.fmean(values), _deviation(values, 1), values)
 
@@ -202,38 +197,41 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
 def read_comparison(path: Path) -> Comparison:
     """Return the comparison in `path`.
 
-    Raises HeedError: missing, or not a comparison, with the key that is wrong.
+    Raises HeedError: the file is missing, or is no comparison; the message names the wrong key.
     """
     with reading(path, COMMAND):
         return parse_comparison(read_json(path, COMMAND))
 
 
 def parse_comparison(values: Any) -> Comparison:
-    """Return the comparison that comparison.json holds.
+    """Return the comparison that the values of comparison.json are.
 
-    Raises ValueError, with the key, when it holds none.
+    Raises ValueError: they are none; the message names the wrong key.
     """
     comparison = read_record(Comparison, values)
     experiments = {
-        name: _typed(name, experiment) for name, experiment in comparison.experiments.items()
+        name: _with_hyperparameters(name, experiment)
+        for name, experiment in comparison.experiments.items()
     }
     return dataclasses.replace(comparison, experiments=experiments)
 
 
-def _typed(name: str, experiment: ExperimentResult) -> ExperimentResult:
-    """Return the experiment with hyperparameters of its task; its details must be of its groups."""
+def _with_hyperparameters(name: str, experiment: ExperimentResult) -> ExperimentResult:
+    """Return the experiment with its task's hyperparameters, after a check of its details."""
     for key, results in (("models", experiment.models), ("opponents", experiment.opponents)):
         for variant, result in results.items():
-            if {group: list(each) for group, each in result.details.items()} != experiment.groups:
+            if {group: list(names) for group, names in result.details.items()} != experiment.groups:
                 groups = ", ".join(experiment.groups)
                 raise ValueError(
                     f"experiments.{name}.{key}.{variant} does not have the {groups} of its "
                     "experiment"
                 )
     try:
-        kind = task_module(experiment.task, "recipe").Hyperparameters
+        hyperparameters = task_module(experiment.task, "recipe").Hyperparameters
         models = {
-            variant: dataclasses.replace(model, hyperparameters=kind(**model.hyperparameters))
+            variant: dataclasses.replace(
+                model, hyperparameters=hyperparameters(**model.hyperparameters)
+            )
             for variant, model in experiment.models.items()
         }
     except (HeedError, TypeError) as error:

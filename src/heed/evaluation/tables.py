@@ -9,28 +9,27 @@ from heed.tasks import task_module
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
-    """Write results/evaluate/NAME from the predictions of the runs of `seeds`; return its summary,
-    one row a seed.
+    """Write results/evaluate/NAME from the predictions of its runs; return its summary by seed.
 
     Raises:
         HeedError: predictions or a run's history are missing, changed, or of other seeds.
 
     """
     tested = read_model(name, seeds)
-    predicted = PREDICTIONS / name / PREDICTED
-    with reading(predicted, f"heed predict {name}"):
-        predictions = pd.read_parquet(predicted)
+    path = PREDICTIONS / name / PREDICTED
+    with reading(path, f"heed predict {name}"):
+        predictions = pd.read_parquet(path)
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
-    tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
+    tables["history"] = pd.concat([_read_history(name, seed) for seed in seeds], ignore_index=True)
     with writing_folder(EVALUATIONS / name, checksums=True) as out:
-        for what, table in tables.items():
-            digits = None if what in task.EXACT else "%.6g"
-            table.to_csv(out / f"{what}.csv", index=False, lineterminator="\n", float_format=digits)
+        for key, table in tables.items():
+            digits = None if key in task.EXACT else "%.6g"
+            table.to_csv(out / f"{key}.csv", index=False, lineterminator="\n", float_format=digits)
     return tables["summary"]
 
 
-def _history(name: str, seed: int) -> pd.DataFrame:
+def _read_history(name: str, seed: int) -> pd.DataFrame:
     """Return the history of a run, with its seed."""
     folder, command = run_folder(name, seed), train_command(name, seed)
     verify_checksums(folder, command)

@@ -1,6 +1,4 @@
-"""What models and opponents did on the test parts: the additive statistics of every run and item,
-as their stages left them.
-"""
+"""The test statistics of models and opponents, read from the files of `predict` and `opponents`."""
 
 import dataclasses
 from typing import Any
@@ -17,10 +15,10 @@ from heed.tasks.interface import Metric
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """The runs of a model, or the fits of an opponent, in order: `folds[i]` is what run i was
-    tested on (0: a fixed split).
+    """The test statistics of the runs of a model, or of the fits of an opponent, in order.
 
-    `statistics[i]` has one row an item, by id, and one column a statistic.
+    `folds[i]` is the fold that run i was tested on (0: a fixed split). `statistics[i]` has a row
+    for each item, by id, and a column for each statistic.
     """
 
     name: str
@@ -28,15 +26,15 @@ class Tested:
     statistics: list[pd.DataFrame]
 
     def by_item(self, metric: Metric) -> list[pd.DataFrame]:
-        """Return for each fold what each item (column) contributes to the figure of each
-        run (row).
-        """
+        """Return for each fold what each item (column) contributes to the figure of each run."""
         tables = []
         for fold in sorted(set(self.folds)):
             runs = [
-                table for of, table in zip(self.folds, self.statistics, strict=True) if of == fold
+                table
+                for run_fold, table in zip(self.folds, self.statistics, strict=True)
+                if run_fold == fold
             ]
-            # one order for all models: sums of floats depend on it in the last bit
+            # The same order for all models: the last bit of a sum of floats depends on it.
             ids = runs[0].index.sort_values()
             if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
                 raise HeedError(
@@ -50,8 +48,9 @@ class Tested:
 
 @dataclasses.dataclass(frozen=True)
 class TestedModel(Tested):
-    """The same of a trained model, with its recipe, and the epoch kept and the parameters of each
-    run.
+    """The test statistics of a trained model, with its recipe.
+
+    `best_epochs` and `parameters` have a value for each run: the epoch kept, and the count.
     """
 
     recipe: Recipe[Any, Any]
@@ -69,9 +68,9 @@ class _Run:
 
 
 def read_model(model: str, seeds: list[int]) -> TestedModel:
-    """Return what the runs of `seeds` of a model did.
+    """Return the test statistics of a model's runs.
 
-    Raises HeedError: missing, broken, or of other seeds.
+    Raises HeedError: they are missing, broken, or of other seeds.
     """
     folder, command = PREDICTIONS / model, f"heed predict {model}"
     verify_checksums(folder, command)
@@ -80,8 +79,8 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
         runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
     with reading(folder / STATISTICS, command):
         table = pd.read_parquet(folder / STATISTICS)
-    if (known := [run.seed for run in runs]) != seeds:
-        raise HeedError(f"{folder}: is of seeds {known}, the study has {seeds}. Run: {command}")
+    if (run_seeds := [run.seed for run in runs]) != seeds:
+        raise HeedError(f"{folder}: is of seeds {run_seeds}, the study has {seeds}. Run: {command}")
     tables = [table[table["seed"] == seed].set_index("id").drop(columns="seed") for seed in seeds]
     folds = [recipe.fold(seed) for seed in seeds]
     return TestedModel(
@@ -95,9 +94,9 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
 
 
 def read_opponents(experiment: str) -> dict[str, Tested]:
-    """Return what the opponents of an experiment did, each once a fold.
+    """Return the test statistics of an experiment's opponents, each fitted once for each fold.
 
-    Raises HeedError when it is missing or broken.
+    Raises HeedError: they are missing or broken.
     """
     folder, command = OPPONENTS / experiment, f"heed opponents {experiment}"
     verify_checksums(folder, command)
