@@ -124,7 +124,7 @@ WRONG = [
         "loguniform: [0.001, 0.05]",
         "integer: [1, 5]",
         "space.learning_rate",
-        "say uniform or loguniform",
+        "use uniform or loguniform",
     ),
     ("{loguniform: [0.001, 0.05]}", "[0.001, 0.05]", "space.learning_rate", "found [0.001, 0.05]"),
     (
@@ -139,7 +139,7 @@ WRONG = [
         "space.learning_rate",
         "found uniform and choice",
     ),
-    ("integer: [2, 9]", "uniform: [2, 9]", "space.hidden_size", "say integer or choice"),
+    ("integer: [2, 9]", "uniform: [2, 9]", "space.hidden_size", "use integer or choice"),
     ("integer: [2, 9]", "integer: [0, 9]", "space.hidden_size", "greater than 0, found 0"),
     ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
     ("integer: [2, 9]", "choice: [2, big]", "space.hidden_size", "valid integer, found 'big'"),
