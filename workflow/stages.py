@@ -116,7 +116,7 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
                 [engine.entry_path(repository, dep) for dep in engine.dependencies(stage)],
                 [engine.entry_path(repository, out) for out in engine.outputs(stage)],
                 *_resources(engine.stage_meta(stage), params),
-                bool(engine.stage_meta(stage).get("quick")),
+                bool(engine.stage_meta(stage).get("cheap")),
                 _reasons_to_run(stage),
             )
             for stage in engine.pipeline_stages(repository)
