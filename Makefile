@@ -1,5 +1,5 @@
 # heed: `make report` sets up and runs the study in params.yaml; `make test` sets up and runs every check.
-# Both can be repeated: what is done is not done again.
+# Repeat either at any time: finished work is not repeated.
 PYTHON ?= python3.11
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 GPUS ?= 1
@@ -7,13 +7,13 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup report test test-slow drills benchmark lint format pdf lock schema locale clean
-help:            ## this list
+help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 # torch first: a resolver that sees it pinned and present never fetches the CUDA build for another package.
 .venv/.runtime: envs/requirements.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "heed: needs Python 3.11 or newer with venv; say PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "heed: needs Python 3.11 or newer with venv; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet "$$(grep '^torch==' envs/requirements.lock)"
 	@$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --editable .
@@ -24,9 +24,9 @@ help:            ## this list
 	@$(BIN)/python -m pip install --quiet --requirement envs/development.lock
 	@touch $@
 
-setup: .venv/.runtime ## the virtual environment alone
+setup: .venv/.runtime ## make the virtual environment only
 
-report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, say where the report is
+report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, print the path of the report
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --resources gpu=$(GPUS)
 	@$(BIN)/heed provenance >/dev/null
@@ -39,19 +39,19 @@ test: .venv/.development ## set up, lint, check the format, the types and the im
 	@echo "heed: imports";     $(BIN)/lint-imports --no-logo --no-cache
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.development ## the tests that take long or need a browser or LaTeX
+test-slow: .venv/.development ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
-drills: .venv/.development ## break real runs in every way of docs/drills.md, and count what recovers (long; as root, or where mounting is allowed, all of it)
+drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m drill -n $(CORES) --dist loadgroup --timeout=1800
 
-benchmark: .venv/.runtime ## the table of docs/performance.md, some minutes on an idle machine; a GPU has its own: python -m benchmarks.gpu
+benchmark: .venv/.runtime ## print the table of docs/performance.md, some minutes on an idle machine; for a GPU: python -m benchmarks.gpu
 	@$(BIN)/python -m benchmarks
 
-lint: .venv/.development ## repair what ruff can repair, then say what is left
+lint: .venv/.development ## fix the findings that ruff can fix, then print the others
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
 
-pdf:             ## reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
+pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
 	@command -v latexmk >/dev/null && command -v pdflatex >/dev/null || { echo "heed: 'make pdf' needs latexmk and pdflatex on PATH (Debian: texlive-latex-extra texlive-science latexmk lmodern; for a German report texlive-lang-german); reports/index.html needs nothing" >&2; exit 1; }
 	@mkdir -p .heed/pdf && rm -f .heed/pdf/report.tex
@@ -59,18 +59,18 @@ pdf:             ## reports/report.pdf from reports/report.tex (needs a LaTeX in
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"
 
-schema: .venv/.runtime ## docs/params.md and docs/params.schema.json from src/heed/study
+schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema
 
-locale: .venv/.development ## the report's texts, as they stand in the code, into src/heed/report/locale/*/LC_MESSAGES/heed.po
+locale: .venv/.development ## extract the report's texts from the code into src/heed/report/locale/*/LC_MESSAGES/heed.po
 	@mkdir -p .heed && PYTHONPATH=. $(BIN)/pybabel --quiet extract -F babel.cfg --no-wrap --sort-by-file --add-location=file -o .heed/heed.pot src/heed
 	@$(BIN)/pybabel --quiet update --no-fuzzy-matching --no-wrap --ignore-obsolete --ignore-pot-creation-date -D heed -i .heed/heed.pot -d src/heed/report/locale
 	@! grep -A1 '^msgid "..*"' src/heed/report/locale/*/LC_MESSAGES/heed.po | grep '^.*msgstr ""' >/dev/null || echo "heed: some texts have no translation yet: the lines msgstr \"\""
 
-lock:            ## envs/*.lock from pyproject.toml, in a fresh environment (asks the package index)
+lock:            ## update envs/*.lock from pyproject.toml, in a fresh environment (uses the package index)
 	@rm -rf .heed/lock && $(PYTHON) -m venv .heed/lock
 	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed
 	@(sed -n '/^#/p' envs/requirements.lock; .heed/lock/bin/pip freeze | sed 's/^\(torch==[^+]*\)+cpu/\1/') > .heed/requirements.lock && mv .heed/requirements.lock envs/requirements.lock
 
-clean:           ## what heed generated (data/raw, data/tokens, results, reports, logs); the DVC cache brings it back
+clean:           ## delete what heed generated (data/raw, data/tokens, results, reports, logs); the DVC cache can restore it
 	@rm -rf data/raw data/tokens results reports logs .heed .snakemake

@@ -1,5 +1,6 @@
-# One rule a DVC stage, made from dvc.yaml. DVC decides what is stale, runs it, caches it and locks it; Snakemake orders
-# and places (--cores N, --resources gpu=M, --workflow-profile slurm). Rules hand on receipts: docs/drivers.md says why.
+# One rule for each DVC stage, made from dvc.yaml. DVC decides what is stale, runs it, caches it and locks it; Snakemake
+# orders the stages and assigns them to cores and GPUs (--cores N, --resources gpu=M, --workflow-profile slurm). The output
+# of a rule is a receipt, not a result: docs/drivers.md says why.
 import sys
 from pathlib import Path
 
@@ -28,12 +29,12 @@ def receipts(names):
 
 
 if engine.is_main_process(workflow) and not engine.is_dry_run(workflow):
-    stages.show()
+    stages.copy_report()
 
 
 onerror:
-    for line in run.failures():
-        stages.say(line)
+    for line in run.describe_failures():
+        stages.print_message(line)
 
 
 localrules:
@@ -44,7 +45,7 @@ localrules:
 rule all:
     input:
         lambda _: receipts([stage.name for stage in run.stages]),
-        f"{stages.SHOWN}/index.html",
+        f"{stages.REPORT_COPIES}/index.html",
     output:
         touch(run.receipt("all")),
     message:
@@ -55,21 +56,21 @@ rule shown:  # for `snakemake --report report.zip`
     input:
         lambda _: receipts(["report"]),
     output:
-        report(f"{stages.SHOWN}/index.html", caption="workflow/captions/report.rst", category="The report"),
+        report(f"{stages.REPORT_COPIES}/index.html", caption="workflow/captions/report.rst", category="The report"),
         report(
-            directory(f"{stages.SHOWN}/figures"),
-            patterns=["{of}_{shows}.svg"],
+            directory(f"{stages.REPORT_COPIES}/figures"),
+            patterns=["{subject}_{figure}.svg"],
             caption="workflow/captions/figures.rst",
             category="Figures",
-            subcategory="{shows}",
-            labels={"of": "{of}", "shows": "{shows}"},
+            subcategory="{figure}",
+            labels={"of": "{subject}", "shows": "{figure}"},
         ),
         report(
-            directory(f"{stages.SHOWN}/tables"),
-            patterns=["{of}_{holds}.csv"],
+            directory(f"{stages.REPORT_COPIES}/tables"),
+            patterns=["{subject}_{table}.csv"],
             caption="workflow/captions/tables.rst",
             category="Tables",
-            labels={"of": "{of}", "holds": "{holds}"},
+            labels={"of": "{subject}", "holds": "{table}"},
         ),
     message:
         "figures and tables for snakemake --report"
@@ -97,16 +98,16 @@ for stage in run.stages:
         params:
             stage=stage.name,
             receipts=run.folder / "receipts",
-            of=lambda _: len(run.plan(False)),
-            why=lambda _, name=stage.name: run.plan(False).get(name, "asked for"),
+            total=lambda _: len(run.plan(False)),
+            reason=lambda _, name=stage.name: run.plan(False).get(name, "requested"),
         message:
-            "{params.stage}  ({params.why})"
+            "{params.stage}  ({params.reason})"
         threads: stage.threads
         resources:
             gpu=stage.gpu,
         shell:
             "HEED_THREADS={threads} HEED_GPUS={resources.gpu} dvc --wait-for-lock repro --single-item {params.stage:q} > {log:q} 2>&1; "
-            "touch {output:q}; echo heed: done {params.stage:q}, $(ls {params.receipts:q} | wc -l) of {params.of}"
+            "touch {output:q}; echo heed: done {params.stage:q}, $(ls {params.receipts:q} | wc -l) of {params.total}"
 
 
 for out, stage in {out: stage for stage in run.stages for out in stage.outs}.items():  # `snakemake results/compare`

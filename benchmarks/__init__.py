@@ -1,3 +1,1 @@
-"""What makes the figures of docs/performance.md: `make benchmark`, or `python -m benchmarks.NAME`
-for one of them.
-"""
+"""Benchmarks for docs/performance.md: `make benchmark`, or `python -m benchmarks.NAME` for one."""

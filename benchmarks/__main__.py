@@ -1,6 +1,4 @@
-"""All benchmarks, one table: each in a process of its own, one after the other, on an idle
-machine.
-"""
+"""All benchmarks in one table: one process after the other, on an idle machine."""
 
 import json
 import os
@@ -20,7 +18,7 @@ def main() -> None:
         f"{os.cpu_count()} cores ({platform.machine()}), torch {torch.__version__}, Python "
         f"{platform.python_version()}\n"
     )
-    print("| figure | measured | reach | more |\n|---|---|---|---|")
+    print("| figure | measured | target | note |\n|---|---|---|---|")
     for name in ALL:
         done = subprocess.run(
             [sys.executable, "-m", f"benchmarks.{name}", "--json"],

@@ -1,7 +1,7 @@
-"""Where the time of a training step goes, by torch's profiler: the shares of docs/performance.md.
+"""The operations that take the time of a training step, by torch's profiler.
 
-Not part of `make benchmark`: `python -m benchmarks.hotspots`, and with `multi-head` for the model
-with attention.
+For docs/performance.md, but not part of `make benchmark`: `python -m benchmarks.hotspots`, and
+`python -m benchmarks.hotspots multi-head` for the model with attention.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from heed.models.classifier import Classifier
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 
-STEPS, WARM, SHOWN = 8, 4, 14
+STEPS, WARMUP_STEPS, PRINTED = 8, 4, 14
 
 
 def main() -> None:
@@ -25,29 +25,38 @@ def main() -> None:
     make_deterministic(1)
     keep_memory()
     seed_everything(1)
-    model, texts = Classifier(VOCABULARY, CLASSES, h).train(), encoded(BATCH * (STEPS + WARM), h)
+    model, texts = (
+        Classifier(VOCABULARY, CLASSES, h).train(),
+        encoded(BATCH * (STEPS + WARMUP_STEPS), h),
+    )
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    steps = list(texts.training(np.arange(BATCH * (STEPS + WARM)), BATCH, 1, 1, MAX_PADDED_TOKENS))
+    steps = list(
+        texts.training_steps(
+            np.arange(BATCH * (STEPS + WARMUP_STEPS)), BATCH, 1, 1, MAX_PADDED_TOKENS
+        )
+    )
 
-    def train(some: list) -> None:
-        for parts in some:
+    def train(steps: list) -> None:
+        for parts in steps:
             optimizer.zero_grad()
             for part in parts:
                 labels = torch.from_numpy(part.rows % CLASSES)
                 torch.nn.functional.cross_entropy(model(part), labels).backward()
             optimizer.step()
 
-    train(steps[:WARM])
-    with profile(activities=[ProfilerActivity.CPU]) as found:
-        train(steps[WARM:])
-    events = sorted(found.key_averages(), key=lambda event: -event.self_cpu_time_total)
+    train(steps[:WARMUP_STEPS])
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        train(steps[WARMUP_STEPS:])
+    events = sorted(profiler.key_averages(), key=lambda event: -event.self_cpu_time_total)
     total = sum(event.self_cpu_time_total for event in events)
-    lengths = np.concatenate([part.lengths.numpy() for parts in steps[WARM:] for part in parts])
+    lengths = np.concatenate(
+        [part.lengths.numpy() for parts in steps[WARMUP_STEPS:] for part in parts]
+    )
     print(
         f"attention {h.attention}: {useful_flops(lengths, h) / total / 1e3:.0f} useful GFLOP/s "
         f"over {STEPS} steps"
     )
-    for event in events[:SHOWN]:
+    for event in events[:PRINTED]:
         print(f"{event.self_cpu_time_total / total:6.1%}  {event.key}")
 
 

@@ -1,6 +1,4 @@
-"""Peak memory of a whole `heed train`: 50,000 generated texts with IMDB's lengths, H = 256, one
-epoch of a part.
-"""
+"""Peak memory of a `heed train`: one epoch, H = 256, 50,000 generated texts of IMDB's lengths."""
 
 import dataclasses
 import subprocess
@@ -11,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.workload import SETTINGS, Row, imdb_like, show
+from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
 from heed.files import write_json, write_text
 from heed.models.classifier import count_parameters
 from heed.paths import TOKENS, recipe_file
@@ -19,7 +17,7 @@ from heed.recipe import CorpusFacts, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
 
 DOCUMENTS = 50_000
-# batches long enough for the peak; the rest of the corpus is there, unread
+# enough batches to reach the peak; the rest of the corpus is in memory, but in no split
 TRAINED, HELD_OUT = 1280, 640
 
 MEASURE = """
@@ -91,7 +89,7 @@ def main() -> None:
         rows.append(
             Row(f"peak memory of a training, H = 256, {name}", f"{gigabytes:.2f} GB", "<= 1.3 GB")
         )
-    show(rows)
+    print_rows(rows)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
-"""The exact two-pass BiLSTM against torch's packed and padded ones: forward and backward, one
-thread, in one run.
-"""
+"""The exact two-pass BiLSTM against torch's packed and padded ones, forward and backward."""
 
 from collections.abc import Callable
 
 import torch
 
-from benchmarks.workload import Row, median_seconds, show
+from benchmarks.workload import Row, median_seconds, print_rows
 from heed.models.recurrent import BiLSTM
 from heed.training.allocator import keep_memory
 
@@ -20,28 +18,33 @@ def main() -> None:
     lengths[0] = TIME
     inputs = torch.randn(BATCH, TIME, INPUT)
     exact = BiLSTM(INPUT, HIDDEN)
-    both = torch.nn.LSTM(INPUT, HIDDEN, batch_first=True, bidirectional=True)
+    bidirectional = torch.nn.LSTM(INPUT, HIDDEN, batch_first=True, bidirectional=True)
 
     def packed(x: torch.Tensor) -> torch.Tensor:
         sequence = torch.nn.utils.rnn.pack_padded_sequence(
             x, lengths, batch_first=True, enforce_sorted=False
         )
-        return torch.nn.utils.rnn.pad_packed_sequence(both(sequence)[0], batch_first=True)[0]
+        states = bidirectional(sequence)[0]
+        return torch.nn.utils.rnn.pad_packed_sequence(states, batch_first=True)[0]
 
     def seconds(layer: Callable[[torch.Tensor], torch.Tensor]) -> float:
         return median_seconds(
             lambda: layer(inputs.clone().requires_grad_()).sum().backward(), REPEATS
         )
 
-    slow, wrong = seconds(packed), seconds(lambda x: both(x)[0])
+    packed_seconds = seconds(packed)
+    padded_seconds = seconds(lambda x: bidirectional(x)[0])
     keep_memory()
-    ours = seconds(lambda x: exact(x, lengths))
-    note = f"{slow:.2f} s packed, {ours:.2f} s exact, {wrong:.2f} s padded (wrong at the edges)"
-    show(
+    exact_seconds = seconds(lambda x: exact(x, lengths))
+    note = (
+        f"{packed_seconds:.2f} s packed, {exact_seconds:.2f} s exact, {padded_seconds:.2f} s "
+        "padded (wrong at the edges)"
+    )
+    print_rows(
         [
             Row(
                 "exact BiLSTM, forward and backward, against packed",
-                f"{slow / ours:.1f}x",
+                f"{packed_seconds / exact_seconds:.1f}x",
                 ">= 12x",
                 note,
             )

@@ -1,6 +1,4 @@
-"""N independent trainings on N cores against one, beside the same for plain matrix
-multiplication.
-"""
+"""N independent trainings on N cores against one, compared with plain matrix multiplication."""
 
 import os
 import subprocess
@@ -8,13 +6,13 @@ import sys
 
 import torch
 
-from benchmarks.training import ours
-from benchmarks.workload import Row, gemm_flops, show
+from benchmarks.training import measure_heed
+from benchmarks.workload import Row, gemm_flops, print_rows
 
 
-def rates(what: str, processes: int) -> list[float]:
-    """Return what each of `processes` processes, started together, measured."""
-    command = [sys.executable, "-m", "benchmarks.scaling", what]
+def rates(measurement: str, processes: int) -> list[float]:
+    """Return the rate that each of `processes` concurrent processes measures."""
+    command = [sys.executable, "-m", "benchmarks.scaling", measurement]
     running = [
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)
     ]
@@ -24,16 +22,17 @@ def rates(what: str, processes: int) -> list[float]:
 def main() -> None:
     torch.set_num_threads(1)
     if len(sys.argv) > 1 and sys.argv[1] == "training":
-        print(ours()[0])
+        print(measure_heed()[0])
         return
     if len(sys.argv) > 1 and sys.argv[1] == "gemm":
         print(gemm_flops(4.0))
         return
     cores = len(os.sched_getaffinity(0))
     share = {
-        what: sum(rates(what, cores)) / rates(what, 1)[0] / cores for what in ("gemm", "training")
+        measurement: sum(rates(measurement, cores)) / rates(measurement, 1)[0] / cores
+        for measurement in ("gemm", "training")
     }
-    show(
+    print_rows(
         [
             Row(
                 f"{cores} trainings on {cores} cores against one, as a share of GEMM's own scaling",

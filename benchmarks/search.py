@@ -1,9 +1,9 @@
-"""Trials an hour and best validation score at equal core-time: asha, plain random search, and one
-trial after the other.
+"""Trials an hour and best validation score of search strategies at equal core-time.
 
-FOLDER is a clone in which the desk study's corpora are tokenised. Each way has the same cores for
-the same minutes, the same space and the same seed, so the same configurations in the same order.
-Then what Ray costs a search and a trial.
+The strategies are ASHA, plain random search, and one trial after the other. FOLDER is a clone in
+which the desk study's corpora are tokenised. Each strategy has the same cores for the same minutes,
+the same space and the same seed, so the same configurations in the same order. Also measures Ray's
+overhead for a search and for a trial.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from benchmarks.workload import Row, show
+from benchmarks.workload import Row, print_rows
 
 EXPERIMENTS = {"letters-author": "letters-pieces", "news-headlines": "news-headlines"}
 SPACE = {
@@ -30,13 +30,14 @@ SPACE = {
     "dropout": {"uniform": [0.1, 0.6]},
     "heads": {"choice": [1, 2, 4, 8]},
 }
-TRIALS = 1000  # more than any way can try
-FEW, MANY = 2, 22
+TRIALS = 1000  # more than any strategy can try
+FEW, MANY = 2, 22  # trials of the two searches that measure Ray's overhead
 
 
-def ways(cores: int) -> dict[str, dict[str, Any]]:
-    """Return what differs: asha looks eight times an epoch; one after the other, each trial has all
-    the cores.
+def strategies(cores: int) -> dict[str, dict[str, Any]]:
+    """Return the keys of `searches` in which the strategies differ.
+
+    ASHA validates eight times an epoch; one after the other, each trial has all the cores.
     """
     return {
         "random": {"scheduler": "none"},
@@ -47,17 +48,15 @@ def ways(cores: int) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def study(
-    folder: Path, experiment: str, given: dict[str, Any], section: dict[str, Any]
+    folder: Path, experiment: str, hyperparameters: dict[str, Any], search: dict[str, Any]
 ) -> Iterator[Path]:
-    """Yield a folder with one model, one search and the tokens of `folder`; `given` are
-    hyperparameters.
-    """
+    """Yield a folder with one model, one search and the tokens of `folder`."""
     params = yaml.safe_load((folder / "workflow/studies/desk.yaml").read_text())
     model, corpus = f"{experiment}-attention", EXPERIMENTS[experiment]
-    params["models"] = {model: params["models"][model] | given}
+    params["models"] = {model: params["models"][model] | hyperparameters}
     params["experiments"] = {experiment: params["experiments"][experiment]}
-    about = {"corpus": corpus, "experiment": experiment, "model": model, "after": "none"}
-    params["searches"] = {"it": about | section}
+    subject = {"corpus": corpus, "experiment": experiment, "model": model, "after": "none"}
+    params["searches"] = {"measured": subject | search}
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         (work / "data").mkdir()
@@ -68,7 +67,7 @@ def study(
 
 
 def heed(work: Path, *command: str, cores: int = 1) -> float:
-    """Run a command of heed; return its wall seconds."""
+    """Run a command of heed; return its wall time in seconds."""
     started = time.monotonic()
     environment = os.environ | {"HEED_THREADS": str(cores)}
     done = subprocess.run(
@@ -83,53 +82,51 @@ def heed(work: Path, *command: str, cores: int = 1) -> float:
     return time.monotonic() - started
 
 
-def compared(folder: Path, experiment: str, minutes: float, cores: int) -> Iterator[Row]:
-    """Yield one row a way."""
-    plain = 0.0
-    for way, section in ways(cores).items():
-        given = {"epochs": 6, "threads": section.get("cpu", 1)}
-        section = {"trials": TRIALS, "minutes": minutes, "space": SPACE, **section}
-        with study(folder, experiment, given, section) as work:
-            wall = heed(work, "search", "it", cores=cores) / 60
-            trials = pd.read_csv(work / "results/search/it/trials.csv")
-        judged = trials["stop"].isin(["finished", "stopped by asha"]).sum() / minutes * 60
-        plain = plain or judged
-        reach = ">= 2.5x, score no worse" if way == "asha" else ""
-        more = (
+def compare_strategies(folder: Path, experiment: str, minutes: float, cores: int) -> Iterator[Row]:
+    """Yield one row for each strategy."""
+    random_rate = 0.0  # the first strategy's
+    for strategy, search in strategies(cores).items():
+        hyperparameters = {"epochs": 6, "threads": search.get("cpu", 1)}
+        search = {"trials": TRIALS, "minutes": minutes, "space": SPACE, **search}
+        with study(folder, experiment, hyperparameters, search) as work:
+            wall = heed(work, "search", "measured", cores=cores) / 60
+            trials = pd.read_csv(work / "results/search/measured/trials.csv")
+        rate = trials["stop"].isin(["finished", "stopped by asha"]).sum() / minutes * 60
+        random_rate = random_rate or rate
+        target = ">= 2.5x, score no worse" if strategy == "asha" else ""
+        note = (
             f"best validation accuracy {trials['score'].max():.4f}; {wall:.1f} minutes on {cores} "
             "cores"
         )
         yield Row(
-            f"{experiment}, {way}: trials an hour",
-            f"{judged:.0f} ({judged / plain:.1f}x)",
-            reach,
-            more,
+            f"{experiment}, {strategy}: trials an hour",
+            f"{rate:.0f} ({rate / random_rate:.1f}x)",
+            target,
+            note,
         )
 
 
-def overhead(folder: Path) -> Iterator[Row]:
-    """Yield what Ray adds to a search and to a trial, on one core, over `heed train` and the same
-    training without it.
-    """
+def measure_overhead(folder: Path) -> Iterator[Row]:
+    """Yield the time that Ray adds, on one core, to a search and to the training of a trial."""
     from heed.recipe import read_recipe
     from heed.tokens.arrays import load_tokens
     from heed.training.run import train_model
 
     walls = {}
     for trials in (FEW, MANY):
-        section = {
+        search = {
             "trials": trials,
             "scheduler": "none",
             "space": {"learning_rate": SPACE["learning_rate"]},
         }
-        with study(folder, "letters-author", {"epochs": 1, "hidden_size": 4}, section) as work:
-            walls[trials] = heed(work, "search", "it")
+        with study(folder, "letters-author", {"epochs": 1, "hidden_size": 4}, search) as work:
+            walls[trials] = heed(work, "search", "measured")
             heed(work, "recipe", "letters-author-attention")
             recipe = read_recipe(
                 work / "results/recipe/letters-author-attention.yaml",
                 "heed recipe letters-author-attention",
             )
-            one = heed(work, "train", "letters-author-attention", "--seed", "1")
+            train_seconds = heed(work, "train", "letters-author-attention", "--seed", "1")
     tokens = load_tokens(folder / "data/tokens/letters-pieces")
     seconds = []
     for number in range(6):
@@ -137,12 +134,15 @@ def overhead(folder: Path) -> Iterator[Row]:
             started = time.monotonic()
             train_model(recipe, tokens, 1000 + number, lambda progress: None, Path(scratch))
             seconds.append(time.monotonic() - started)
-    alone = sorted(seconds[1:])[len(seconds[1:]) // 2]
-    trial = (walls[MANY] - walls[FEW]) / (MANY - FEW) - alone
-    start = walls[FEW] - one - (FEW - 1) * alone - FEW * trial
-    more = f"a search of {FEW} trials took {walls[FEW]:.1f} s, `heed train` of one {one:.1f} s"
-    yield Row("Ray's overhead: starting and stopping", f"{start:.1f} s", "<= 8 s", more)
-    yield Row("Ray's overhead: a trial", f"{trial:.2f} s", "", f"a training of {alone:.2f} s")
+    training = sorted(seconds[1:])[len(seconds[1:]) // 2]
+    trial = (walls[MANY] - walls[FEW]) / (MANY - FEW) - training
+    start = walls[FEW] - train_seconds - (FEW - 1) * training - FEW * trial
+    note = (
+        f"a search of {FEW} trials took {walls[FEW]:.1f} s, `heed train` of one "
+        f"{train_seconds:.1f} s"
+    )
+    yield Row("Ray's overhead: starting and stopping", f"{start:.1f} s", "<= 8 s", note)
+    yield Row("Ray's overhead: a trial", f"{trial:.2f} s", "", f"a training of {training:.2f} s")
 
 
 def main() -> None:
@@ -154,9 +154,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    show([*overhead(options.folder)])
+    print_rows([*measure_overhead(options.folder)])
     for experiment in EXPERIMENTS:
-        show([*compared(options.folder, experiment, options.minutes, options.cores)])
+        print_rows(
+            [*compare_strategies(options.folder, experiment, options.minutes, options.cores)]
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""What attention costs in time, in the active study: each model by its own recipe on its own
-tokens.
+"""The training time of each model of the active study, relative to its experiment's baseline.
 
-`python -m benchmarks.study` in a clone that has the study's tokens and recipes. Prints each model's
-time over that of its experiment's baseline (or first model) and documents a second, of an epoch on
-a part of the training documents, one thread. All models of an experiment take turns, so what else
-the machine does falls on all; medians over the rounds. Models with a linear branch are left out:
-what they cost more is that branch.
+`python -m benchmarks.study` in a clone that has the study's tokens and recipes. Each model trains
+by its recipe for an epoch on some of the training documents, with one thread. Prints its time over
+that of the baseline (or of the first model), and documents a second. The models of an experiment
+take turns, so that other load on the machine affects all of them; medians over the rounds. Models
+with a linear branch are left out: most of their extra time is that branch.
 """
 
 import argparse
@@ -16,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.workload import Row, show
-from heed.inputs.batches import Encoded
+from benchmarks.workload import Row, print_rows
+from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import build_vocabulary
 from heed.paths import TOKENS
-from heed.recipe import Recipe, recipe_of
+from heed.recipe import Recipe, read_model_recipe
 from heed.study import load
 from heed.tasks.classification.learning import ClassificationLearner, make_model
 from heed.tokens.arrays import Tokens, load_tokens
@@ -32,31 +31,29 @@ DOCUMENTS, VALIDATION, ROUNDS = 768, 64, 3
 
 
 def rate(recipe: Recipe[Any, Any], tokens: Tokens, documents: int) -> float:
-    """Return documents a second of the second epoch: in the first, memory is touched for the first
-    time.
-    """
+    """Return documents a second of the second epoch; the first one also allocates memory."""
     recipe = recipe.changed({"epochs": 2, "device": "cpu", "threads": 1})
     h, classes = recipe.hyperparameters, recipe.data.classes
     make_deterministic(1)
     keep_memory()
     seed_everything(1)
-    own = tokens.rows("train", 0)
-    rows = np.random.default_rng(0).permutation(own)[: documents + VALIDATION]
-    aside = min(VALIDATION, len(rows) // 4)
-    vocabulary = build_vocabulary(tokens, own, h.vocabulary_size, h.lowercase)
+    train_rows = tokens.rows("train", 0)
+    rows = np.random.default_rng(0).permutation(train_rows)[: documents + VALIDATION]
+    held_out = min(VALIDATION, len(rows) // 4)
+    vocabulary = build_vocabulary(tokens, train_rows, h.vocabulary_size, h.lowercase)
     model = make_model(vocabulary, recipe)
     labels = np.arange(len(tokens.offsets) - 1) % len(classes)
-    parts = {"train": rows[aside:], "validation": rows[:aside]}
+    parts = {"train": rows[held_out:], "validation": rows[:held_out]}
     learner = ClassificationLearner(
-        model, Encoded(tokens, vocabulary, h), labels, parts, h, 1, "cpu"
+        model, EncodedCorpus(tokens, vocabulary, h), labels, parts, h, 1, "cpu"
     )
-    seen: list[float] = []
+    seconds: list[float] = []
     with tempfile.TemporaryDirectory() as work:
-        train(learner, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
-    return learner.items / seen[-2]
+        train(learner, h, 1, "cpu", Path(work), lambda progress: seconds.append(progress.seconds))
+    return learner.items / seconds[-2]
 
 
-def measured(
+def measure_variants(
     experiment: str,
     recipes: dict[str, Recipe[Any, Any]],
     tokens: Tokens,
@@ -68,37 +65,39 @@ def measured(
     for _ in range(rounds):
         for variant, recipe in recipes.items():
             rates[variant].append(rate(recipe, tokens, documents))
-    found = {variant: statistics.median(of) for variant, of in rates.items()}
-    against = "baseline" if "baseline" in found else next(iter(found))
+    medians = {variant: statistics.median(values) for variant, values in rates.items()}
+    reference = medians.get("baseline", next(iter(medians.values())))
     return [
         Row(
-            f"{experiment}: {variant}", f"{found[against] / own:.2f}x", "", f"{own:.0f} documents/s"
+            f"{experiment}: {variant}",
+            f"{reference / median:.2f}x",
+            "",
+            f"{median:.0f} documents/s",
         )
-        for variant, own in found.items()
+        for variant, median in medians.items()
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--documents", type=int, default=DOCUMENTS, help="of each corpus, to train on"
+        "--documents", type=int, default=DOCUMENTS, help="documents of each corpus to train on"
     )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    given = parser.parse_args()
+    options = parser.parse_args()
     params = load()
     rows = []
     for experiment, section in params.experiments.items():
         models = [name for name, model in params.models.items() if model.experiment == experiment]
-        recipes = {recipe.variant: recipe for recipe in map(recipe_of, models)}
-        plain = {
-            variant: it
-            for variant, it in recipes.items()
-            if it.hyperparameters.linear_branch == "none"
+        recipes = {recipe.variant: recipe for recipe in map(read_model_recipe, models)}
+        unbranched = {
+            variant: recipe
+            for variant, recipe in recipes.items()
+            if recipe.hyperparameters.linear_branch == "none"
         }
-        rows += measured(
-            experiment, plain, load_tokens(TOKENS / section.corpus), given.documents, given.rounds
-        )
-    show(rows)
+        tokens = load_tokens(TOKENS / section.corpus)
+        rows += measure_variants(experiment, unbranched, tokens, options.documents, options.rounds)
+    print_rows(rows)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Training documents a second, heed's loop against the one of common tutorials; and the share of
-the machine's own rate.
+"""Documents a second of heed's training loop against that of tutorials, and its share of GEMM.
 
-The tutorials' loop: batches at random, padded to the longest text of the batch, a bidirectional
-nn.LSTM (packed, or wrong at the edges), default Adam, the allocator as it is. All with one thread,
-the same texts, sizes and number of steps.
+The tutorials' loop: random batches, padded to the longest text of the batch, a bidirectional
+nn.LSTM (packed, or wrong at the edges), default Adam, the allocator as it is. All with one thread
+and the same texts, sizes and number of steps.
 """
 
 import dataclasses
@@ -27,7 +26,7 @@ from benchmarks.workload import (
     encoded,
     gemm_flops,
     learner,
-    show,
+    print_rows,
     useful_flops,
 )
 from heed.inputs.batches import Batch
@@ -39,7 +38,7 @@ DOCUMENTS, VALIDATION = 1280, 64
 
 
 class Tutorial(nn.Module):
-    """The model as tutorials write it; `packed` says how it treats padding."""
+    """The model as tutorials write it; `packed`: pack padded sequences for the LSTM."""
 
     def __init__(self, packed: bool) -> None:
         super().__init__()
@@ -65,7 +64,7 @@ class Tutorial(nn.Module):
         return self.output(self.dropout(hidden))
 
 
-def tutorial(packed: bool, steps: int, **changes: Any) -> float:
+def measure_tutorial(packed: bool, steps: int, **changes: Any) -> float:
     """Return documents a second over `steps` random batches."""
     seed_everything(1)
     torch.set_num_threads(1)
@@ -76,7 +75,7 @@ def tutorial(packed: bool, steps: int, **changes: Any) -> float:
     started = 0.0
     for step in range(steps + 1):
         if step == 1:
-            started = time.perf_counter()  # the first is not counted
+            started = time.perf_counter()  # the first step is not counted
         rows = order[step * BATCH : (step + 1) * BATCH]
         loss = nn.functional.cross_entropy(model(texts.batch(rows)), labels[rows])
         optimizer.zero_grad()
@@ -86,27 +85,30 @@ def tutorial(packed: bool, steps: int, **changes: Any) -> float:
     return steps * BATCH / (time.perf_counter() - started)
 
 
-def ours(attention: str = "none", memory: bool = True, **changes: Any) -> tuple[float, float]:
-    """Return documents a second of heed's own loop, and its useful FLOP/s: multiplications on
-    padding do not count.
-    """
+def measure_heed(
+    attention: str = "none", memory: bool = True, **changes: Any
+) -> tuple[float, float]:
+    """Return documents a second of heed's loop, and its FLOP/s without those on padding."""
     make_deterministic(1)
     if memory:
         keep_memory()
     seed_everything(1)
     h = dataclasses.replace(SETTINGS, attention=attention, **changes)
-    learning = learner(DOCUMENTS, VALIDATION, h)
-    seen: list[float] = []
+    task_learner = learner(DOCUMENTS, VALIDATION, h)
+    times: list[float] = []
     with tempfile.TemporaryDirectory() as work:
-        train(learning, h, 1, "cpu", Path(work), lambda progress: seen.append(progress.seconds))
-    seconds = seen[-2]  # of the last epoch: in the first, memory is touched for the first time
-    return DOCUMENTS / seconds, useful_flops(learning.encoded.lengths(learning.train), h) / seconds
+        train(
+            task_learner, h, 1, "cpu", Path(work), lambda progress: times.append(progress.seconds)
+        )
+    seconds = times[-2]  # of the last epoch: the first one also allocates memory
+    lengths = task_learner.encoded.lengths(task_learner.train)
+    return DOCUMENTS / seconds, useful_flops(lengths, h) / seconds
 
 
-def alone(what: str) -> list[float]:
-    """Run one measurement in a process of its own: the allocator's settings stay with it."""
+def measure(name: str) -> list[float]:
+    """Run one measurement in its own process, since the allocator's settings last as long as it."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.training", what],
+        [sys.executable, "-m", "benchmarks.training", name],
         capture_output=True,
         text=True,
         check=True,
@@ -114,17 +116,23 @@ def alone(what: str) -> list[float]:
     return [float(number) for number in done.stdout.split()]
 
 
-WHOLE = {"max_tokens": 10_000}
+UNCUT = {"max_tokens": 10_000}
 MEASUREMENTS = {
-    "ours": lambda: ours(),
-    "plain-allocator": lambda: ours(memory=False),
-    "attention": lambda: ours("multi-head"),
-    "packed": lambda: (tutorial(True, 3),),
-    "padded": lambda: (tutorial(False, 12),),
-    "whole": lambda: ours(**WHOLE),
-    "padded-whole": lambda: (tutorial(False, 6, **WHOLE),),
+    "heed": lambda: measure_heed(),
+    "plain-allocator": lambda: measure_heed(memory=False),
+    "attention": lambda: measure_heed("multi-head"),
+    "packed": lambda: (measure_tutorial(True, 3),),
+    "padded": lambda: (measure_tutorial(False, 12),),
+    "uncut": lambda: measure_heed(**UNCUT),
+    "padded-uncut": lambda: (measure_tutorial(False, 6, **UNCUT),),
     "gemm": lambda: (gemm_flops(),),
 }
+
+
+def speedup_row(figure: str, rate: float, tutorial_rate: float) -> Row:
+    """Return heed's documents a second over those of a tutorial's loop."""
+    note = f"{rate:.1f} documents/s, {tutorial_rate:.1f} there"
+    return Row(figure, f"{rate / tutorial_rate:.1f}x", ">= 4x", note)
 
 
 def main() -> None:
@@ -132,47 +140,32 @@ def main() -> None:
         torch.set_num_threads(1)
         print(*MEASUREMENTS[sys.argv[1]]())
         return
-    found = {what: alone(what) for what in MEASUREMENTS}
-    rate, gemm = found["ours"][0], max(found["gemm"][0], alone("gemm")[0])
-    documents = f"{rate:.1f} documents/s"
-    padded, packed = found["padded"][0], found["packed"][0]
-    show(
+    results = {name: measure(name) for name in MEASUREMENTS}
+    rates = {name: result[0] for name, result in results.items()}
+    gemm = max(rates["gemm"], measure("gemm")[0])
+    against = "training, against the tutorials' loop"
+    print_rows(
         [
-            Row(
-                "training, against the tutorials' loop, packed",
-                f"{rate / packed:.1f}x",
-                ">= 4x",
-                f"{documents}, {packed:.1f} there",
-            ),
-            Row(
-                "training, against the tutorials' loop, padded (wrong at the edges)",
-                f"{rate / padded:.1f}x",
-                ">= 4x",
-                f"{documents}, {padded:.1f} there",
-            ),
-            Row(
-                "the same without a length cap",
-                f"{found['whole'][0] / found['padded-whole'][0]:.1f}x",
-                ">= 4x",
-                f"{found['whole'][0]:.1f} documents/s, {found['padded-whole'][0]:.1f} there",
-            ),
+            speedup_row(f"{against}, packed", rates["heed"], rates["packed"]),
+            speedup_row(f"{against}, padded (wrong at the edges)", rates["heed"], rates["padded"]),
+            speedup_row("the same without a length cap", rates["uncut"], rates["padded-uncut"]),
             Row(
                 "the allocator's settings",
-                f"{rate / found['plain-allocator'][0]:.2f}x",
+                f"{rates['heed'] / rates['plain-allocator']:.2f}x",
                 "",
                 "heed's loop with and without",
             ),
             Row(
                 "useful FLOPs against GEMM, baseline",
-                f"{found['ours'][1] / gemm:.0%}",
+                f"{results['heed'][1] / gemm:.0%}",
                 ">= 75%",
                 f"GEMM {gemm / 1e9:.0f} GFLOP/s",
             ),
             Row(
                 "useful FLOPs against GEMM, with attention",
-                f"{found['attention'][1] / gemm:.0%}",
+                f"{results['attention'][1] / gemm:.0%}",
                 ">= 70%",
-                f"{found['attention'][0]:.1f} documents/s",
+                f"{rates['attention']:.1f} documents/s",
             ),
         ]
     )

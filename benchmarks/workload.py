@@ -1,6 +1,4 @@
-"""What is timed: generated texts with the lengths of IMDB's reviews, a model, and the machine's own
-best multiplication.
-"""
+"""What the benchmarks time: generated texts with IMDB's lengths, a model, matrix multiplication."""
 
 import dataclasses
 import json
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from heed.inputs.batches import Encoded
+from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
 from heed.tasks.classification.learning import ClassificationLearner
@@ -30,19 +28,19 @@ SETTINGS = Hyperparameters(
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line of the table: what, how much, what was to be reached, and what else was measured."""
+    """One row of the table: figure, value, target, and what else was measured."""
 
     figure: str
     value: str
-    reach: str
+    target: str
     note: str = ""
 
     def line(self) -> str:
-        return f"| {self.figure} | {self.value} | {self.reach} | {self.note} |"
+        return f"| {self.figure} | {self.value} | {self.target} | {self.note} |"
 
 
-def show(rows: list[Row]) -> None:
-    """Print rows for people, or as JSON for `python -m benchmarks`."""
+def print_rows(rows: list[Row]) -> None:
+    """Print rows in Markdown, or as JSON for `python -m benchmarks`."""
     if "--json" in sys.argv:
         print("ROWS " + json.dumps([dataclasses.asdict(row) for row in rows]))
     else:
@@ -50,9 +48,7 @@ def show(rows: list[Row]) -> None:
 
 
 def imdb_lengths(documents: int, seed: int = 0) -> np.ndarray:
-    """Draw lengths like IMDB's: log-normal, mean 268.5 tokens, median 201 (the corpus's own are in
-    its meta.json).
-    """
+    """Draw lengths like IMDB's (see its meta.json): log-normal, mean 268.5 tokens, median 201."""
     generator = np.random.default_rng(seed)
     median, mean = 201.0, 268.5
     sigma = np.sqrt(2 * np.log(mean / median))
@@ -60,7 +56,7 @@ def imdb_lengths(documents: int, seed: int = 0) -> np.ndarray:
 
 
 def imdb_like(documents: int, seed: int = 0) -> Tokens:
-    """Return generated tokens: types as frequent as Zipf says."""
+    """Return generated tokens, with types distributed by Zipf's law."""
     generator = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(imdb_lengths(documents, seed))])
     ids = np.minimum(generator.zipf(1.2, int(offsets[-1])), VOCABULARY - 3).astype(np.int32)
@@ -75,18 +71,16 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     )
 
 
-def encoded(documents: int, h: Hyperparameters) -> Encoded:
-    """Return generated texts as a run with hyperparameters `h` reads them."""
+def encoded(documents: int, h: Hyperparameters) -> EncodedCorpus:
+    """Return generated texts, encoded for hyperparameters `h`."""
     tokens = imdb_like(documents)
-    return Encoded(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
+    return EncodedCorpus(tokens, Vocabulary((*SPECIAL, *tokens.lexicon), False), h)
 
 
 def learner(
     documents: int, validation: int, h: Hyperparameters, device: str = "cpu"
 ) -> ClassificationLearner:
-    """Return a model with random weights, and generated texts of arbitrary classes that it learns
-    from.
-    """
+    """Return a learner of generated texts with arbitrary classes, its model's weights random."""
     rows = np.arange(documents + validation)
     parts = {"train": rows[:documents], "validation": rows[documents:]}
     model = Classifier(VOCABULARY, CLASSES, h, autocast=h.precision == "bfloat16").to(device)
@@ -94,9 +88,7 @@ def learner(
 
 
 def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:
-    """Return the FLOPs of forward and backward (3 x forward) over texts of these lengths, padding
-    not counted.
-    """
+    """Return the FLOPs of forward and backward (3 x forward) over texts, without padding."""
     e, hidden, tokens = h.embedding_dim, h.hidden_size, float(lengths.sum())
     multiplications = (
         2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h.linear_size
@@ -109,9 +101,7 @@ def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:
 
 
 def gemm_flops(seconds: float = 0.5) -> float:
-    """Return this thread's best sustained float32 rate in FLOP/s over several shapes, square and as
-    an LSTM has them.
-    """
+    """Return this thread's best float32 rate in FLOP/s over square shapes and shapes of LSTMs."""
     rates = []
     for rows, inner, columns in (
         (512, 512, 512),
@@ -122,15 +112,15 @@ def gemm_flops(seconds: float = 0.5) -> float:
         a, b = torch.randn(rows, inner), torch.randn(inner, columns)
         out = a @ b
         started, rounds = time.perf_counter(), 0
-        while (took := time.perf_counter() - started) < seconds:
+        while (elapsed := time.perf_counter() - started) < seconds:
             torch.mm(a, b, out=out)
             rounds += 1
-        rates.append(2 * rows * inner * columns * rounds / took)
+        rates.append(2 * rows * inner * columns * rounds / elapsed)
     return max(rates)
 
 
 def median_seconds(step: Callable[[], Any], repeats: int) -> float:
-    """Median seconds of `step`, the first not counted."""
+    """Return the median time of `step` in seconds; the first call is not counted."""
     times = []
     for _ in range(repeats + 1):
         started = time.perf_counter()

@@ -1,5 +1,5 @@
-"""What several tests need: where the real corpora are, a tiny tokenised corpus, a recipe for it;
-and the table of the drills.
+"""Fixtures of several tests: the real corpora, a tiny tokenised corpus with a recipe; and the table
+of the drills.
 """
 
 import dataclasses
@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-# Threads of several test processes wait for each other: a test of 5 s took 220 s beside others.
+# Threads of several test processes wait for each other: a test of 5 s took 220 s among others.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -34,18 +34,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """After `make drills`: how many faults of each kind were injected, and from how many all was as
-    if there had been none.
-    """
+    """After `make drills`, print how many faults of each kind were injected and recovered."""
     if "drill" not in terminalreporter.config.option.markexpr:
         return
     counts: dict[str, Counter[str]] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
-            found = dict(getattr(report, "user_properties", ()))
-            if "drill" in found:
-                kind, faults = found["drill"]
-                counts.setdefault(kind, Counter())[outcome] += found.get("faults", faults)
+            properties = dict(getattr(report, "user_properties", ()))
+            if "drill" in properties:
+                kind, faults = properties["drill"]
+                counts.setdefault(kind, Counter())[outcome] += properties.get("faults", faults)
     if not counts:
         return
     lines = [("fault", "injected", "recovered", "skipped")]
@@ -61,10 +59,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def corpora() -> Path:
-    """The team's real corpora; skips where they are not."""
+    """Return the folder of the real corpora, or skip the test."""
     if not (SHARED / "corpora").is_dir():
         pytest.skip(
-            f"real corpora are not there: {SHARED / 'corpora'} (set HEED_SHARED to the folder "
+            f"the real corpora are missing: {SHARED / 'corpora'} (set HEED_SHARED to the folder "
             "that holds corpora/)"
         )
     return SHARED / "corpora"
@@ -77,42 +75,12 @@ def write_tokens(
     path.mkdir(parents=True)
     lexicon: dict[str, int] = {}
     ids = [lexicon.setdefault(word, len(lexicon)) for words in texts for word in words]
-    columns = (
-        {f"split_{fold}": np.roll(parts, fold) for fold in range(folds)}
-        if folds
-        else {"split": parts}
-    )
-    pd.DataFrame(
-        {
-            "id": [f"d{i}" for i in range(len(texts))],
-            "text": [" ".join(t) for t in texts],
-            "label_kind": labels,
-            "group": "",
-        }
-        | columns
-    ).to_parquet(path / "documents.parquet", index=False)
     np.save(path / "ids.npy", np.asarray(ids, np.int32))
     np.save(path / "offsets.npy", np.cumsum([0, *map(len, texts)]).astype(np.int64))
-    positions = [np.cumsum([0, *(len(word) + 1 for word in words)])[:-1] for words in texts]
-    starts = np.concatenate(positions)
-    np.save(path / "starts.npy", starts.astype(np.int32))
-    np.save(
-        path / "ends.npy",
-        (starts + [len(word) for words in texts for word in words]).astype(np.int32),
-    )
-    planted = [
-        (row, int(at[words.index("fine")]), int(at[words.index("fine")]) + 4)
-        for row, (words, at) in enumerate(zip(texts, positions, strict=True))
-        if "fine" in words
-    ]
-    evidence = pd.DataFrame(planted, columns=["document", "start", "end"], dtype=np.int64)
-    evidence.to_parquet(path / "evidence.parquet", index=False)
-    begins = [list(range(0, len(words), 4)) for words in texts]  # a sentence has four words
-    np.save(
-        path / "sentences.npy", np.asarray([at for of_text in begins for at in of_text], np.int32)
-    )
-    np.save(path / "sentence_offsets.npy", np.cumsum([0, *map(len, begins)]).astype(np.int64))
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
+    write_documents(path, texts, labels, parts, folds)
+    write_positions(path, texts)
+    write_sentences(path, texts)
     meta = {
         "digest": digest_folder(path), "corpus": path.name, "kind": "table",
         "tokenizer": "whitespace", "folds": folds, "labels": {"kind": sorted(set(labels))},
@@ -124,11 +92,45 @@ def write_tokens(
     return meta
 
 
+def write_documents(
+    path: Path, texts: list[list[str]], labels: list[str], parts: list[str], folds: int
+) -> None:
+    """Write documents.parquet: with one split, or with one for each fold."""
+    splits = {f"split_{fold}": np.roll(parts, fold) for fold in range(folds)} or {"split": parts}
+    columns = {
+        "id": [f"d{i}" for i in range(len(texts))],
+        "text": [" ".join(words) for words in texts],
+        "label_kind": labels,
+        "group": "",
+    }
+    pd.DataFrame(columns | splits).to_parquet(path / "documents.parquet", index=False)
+
+
+def write_positions(path: Path, texts: list[list[str]]) -> None:
+    """Write where each token starts and ends in its text, and the word "fine" as evidence."""
+    starts = [np.cumsum([0, *(len(word) + 1 for word in words)])[:-1] for words in texts]
+    lengths = [len(word) for words in texts for word in words]
+    np.save(path / "starts.npy", np.concatenate(starts).astype(np.int32))
+    np.save(path / "ends.npy", (np.concatenate(starts) + lengths).astype(np.int32))
+    evidence = [
+        (row, int(starts[row][words.index("fine")]), int(starts[row][words.index("fine")]) + 4)
+        for row, words in enumerate(texts)
+        if "fine" in words
+    ]
+    table = pd.DataFrame(evidence, columns=["document", "start", "end"], dtype=np.int64)
+    table.to_parquet(path / "evidence.parquet", index=False)
+
+
+def write_sentences(path: Path, texts: list[list[str]]) -> None:
+    """Write the sentences of each text: four words each."""
+    starts = [np.arange(0, len(words), 4) for words in texts]
+    np.save(path / "sentences.npy", np.concatenate(starts).astype(np.int32))
+    np.save(path / "sentence_offsets.npy", np.cumsum([0, *map(len, starts)]).astype(np.int64))
+
+
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the tokenised corpus `tiny` and the recipe `tiny-attention`; the test runs
-    inside it.
-    """
+    """Run the test in a folder with the tokenised corpus `tiny` and the recipe `tiny-attention`."""
     from heed.models.classifier import count_parameters
     from heed.recipe import CorpusFacts, Recipe, write_recipe
     from heed.tasks.classification.recipe import Data
@@ -166,17 +168,15 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
-    """Write the recipe of a model in this folder again, with other values of some
-    hyperparameters.
-    """
+    """Write the recipe of a model in the working folder with other values of hyperparameters."""
     from heed.paths import recipe_file
-    from heed.recipe import recipe_of, write_recipe
+    from heed.recipe import read_model_recipe, write_recipe
 
-    write_recipe(recipe_file(model), recipe_of(model).changed(changes))
+    write_recipe(recipe_file(model), read_model_recipe(model).changed(changes))
 
 
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:
-    """Train a model in this folder with these seeds, and write what the stages after it read."""
+    """Train a model in the working folder with these seeds, and write its predictions."""
     from heed.prediction import write_predictions
     from heed.training.run import train_run
 

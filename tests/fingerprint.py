@@ -1,9 +1,8 @@
-"""The fingerprint of a finished sample study: what a refactoring must not change, compared by key
-and not by file.
+"""The fingerprint of a finished sample study: values that a refactoring must not change, by key.
 
 `python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written by
 heed as of commit 3678362, on the machine kind that it names; results are the same bytes on one
-machine kind only. What later versions of heed moved or renamed is looked up in both places here.
+machine kind only. A file that a later version of heed moved is read from its old or its new path.
 """
 
 import hashlib
@@ -33,7 +32,7 @@ TABLES = {  # a table of results/evaluate/MODEL: the columns that are the key of
 
 
 def machine() -> str:
-    """Return the kind of this machine, as far as floating-point numbers depend on it."""
+    """Return the processor and the versions that floating-point results depend on."""
     import torch
 
     processor = platform.machine()
@@ -49,70 +48,66 @@ def machine() -> str:
 
 
 def fingerprint(root: Path) -> dict[str, Any]:
-    """Return key → value of the study in `root`: weights and columns as hashes, statistics as they
-    are.
-    """
+    """Return {key: value} of the study in `root`: hashes of weights and columns, and statistics."""
     results = root / "results"
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for recipe in sorted((results / "recipe").glob("*.yaml")):
         model = recipe.stem
         seeds = sorted(
             path.name for path in (results / "train" / model).iterdir() if path.name.isdigit()
         )
         for seed in seeds:
-            found |= _weights(
+            values |= _weights(
                 results / "train" / model / seed / "model.safetensors", f"weights/{model}/{seed}"
             )
-            found |= _columns(
+            values |= _columns(
                 _predictions(results, model, seed), ["id"], f"predictions/{model}/{seed}"
             )
         for table, key in TABLES.items():
             frame = pd.read_csv(
                 results / "evaluate" / model / table, dtype=str, keep_default_na=False
             )
-            found |= _columns(frame, key, f"evaluate/{model}/{table}")
+            values |= _columns(frame, key, f"evaluate/{model}/{table}")
         for name, key in (("documents", ["id"]), ("weights", ["id", "token"])):
             frame = pd.read_parquet(
-                _first(results / "predict" / model, results / "evaluate" / model, name)
+                _find_table(name, results / "predict" / model, results / "evaluate" / model)
             )
-            found |= _columns(frame, key, f"{name}/{model}")
+            values |= _columns(frame, key, f"{name}/{model}")
     for path in sorted((results / "opponents").glob("*/*.parquet")):
-        found |= _columns(
+        values |= _columns(
             pd.read_parquet(path), ["id"], f"opponents/{path.parent.name}/{path.stem}"
         )
     for path in sorted((results / "search").glob("*/trials.csv")):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        found |= _columns(frame, ["trial"], f"search/{path.parent.name}/trials")
+        values |= _columns(frame, ["trial"], f"search/{path.parent.name}/trials")
         best = yaml.safe_load((path.parent / "best.yaml").read_text(encoding="utf-8"))
-        found |= dict(_flat(f"search/{path.parent.name}/best", best))
+        values |= dict(_flat(f"search/{path.parent.name}/best", best))
     comparison = json.loads((results / "compare" / "comparison.json").read_text(encoding="utf-8"))
-    found |= dict(_flat("comparison", comparison["experiments"]))
-    found |= dict(_flat("metrics", json.loads((root / "metrics.json").read_text(encoding="utf-8"))))
-    return found
+    values |= dict(_flat("comparison", comparison["experiments"]))
+    values |= dict(
+        _flat("metrics", json.loads((root / "metrics.json").read_text(encoding="utf-8")))
+    )
+    return values
 
 
-def differences(reference: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    """Return a line for each key of the reference that is gone or has another value; new keys are
-    no difference.
-    """
+def differences(reference: dict[str, Any], values: dict[str, Any]) -> list[str]:
+    """Return a line for each key of the reference that is missing or has another value."""
     return [
-        f"{key}: {value!r} became {found.get(key, 'nothing')!r}"
+        f"{key}: {value!r} became {values.get(key, 'nothing')!r}"
         for key, value in reference.items()
-        if key not in found or found[key] != value
+        if key not in values or values[key] != value
     ]
 
 
-def _first(*places: Any) -> Path:
-    *folders, name = places
+def _find_table(name: str, *folders: Path) -> Path:
+    """Return NAME.parquet in the first of the folders that has it."""
     return next(
         folder / f"{name}.parquet" for folder in folders if (folder / f"{name}.parquet").exists()
     )
 
 
 def _predictions(results: Path, model: str, seed: str) -> pd.DataFrame:
-    """Return a run's predictions, which `predict` writes for all seeds; before that `train` wrote
-    them for each.
-    """
+    """Return a run's predictions: of `train` in older studies, else of `predict` for all seeds."""
     old = results / "train" / model / seed / "predictions.parquet"
     if old.exists():
         return pd.read_parquet(old)

@@ -1,5 +1,6 @@
-"""What import-linter cannot say (pyproject.toml has the order of the imports): a task's terms stay
-in its package, nothing is pickled.
+"""Rules that import-linter cannot check: a task's terms stay in its package, nothing is pickled.
+
+The order of imports is declared in pyproject.toml.
 """
 
 import ast
@@ -16,7 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def imports(path: Path) -> set[str]:
-    """Every module imported anywhere in a file, but for those that only type checkers read."""
+    """Return every module imported anywhere in a file, except for type checking only."""
     tree = ast.parse(path.read_text())
     typing_only = {
         id(inner)
@@ -24,19 +25,19 @@ def imports(path: Path) -> set[str]:
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    found = set()
+    modules = set()
     for node in ast.walk(tree):
         if id(node) in typing_only:
             continue
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= (
+            modules |= (
                 {f"heed.{alias.name}" for alias in node.names}
                 if node.module == "heed"
                 else {node.module}
             )
-    return found
+    return modules
 
 
 def test_every_package_that_is_imported_is_declared_and_pinned():
@@ -46,7 +47,7 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
         ROOT / "workflow/digests.py",
     ]
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
-    own = {"heed", *(path.stem for path in tools)}
+    heed_modules = {"heed", *(path.stem for path in tools)}
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
@@ -54,10 +55,10 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
         for line in (ROOT / "envs/requirements.lock").read_text().splitlines()
     }
     distributions = packages_distributions()
-    for name in sorted(names - own - sys.stdlib_module_names):
-        known = {each.lower() for each in distributions.get(name, [])}
-        assert known & declared, (
-            f"{name} is imported, but pyproject.toml declares none of {known or 'its packages'}"
+    for name in sorted(names - heed_modules - sys.stdlib_module_names):
+        packages = {package.lower() for package in distributions.get(name, [])}
+        assert packages & declared, (
+            f"{name} is imported, but pyproject.toml declares none of {packages or 'its packages'}"
         )
     assert declared <= pinned, f"not in envs/requirements.lock: {declared - pinned}"
 
@@ -76,17 +77,17 @@ KNOW_CLASSIFICATION = (
 
 
 def test_a_tasks_terms_stay_in_its_package():
-    found = []
+    lines_with_terms = []
     for path in MODULES:
         name = path.relative_to(SOURCE).as_posix()
         if not name.startswith(KNOW_CLASSIFICATION):
             lines = path.read_text().splitlines()
-            found += [
+            lines_with_terms += [
                 f"{name}:{n}: {line.strip()}"
                 for n, line in enumerate(lines, 1)
                 if TERMS.search(line)
             ]
-    assert not found
+    assert not lines_with_terms
 
 
 PICKLES = re.compile(
@@ -94,13 +95,13 @@ PICKLES = re.compile(
 )
 
 
-def test_nothing_is_pickled_and_no_file_is_named_for_nothing():
+def test_nothing_is_pickled_and_no_module_has_a_meaningless_name():
     for path in MODULES:
         assert not PICKLES.search(path.read_text()), path
         assert path.stem not in {"utils", "helpers", "common", "misc", "manager"}
 
 
-def test_no_address_of_this_workplace_stands_in_the_project():
+def test_the_project_names_no_path_of_the_machine_that_it_was_written_on():
     for path in [
         *MODULES,
         *(ROOT / "docs").glob("*.md"),
@@ -110,3 +111,13 @@ def test_no_address_of_this_workplace_stands_in_the_project():
     ]:
         text = path.read_text()
         assert "/work/" not in text.replace(".heed/work/", "") and "pypi.org" not in text, path
+
+
+def test_no_function_is_longer_than_45_lines_but_the_parser():
+    long = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in [*MODULES, *(ROOT / "workflow").glob("*.py"), *(ROOT / "tests").rglob("*.py")]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 45
+    ]
+    assert long == ["src/heed/cli.py: _parser"]

@@ -41,10 +41,10 @@ def make(name: str, dtype=torch.float64) -> nn.Module:
     return SCORES[name](SIZE, SIZE, 8).to(dtype)
 
 
-def of_one_pair(
+def score_pair(
     name: str, score: nn.Module, q: torch.Tensor, k: torch.Tensor, position: int
 ) -> torch.Tensor:
-    """The lectures' equations, pair by pair, as they are written there."""
+    """Return the score of one query and one key, by the lectures' equations as written there."""
     match name:
         case "additive":
             return score.output.weight[0] @ torch.tanh(
@@ -69,13 +69,13 @@ def of_one_pair(
 def test_each_score_is_its_equation_for_every_pair(name):
     query, keys = inputs()
     score = make(name)
-    found = score(query, keys)
-    assert found.shape == (2, QUERIES, KEYS)
+    values = score(query, keys)
+    assert values.shape == (2, QUERIES, KEYS)
     for b in range(2):
         for i in range(QUERIES):
             for j in range(KEYS):
-                expected = of_one_pair(name, score, query[b, i], keys[b, j], j)
-                assert torch.allclose(found[b, i, j], expected, atol=1e-12)
+                expected = score_pair(name, score, query[b, i], keys[b, j], j)
+                assert torch.allclose(values[b, i, j], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -91,14 +91,14 @@ def test_gradcheck_of_every_score_and_its_attention(name):
 
 
 @pytest.mark.parametrize("name", ["additive", "concat", "concat-tanh"])
-def test_a_large_score_is_made_in_parts_with_the_same_result_and_gradients(name, monkeypatch):
-    found = []
-    for elements in (scores.ELEMENTS, 2 * KEYS * SIZE):
-        monkeypatch.setattr(scores, "ELEMENTS", elements)
+def test_a_score_computed_in_chunks_has_the_same_values_and_gradients(name, monkeypatch):
+    results = []
+    for elements in (scores.MAX_ELEMENTS, 2 * KEYS * SIZE):
+        monkeypatch.setattr(scores, "MAX_ELEMENTS", elements)
         query, keys = (t.requires_grad_() for t in inputs())
         result = make(name)(query, keys)
-        found.append([result, *torch.autograd.grad(result.square().sum(), (query, keys))])
-    for whole, parts in zip(*found, strict=True):
+        results.append([result, *torch.autograd.grad(result.square().sum(), (query, keys))])
+    for whole, parts in zip(*results, strict=True):
         assert torch.allclose(whole, parts, atol=1e-12)
 
 
@@ -121,7 +121,7 @@ def test_weights_are_zero_at_padding_and_rows_sum_to_one(name, lengths, dtype, s
         assert torch.allclose(
             weights[i].sum(-1), torch.full((QUERIES,), float(length > 0), dtype=dtype)
         )
-        # what stands at padding does not matter, whatever it is
+        # values at padding do not matter
         assert torch.allclose(
             output[i], weights[i, :, :length] @ keys[i, :length], atol=1e-4 * scale
         )
@@ -161,14 +161,14 @@ VALUES = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
 def test_the_worked_example_of_lecture_001(query, expected, weights):
     query, keys, mask = torch.tensor([[query]]), VALUES[None], torch.zeros(1, 4, dtype=torch.bool)
     assert SCORES["dot"](3, 3, 4)(query, keys)[0, 0].tolist() == expected
-    output, found = Attention("dot", 3, 3, 4).attend(query, keys, keys, mask)
-    assert [round(float(w), 3) for w in found[0, 0]] == weights
+    output, computed = Attention("dot", 3, 3, 4).attend(query, keys, keys, mask)
+    assert [round(float(w), 3) for w in computed[0, 0]] == weights
     assert torch.allclose(output[0, 0], torch.tensor(weights) @ VALUES, atol=4e-3)
     scaled = SCORES["scaled-dot"](3, 3, 4)(query, keys)[0, 0]
     assert torch.allclose(scaled, torch.tensor(expected) / 3**0.5), "divided, not multiplied"
 
 
-def test_a_score_for_one_size_alone_says_so():
+def test_sizes_that_a_score_cannot_take_are_an_error():
     for name in ("dot", "scaled-dot"):
         with pytest.raises(ValueError, match="one size, found 3 and 4"):
             SCORES[name](3, 4, 1)
@@ -198,7 +198,7 @@ def test_multi_head_attention_equals_torchs(heads, dtype):
     assert torch.allclose(ours.weights(states, states, mask), weights, atol=1e-6)
 
 
-def test_heads_are_really_split_and_the_output_projection_is_on_the_values():
+def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change_them():
     torch.manual_seed(0)
     two = MultiHeadAttention(8, 2)
     states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
@@ -331,8 +331,8 @@ def test_hierarchical_attention_is_yang_et_al_s_two_levels_written_out():
         e = embedding[words][None]
         vectors.append(encoder.words(e, torch.tensor([len(words)]))[0])
     expected = encoder.sentences(torch.stack(vectors)[None], torch.tensor([2]))
-    found = encoder(embedding[text][None], torch.tensor([sentences]))
-    assert torch.allclose(found, expected, atol=1e-12)
+    document = encoder(embedding[text][None], torch.tensor([sentences]))
+    assert torch.allclose(document, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -343,15 +343,15 @@ def test_both_levels_of_weights_are_given_and_sum_to_one(pooling):
     texts = [torch.randint(2, 30, (sum(sentences),)).tolist() for sentences in documents]
     batch = make_batch(texts, documents)
     with torch.no_grad():
-        tokens, of_sentences = model.token_weights(batch), model.sentence_weights(batch)
+        tokens, sentences = model.token_weights(batch), model.sentence_weights(batch)
         words = model.network.encoder.word_weights(model.network.embedding(batch), batch.sentences)
     expected = torch.tensor([1.0, 1, 0, 1], dtype=torch.float64)
-    assert torch.allclose(of_sentences.sum(1), expected) and torch.allclose(tokens.sum(1), expected)
+    assert torch.allclose(sentences.sum(1), expected) and torch.allclose(tokens.sum(1), expected)
     assert torch.allclose(words[0, :3].sum(), expected[0]) and torch.allclose(
         words[0, 3], expected[0]
     )
-    assert torch.allclose(tokens[0, 4:6].sum(), of_sentences[0, 2])
-    assert (of_sentences[batch.sentences == 0] == 0).all()
+    assert torch.allclose(tokens[0, 4:6].sum(), sentences[0, 2])
+    assert (sentences[batch.sentences == 0] == 0).all()
     assert (tokens[batch.ids == 0] == 0).all()
 
 
@@ -359,7 +359,7 @@ def test_sentences_read_in_groups_are_sentences_read_together(monkeypatch):
     model = hierarchical(torch.float64)
     texts, documents = [list(range(2, 14)), [4, 5]], [[1, 4, 2, 5], [2]]
     whole = model(make_batch(texts, documents))
-    monkeypatch.setattr(type(model.network.encoder), "SENTENCES", 2)
+    monkeypatch.setattr(type(model.network.encoder), "GROUP_SIZE", 2)
     assert torch.allclose(model(make_batch(texts, documents)), whole, atol=1e-12)
 
 

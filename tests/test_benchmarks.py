@@ -1,4 +1,4 @@
-"""Benchmarks are no timed tests; that they still run against today's code is one."""
+"""The benchmarks run, and count what they say; their times are not tested."""
 
 import dataclasses
 import os
@@ -51,94 +51,94 @@ def test_useful_flops_count_what_torch_counts_without_padding():
         assert plain == 3 * 2 * 4 * (20 * 2 * 4 * 256 * (128 + 256) + 512 * 64)
 
 
-def test_the_gpu_script_says_so_where_there_is_no_gpu():
+def test_the_gpu_benchmark_without_a_gpu_says_so():
     if torch.cuda.is_available():
-        pytest.skip("a GPU is there")
+        pytest.skip("this machine has a GPU")
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.gpu"], capture_output=True, text=True, cwd=ROOT
     )
     assert done.returncode == 1 and "no GPU" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_the_cost_of_a_study_is_told_against_the_baseline(workplace):
-    from benchmarks.study import measured
+def test_training_times_of_a_study_are_relative_to_the_baseline(workplace):
+    from benchmarks.study import measure_variants
 
-    from heed.recipe import recipe_of
+    from heed.recipe import read_model_recipe
     from heed.tokens.arrays import load_tokens
 
-    recipe = recipe_of("tiny-attention")
+    recipe = read_model_recipe("tiny-attention")
     plain = recipe.changed({"attention": "none"})
     tokens = load_tokens("data/tokens/tiny")
-    rows = measured(
+    rows = measure_variants(
         "tiny", {"baseline": plain, "attention": recipe}, tokens, documents=20, rounds=1
     )
     assert [row.figure for row in rows] == ["tiny: baseline", "tiny: attention"]
     assert rows[0].value == "1.00x" and rows[1].value.endswith("x")
 
 
-def test_trainings_go_to_a_machine_without_engines_and_come_back(workplace, tmp_path_factory):
-    from heed.paths import recipe_file
-    from heed.recipe import recipe_of, write_recipe
-
-    plain = dataclasses.replace(
-        recipe_of("tiny-attention"), model="tiny-baseline", variant="baseline"
-    )
-    plain = plain.changed({"attention": "none"})
-    write_recipe(recipe_file("tiny-baseline"), plain)
-    there = tmp_path_factory.mktemp("there")
-    without = tmp_path_factory.mktemp("without")
+@pytest.fixture
+def remote(tmp_path_factory):
+    """Return a function that runs benchmarks.remote where none of the engines can be imported."""
+    engines = tmp_path_factory.mktemp("engines")
     for engine in ("pydantic", "ruamel", "dvc", "snakemake", "ray", "spacy"):
-        (without / f"{engine}.py").write_text(
+        (engines / f"{engine}.py").write_text(
             f"raise ImportError('{engine} is not on the bare machine')"
         )
-    environment = os.environ | {"PYTHONPATH": f"{without}:{ROOT}:{ROOT / 'src'}"}
+    environment = os.environ | {"PYTHONPATH": f"{engines}:{ROOT}:{ROOT / 'src'}"}
 
-    def remote(*words: str, cwd: Path) -> str:
-        command = [sys.executable, "-m", "benchmarks.remote", *words]
-        return subprocess.run(
-            command, cwd=cwd, env=environment, capture_output=True, text=True, check=True
-        ).stdout
+    def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "benchmarks.remote", *arguments]
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
 
-    remote("pack", f"{there}/pack.tar.xz", "tiny-attention", "tiny-baseline", cwd=workplace)
-    none = remote("run", "pack.tar.xz", "--seeds", "1,2", "--seconds", "0", cwd=there)
-    assert "| tiny-attention | 0 of 2 seeds | |" in none
-    said = remote(
-        "run", "pack.tar.xz", "--seeds", "1,2", "--at-once", "2", "--into", "back", cwd=there
+    return run
+
+
+@pytest.fixture
+def baseline(workplace):
+    """Write the recipe `tiny-baseline`, of the same experiment as `tiny-attention`; return it."""
+    from heed.paths import recipe_file
+    from heed.recipe import read_model_recipe, write_recipe
+
+    recipe = dataclasses.replace(
+        read_model_recipe("tiny-attention"), model="tiny-baseline", variant="baseline"
+    ).changed({"attention": "none"})
+    write_recipe(recipe_file("tiny-baseline"), recipe)
+    return recipe
+
+
+def test_trainings_go_to_a_machine_without_engines_and_come_back(
+    workplace, baseline, remote, tmp_path
+):
+    machine = tmp_path / "machine"
+    machine.mkdir()
+
+    def run(*options: str) -> str:
+        done = remote("run", "pack.tar.xz", "--seeds", "1,2", *options, cwd=machine)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    packed = remote(
+        "pack", f"{machine}/pack.tar.xz", "tiny-attention", "tiny-baseline", cwd=workplace
     )
-    assert re.search(
-        r"\| tiny: gain \| [+-]\d+\.\d\d \([+-].* to [+-].*\) p\.p\. \| corrected p ", said
-    ), said
-    assert "text" not in pd.read_parquet(there / "pack/data/tokens/tiny/documents.parquet")
-    with tarfile.open(there / "back/done.tar.gz") as archive:
+    assert packed.returncode == 0, packed.stderr
+    assert "| tiny-attention | 0 of 2 seeds | |" in run("--seconds", "0")
+    output = run("--at-once", "2", "--into", "back")
+    gain = r"\| tiny: gain \| [+-]\d+\.\d\d \([+-].* to [+-].*\) p\.p\. \| corrected p "
+    assert re.search(gain, output), output
+    assert "text" not in pd.read_parquet(machine / "pack/data/tokens/tiny/documents.parquet")
+    with tarfile.open(machine / "back/done.tar.gz") as archive:
         assert sum(name.endswith("statistics.parquet") for name in archive.getnames()) == 4
-    shutil.rmtree(there / "pack")
-    again = remote(
-        "run",
-        "pack.tar.xz",
-        "--done",
-        "back/done.tar.gz",
-        "--seeds",
-        "1,2",
-        "--seconds",
-        "0",
-        cwd=there,
-    )
-    assert again.partition("|")[2] == said.partition("|")[2], "nothing was trained again"
-    write_recipe(recipe_file("tiny-baseline"), dataclasses.replace(plain, folds=5))
-    refused = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "benchmarks.remote",
-            "pack",
-            f"{there}/folds.tar.xz",
-            "tiny-baseline",
-        ],
-        env=environment,
-        capture_output=True,
-        text=True,
-        cwd=workplace,
-    )
+    shutil.rmtree(machine / "pack")
+    again = run("--done", "back/done.tar.gz", "--seconds", "0")
+    assert again.partition("|")[2] == output.partition("|")[2], "nothing was trained again"
+
+
+def test_a_corpus_in_folds_is_not_packed(workplace, baseline, remote, tmp_path):
+    from heed.paths import recipe_file
+    from heed.recipe import write_recipe
+
+    write_recipe(recipe_file("tiny-baseline"), dataclasses.replace(baseline, folds=5))
+    refused = remote("pack", f"{tmp_path}/folds.tar.xz", "tiny-baseline", cwd=workplace)
     assert refused.returncode == 1 and "the corpus is in folds" in refused.stderr
 
 

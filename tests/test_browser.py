@@ -1,6 +1,4 @@
-"""The report in a real browser: offline, without console errors, accessible, and whatever users
-wrote stays text.
-"""
+"""The report in a browser: offline, without console errors, accessible, with escaped texts."""
 
 import re
 import shutil
@@ -15,7 +13,7 @@ from heed.report.provenance import write_provenance
 from heed.report.renderers import html as rendering
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_report import HOSTILE, hostile, written
+from tests.test_report import HOSTILE, render_hostile, render_to
 
 AXE = "4.14.1"  # of axe-core, from the npm registry
 FLAGS = [
@@ -34,11 +32,11 @@ def browser() -> Iterator[Browser]:
     if not (chromium := shutil.which("chromium")):
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
+        chromium_browser = playwright.chromium.launch(
             executable_path=chromium, args=FLAGS, chromium_sandbox=False
         )
-        yield found
-        found.close()
+        yield chromium_browser
+        chromium_browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -62,43 +60,44 @@ def axe() -> str:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The report of made-up numbers of the sample and of the talk (in German), and one of hostile
-    names and texts.
-    """
-    room = tmp_path_factory.mktemp("reports")
+    """Reports with made-up numbers: of the sample, of the talk in German, and of hostile texts."""
+    folder = tmp_path_factory.mktemp("reports")
     german = made_up.study("talk")
     german = german.model_copy(update={"study": german.study.model_copy(update={"language": "de"})})
     return {
-        "sample": written(made_up.study("sample"), made_up.comparison("sample"), room / "sample"),
-        "talk": written(german, made_up.comparison("talk"), room / "talk"),
-        "hostile": hostile(room / "hostile"),
+        "sample": render_to(
+            made_up.study("sample"), made_up.comparison("sample"), folder / "sample"
+        ),
+        "talk": render_to(german, made_up.comparison("talk"), folder / "talk"),
+        "hostile": render_hostile(folder / "hostile"),
     }
 
 
 def opened(browser: Browser, path: Path, **settings) -> Page:
-    """Open a file offline; what the page says on its console, and what it asks for, is in
-    `page.said`.
-    """
+    """Open a file offline; `page.messages` has its console messages, dialogs and requests."""
     context = browser.new_context(offline=True, **settings)
     page = context.new_page()
-    page.said = []
-    page.on("console", lambda message: page.said.append(message.text))
-    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.messages = []
+    page.on("console", lambda message: page.messages.append(message.text))
+    page.on("pageerror", lambda error: page.messages.append(str(error)))
     page.on(
-        "dialog", lambda dialog: (page.said.append(f"dialog {dialog.message}"), dialog.dismiss())
+        "dialog",
+        lambda dialog: (page.messages.append(f"dialog {dialog.message}"), dialog.dismiss()),
     )
     page.on(
         "request",
-        lambda request: request.url.startswith(("file:", "data:")) or page.said.append(request.url),
+        lambda request: (
+            request.url.startswith(("file:", "data:")) or page.messages.append(request.url)
+        ),
     )
     page.goto(path.as_uri())
     return page
 
 
-def column(page: Page, table: str, place: int) -> list[str]:
+def column(page: Page, table: str, column_number: int) -> list[str]:
     cells = (
         page.locator(f"{table} tbody tr:visible")
-        .locator(f":nth-child({place})")
+        .locator(f":nth-child({column_number})")
         .all_text_contents()
     )
     return [cell.split()[0] for cell in cells if cell.strip()]
@@ -112,7 +111,7 @@ def test_the_page_opens_offline_without_a_word_on_the_console(browser, reports):
                 "[...document.images].filter(i => { i.loading = 'eager'; return i.complete && "
                 "!i.naturalWidth }).length"
             )
-            assert page.said == [] and not broken, (name, file.name)
+            assert page.messages == [] and not broken, (name, file.name)
 
 
 def test_tables_sort_and_search(browser, reports):
@@ -182,7 +181,7 @@ def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme, tmp_path
         page = opened(browser, file, color_scheme=scheme)
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         page.evaluate(axe)
-        found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+        violations = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
         serious = [
             (
                 each["id"],
@@ -190,7 +189,7 @@ def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme, tmp_path
                 each["nodes"][0]["html"][:200],
                 each["nodes"][0].get("failureSummary", "")[:300],
             )
-            for each in found
+            for each in violations
             if each["impact"] in ("serious", "critical")
         ]
         assert serious == [], file.name
@@ -213,7 +212,7 @@ def test_what_users_wrote_is_text_and_nothing_is_executed(browser, reports):
     assert (
         page.locator("#table-sample-author--baseline tbody th").first.text_content() == HOSTILE[0]
     )
-    assert page.evaluate("document.scripts.length") == 1 and page.said == []
+    assert page.evaluate("document.scripts.length") == 1 and page.messages == []
     tall = page.locator("#table-sample-author--baseline tbody tr").nth(7).bounding_box()
     assert tall["width"] <= page.viewport_size["width"]
     page = opened(browser, sorted((reports["hostile"] / "documents").glob("*.html"))[0])
@@ -229,8 +228,8 @@ def test_paper_has_every_table_and_no_controls(browser, reports):
 
 
 def test_a_large_report_links_its_figures_and_shows_them(browser, tmp_path, monkeypatch):
-    monkeypatch.setattr(rendering, "INLINE", 0)
-    folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
+    monkeypatch.setattr(rendering, "MAX_INLINE", 0)
+    folder = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
     page = opened(browser, folder / "index.html")
     sources = page.evaluate("[...document.images].map(i => i.getAttribute('src'))")
     assert sources and all(re.fullmatch(r"figures/[\w-]+\.svg", source) for source in sources)
@@ -239,7 +238,7 @@ def test_a_large_report_links_its_figures_and_shows_them(browser, tmp_path, monk
     page.wait_for_function(
         "document.querySelector('figure.plot img').naturalWidth > 0", timeout=5000
     )
-    assert page.said == []
+    assert page.messages == []
 
 
 def test_the_page_is_light_and_quick(browser, reports, capsys):

@@ -31,8 +31,8 @@ class Cluster:
     core.
     """
 
-    def __init__(self, room: Path) -> None:
-        self.mark, self.room, self.nodes = f"cluster-{os.getpid()}-{time.time_ns()}", room, 0
+    def __init__(self, folder: Path) -> None:
+        self.mark, self.folder, self.nodes = f"cluster-{os.getpid()}-{time.time_ns()}", folder, 0
         self.port = 20000 + os.getpid() % 10000
 
     @property
@@ -47,7 +47,7 @@ class Cluster:
                 "--head",
                 f"--port={self.port}",
                 "--include-dashboard=false",
-                f"--temp-dir={self.room}",
+                f"--temp-dir={self.folder}",
             ]
             if self.nodes == 1
             else [f"--address={self.address}"]
@@ -83,13 +83,13 @@ class Cluster:
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    room = Path(f"/tmp/heed-test-ray-{os.getpid()}")
-    it = Cluster(room)
+    folder = Path(f"/tmp/heed-test-ray-{os.getpid()}")
+    ray_cluster = Cluster(folder)
     try:
-        yield it
+        yield ray_cluster
     finally:
-        it.kill(it.mark)
-        subprocess.run(["rm", "-rf", str(room)], check=False)
+        ray_cluster.kill(ray_cluster.mark)
+        subprocess.run(["rm", "-rf", str(folder)], check=False)
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def finish(process: subprocess.Popen) -> str:
     return output
 
 
-def store() -> Path:
+def work_folder() -> Path:
     """Return the work folder of the search that runs.
 
     Its name goes by the modules that the command has loaded.
@@ -155,7 +155,7 @@ def store() -> Path:
 
 def starts(folder: Path | None = None) -> dict[int, list[dict]]:
     """Return the starts of each trial, while the search runs."""
-    files = sorted((store() / "trials").glob("*/starts.jsonl"))
+    files = sorted((work_folder() / "trials").glob("*/starts.jsonl"))
     return {
         int(file.parent.name): [json.loads(line) for line in file.read_text().splitlines()]
         for file in files
@@ -163,7 +163,7 @@ def starts(folder: Path | None = None) -> dict[int, list[dict]]:
 
 
 def ended() -> set[int]:
-    return {int(file.parent.name) for file in (store() / "trials").glob("*/ended.json")}
+    return {int(file.parent.name) for file in (work_folder() / "trials").glob("*/ended.json")}
 
 
 def until(condition, process: subprocess.Popen, patience: float = 600) -> None:
@@ -175,7 +175,7 @@ def until(condition, process: subprocess.Popen, patience: float = 600) -> None:
 
 
 def checkpoints() -> int:
-    return len([*(store() / "trials").glob("*/checkpoint.safetensors")])
+    return len([*(work_folder() / "trials").glob("*/checkpoint.safetensors")])
 
 
 def results() -> dict[str, bytes]:
@@ -210,7 +210,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     )
     again = [trial["starts"] for trial in trials if len(trial["starts"]) > 1]
     assert len(again) == 1, "one trial was on the node that was killed"
-    assert again[0][1]["epochs"] > 0, "it went on at its checkpoint"
+    assert again[0][1]["epochs"] > 0, "it resumed at its checkpoint"
 
 
 @pytest.mark.drill("kill -9 of a search, of its workers, of a node")
@@ -228,11 +228,11 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
     assert all(after[number] == before[number] for number in whole), (
-        "what had ended was not started again"
+        "trials that had ended were not started again"
     )
     again = [number for number in before if number not in whole]
     assert any(after[number][1]["epochs"] > 0 for number in again), (
-        "what ran went on at its checkpoint"
+        "trials that ran resumed at their checkpoints"
     )
     killed = results()
     finish(search(HEED_THREADS="2"))
@@ -259,20 +259,20 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
     assert f"{TRIALS} of {TRIALS} trials ended" in output
 
 
-def test_asha_stops_early_what_does_badly_and_says_so(study: Path) -> None:
+def test_asha_stops_bad_trials_early_and_the_log_counts_them(study: Path) -> None:
     text = Path("params.yaml").read_text().replace("scheduler: none", "reduction_factor: 2")
     Path("params.yaml").write_text(
         text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")
     )
     output = finish(search(HEED_THREADS="2"))
-    found = json.loads((RESULTS / "search.json").read_text())
-    assert found["stops"]["stopped by asha"] > 0
-    assert found["epochs"] < TRIALS * EPOCHS
-    assert "did not run to their end" in found["expected_best"]["reason"]
-    assert f"({found['stops']['stopped by asha']} stopped early)" in output
+    summary = json.loads((RESULTS / "search.json").read_text())
+    assert summary["stops"]["stopped by asha"] > 0
+    assert summary["epochs"] < TRIALS * EPOCHS
+    assert "did not run to their end" in summary["expected_best"]["reason"]
+    assert f"({summary['stops']['stopped by asha']} stopped early)" in output
 
 
-def test_a_budget_of_wall_time_ends_a_search_with_what_there_is(study: Path) -> None:
+def test_a_search_ends_after_its_wall_time_with_the_trials_that_have_a_score(study: Path) -> None:
     text = (
         Path("params.yaml")
         .read_text()
@@ -282,12 +282,12 @@ def test_a_budget_of_wall_time_ends_a_search_with_what_there_is(study: Path) -> 
     began = time.monotonic()
     finish(search(HEED_THREADS="2"))
     assert time.monotonic() - began < 80
-    found = json.loads((RESULTS / "search.json").read_text())
-    assert found["stops"] == {"not started": TRIALS - 2, "out of time": 2}
-    assert found["best"]["epoch"] > 0
+    summary = json.loads((RESULTS / "search.json").read_text())
+    assert summary["stops"] == {"not started": TRIALS - 2, "out of time": 2}
+    assert summary["best"]["epoch"] > 0
 
 
-def test_two_searches_at_once_do_not_meet(study: Path) -> None:
+def test_two_searches_at_once_do_not_interfere(study: Path) -> None:
     """Each is a Ray of its own: no port, no folder, no trial in common; the second has another
     space.
     """
@@ -310,7 +310,7 @@ def test_two_searches_at_once_do_not_meet(study: Path) -> None:
     assert results() == together
 
 
-def test_asha_looks_within_an_epoch_and_a_kill_there_changes_no_score(study: Path) -> None:
+def test_asha_stops_within_an_epoch_and_a_kill_there_changes_no_score(study: Path) -> None:
     text = (
         Path("params.yaml")
         .read_text()
@@ -324,13 +324,13 @@ def test_asha_looks_within_an_epoch_and_a_kill_there_changes_no_score(study: Pat
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     finish(search(HEED_THREADS="2"))
-    found = json.loads((RESULTS / "search.json").read_text())
+    summary = json.loads((RESULTS / "search.json").read_text())
     assert [
-        trial for trial in found["trials"] if 0 < trial["epochs"] < 1 and trial["score"] is None
+        trial for trial in summary["trials"] if 0 < trial["epochs"] < 1 and trial["score"] is None
     ], "stopped in its first"
-    best = found["trials"][found["best"]["trial"]]
+    best = summary["trials"][summary["best"]["trial"]]
     assert best["stop"] == "finished"
-    assert found["epochs"] < TRIALS * EPOCHS
+    assert summary["epochs"] < TRIALS * EPOCHS
     subprocess.run([sys.executable, "-m", "heed.cli", "recipe", "tiny-attention"], check=True)
     subprocess.run(
         [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1000"], check=True
@@ -338,7 +338,7 @@ def test_asha_looks_within_an_epoch_and_a_kill_there_changes_no_score(study: Pat
     rows = Path("results/train/tiny-attention/1000/history.csv").read_text().splitlines()[1:]
     outside = [float(row.split(",")[3]) for row in rows]
     assert outside == best["scores"][: len(outside)], (
-        "looking within an epoch changed nothing in the training"
+        "validations within an epoch changed nothing in the training"
     )
 
 
@@ -357,17 +357,17 @@ def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) ->
     process.communicate()
     drawn = [
         json.loads(path.read_text())
-        for path in sorted((store() / "trials").glob("*/configuration.json"))
+        for path in sorted((work_folder() / "trials").glob("*/configuration.json"))
     ]
     finish(search(HEED_THREADS="1"))
-    found = json.loads((RESULTS / "search.json").read_text())
-    assert len(found["trials"]) == 14
-    assert [trial["configuration"] for trial in found["trials"]][: len(drawn)] == drawn
+    summary = json.loads((RESULTS / "search.json").read_text())
+    assert len(summary["trials"]) == 14
+    assert [trial["configuration"] for trial in summary["trials"]][: len(drawn)] == drawn
     assert all(
         2 * trial["configuration"]["hidden_size"] % trial["configuration"]["heads"] == 0
-        for trial in found["trials"]
+        for trial in summary["trials"]
     )
-    assert "no independent draws" in found["expected_best"]["reason"]
+    assert "no independent draws" in summary["expected_best"]["reason"]
 
 
 @pytest.mark.timeout(120)
@@ -445,18 +445,21 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     environment = os.environ | {"HEED_ON": "ip netns exec", "HEED_RAY_CPUS": "1", "PATH": path}
     up = subprocess.run([script, "up", *hosts], env=environment, capture_output=True, text=True)
     assert up.returncode == 0, up.stderr
-    said = dict(word.split("=", 1) for word in shlex.split(up.stdout) if "=" in word)
-    assert said["RAY_ADDRESS"] == f"{hosts[0]}:6379"
+    variables = dict(word.split("=", 1) for word in shlex.split(up.stdout) if "=" in word)
+    assert variables["RAY_ADDRESS"] == f"{hosts[0]}:6379"
     assert (study / ".heed/ray-token").stat().st_mode & 0o077 == 0
 
     stranger = search(
-        on=hosts[1], RAY_ADDRESS=said["RAY_ADDRESS"], RAY_AUTH_MODE="token", RAY_AUTH_TOKEN="f" * 64
+        on=hosts[1],
+        RAY_ADDRESS=variables["RAY_ADDRESS"],
+        RAY_AUTH_MODE="token",
+        RAY_AUTH_TOKEN="f" * 64,
     )
     output = stranger.communicate(timeout=120)[0]
     assert stranger.returncode == 1, "without the token nobody gets in"
     assert "no Ray cluster" in output, output
 
-    process = search(on=hosts[0], **said)
+    process = search(on=hosts[0], **variables)
     until(
         lambda: {start["host"] for trial in starts().values() for start in trial} == {*hosts},
         process,
@@ -469,7 +472,7 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     kill_host(hosts[1])
     finish(process)
     assert results() == alone
-    assert cut == set(), "20 s without a network are ridden out"
+    assert cut == set(), "20 s without a network interrupt no trial"
     again = [trial["starts"] for trial in timing()["trials"] if len(trial["starts"]) > 1]
     assert len(again) <= 2, (
         "of the host that died, and at most one that was being started in that moment"

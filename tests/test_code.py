@@ -1,6 +1,4 @@
-"""A digest of a program knows every edit but those of words and layout; a stage runs what it was
-planned with.
-"""
+"""A digest ignores comments and layout only; a stage runs the code that it was planned with."""
 
 import ast
 import json
@@ -51,19 +49,19 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("edit", SAME)
-def test_words_and_layout_do_not_count(edit: str) -> None:
+def test_comments_docstrings_and_layout_do_not_change_the_digest(edit: str) -> None:
     one, other = SAME[edit]
     assert digests.digest_source(one) == digests.digest_source(other)
 
 
 @pytest.mark.parametrize("edit", DIFFERENT)
-def test_every_other_edit_counts(edit: str) -> None:
+def test_every_other_edit_changes_the_digest(edit: str) -> None:
     one, other = DIFFERENT[edit]
     assert digests.digest_source(one) != digests.digest_source(other)
 
 
 def interpreter(version: str) -> Path | None:
-    """Return another Python of this machine: on PATH, or of pyenv."""
+    """Return a Python of this version on PATH or of pyenv, or None."""
     if (path := shutil.which(f"python{version}")) and "shims" not in path:
         return Path(path)
     if not (pyenv := shutil.which("pyenv")):
@@ -101,7 +99,7 @@ def test_digests_are_the_same_under_every_python(version: str) -> None:
     }
 
 
-def test_what_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None:
+def test_code_that_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = 1\ny = (\n")
     with pytest.raises(HeedError, match=r"a\.py:2: not valid Python: '\(' was never closed"):
@@ -133,14 +131,12 @@ def test_versions_do_not_name_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
     assert digests.versions({"torch", "json"}) == {"torch": "2.13.0"}
 
 
-def test_what_is_ignored_only_chooses_shows_and_compares() -> None:
-    """heed.tasks loads modules by name, and its list of tasks grows: it must stay without anything
-    that computes.
-    """
+def test_ignored_modules_compute_nothing() -> None:
+    """heed.tasks loads modules by name: it must define the functions for that and no other."""
     defined = ast.parse((ROOT / "src/heed/tasks/__init__.py").read_text()).body
     assert [node.name for node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)] == [
-        "part",
-        "load_parts",
+        "task_module",
+        "import_stage_modules",
     ]
 
 
@@ -230,7 +226,7 @@ def test_a_mistake_is_one_message_and_removes_nothing(
     assert sorted((edited / "results/code").rglob("*")) == before
 
 
-# --- a stage runs what it was planned with --------------------------------------------------------
+# --- a stage runs the code that it was planned with -----------------------------------------------
 
 BEGIN = """
 import subprocess, sys
@@ -244,8 +240,8 @@ def edit(path):
     path.write_text(text + "\\nADDED = 1\\n")
     return lambda: path.write_text(text)
 """
-# what happens: (the stage, its program, what is said at its end)
-HAPPENS = {
+# event: (the stage, its program, the error at its end)
+EVENTS = {
     "nothing": ("compare", "import heed.evaluation.significance", ""),
     "a comment": ("compare", "file.write_text(file.read_text() + '# a comment')", ""),
     "an edit": (
@@ -253,12 +249,12 @@ HAPPENS = {
         "edit(file)",
         "src/heed/evaluation/significance.py: not as it was when this stage was planned.",
     ),
-    "an edit that is taken back before the module is loaded": (
+    "an edit that is reverted before the module is loaded": (
         "compare",
         ("edit(file)(); import heed.evaluation.significance as s; assert not hasattr(s, 'ADDED')"),
         "",
     ),
-    "an edit that is taken back after the module is loaded": (
+    "an edit that is reverted after the module is loaded": (
         "compare",
         (
             "back = edit(file)\n    try:\n        import heed.evaluation.significance\n    "
@@ -266,7 +262,7 @@ HAPPENS = {
         ),
         "src/heed/evaluation/significance.py: not as it was when this stage was planned.",
     ),
-    "an edit that is taken back after a process of the stage has loaded the module": (
+    "an edit that is reverted after a process of the stage has loaded the module": (
         "compare",
         (
             "back = edit(file)\n    subprocess.run([sys.executable, '-c', 'import "
@@ -274,7 +270,7 @@ HAPPENS = {
         ),
         "src/heed/evaluation/significance.py: not as it was when this stage was planned.",
     ),
-    "a template that is edited, and the edit taken back": (
+    "an edit of a template that is reverted": (
         "report",
         "edit(template)()",
         ("src/heed/report/templates/index.html.jinja: not as it was when this stage was planned."),
@@ -297,15 +293,15 @@ def guard_program(path: Path, stage: str, body: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("what", HAPPENS)
-def test_what_happens_while_a_stage_runs(edited: Path, what: str) -> None:
-    stage, body, said = HAPPENS[what]
+@pytest.mark.parametrize("event", EVENTS)
+def test_edits_while_a_stage_runs(edited: Path, event: str) -> None:
+    stage, body, error = EVENTS[event]
     output = guard_program(edited, stage, body)
-    assert output.startswith(said)
-    assert bool(output) == bool(said)
+    assert output.startswith(error)
+    assert bool(output) == bool(error)
 
 
-def test_what_changed_before_a_stage_starts_is_refused(edited: Path) -> None:
+def test_an_edit_before_a_stage_starts_is_refused(edited: Path) -> None:
     plan = edited / digests.code_file("compare")
     plan.write_text(plan.read_text().replace('"numpy": "', '"numpy": "0.'))
     assert "Run: dvc repro --force --single-item code" in guard_program(
@@ -336,13 +332,13 @@ def test_a_command_that_a_person_runs_is_not_compared(
 
 
 def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    own = os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment
     return subprocess.run(
         [sys.executable, "-m", "heed.cli", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
-        env=own,
+        env=environment,
     )
 
 
@@ -364,7 +360,7 @@ def test_a_clone_runs_its_own_code(edited: Path, tmp_path: Path) -> None:
     assert "the code of this clone cannot be run" in stuck.stderr
 
 
-def test_heed_check_says_what_dvc_cannot_template(edited: Path) -> None:
+def test_heed_check_names_keys_that_dvc_needs_to_read_dvc_yaml(edited: Path) -> None:
     params = edited / "params.yaml"
     text = params.read_text()
     for missing in ("corpus: letters, ", "match: author-baseline, ", "tuned_by: none, "):
@@ -383,17 +379,17 @@ from heed.code import digests
 from heed.training import checkpoint
 from heed.training.run import train_run
 named = {}
-folder = checkpoint.folder
+folder = checkpoint.work_folder
 def note(*arguments):
     work = folder(*arguments)
     named.update(digests.loaded_modules())
     return work
-checkpoint.folder = note
+checkpoint.work_folder = note
 train_run("tiny-attention", 1, lambda progress: None)
 print(*({*digests.loaded_modules()} - {*named}))
 """
 
 
-def test_an_unfinished_training_goes_by_every_module_that_it_loads(workplace: Path) -> None:
+def test_an_unfinished_training_depends_on_every_module_that_it_loads(workplace: Path) -> None:
     done = subprocess.run([sys.executable, "-c", LOADS], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

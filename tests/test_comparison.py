@@ -35,7 +35,7 @@ TINY = Experiment(
 @pytest.fixture
 def study(workplace: Path) -> Path:
     """Two models of the tiny corpus, trained with two seeds and evaluated, and the opponents."""
-    plain = recipes.recipe_of("tiny-attention").changed({"attention": "none"})
+    plain = recipes.read_model_recipe("tiny-attention").changed({"attention": "none"})
     plain = dataclasses.replace(plain, model="tiny-baseline", variant="baseline")
     recipes.write_recipe("results/recipe/tiny-baseline.yaml", plain)
     for model in ("tiny-baseline", "tiny-attention"):
@@ -85,7 +85,7 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     tiny = comparison.experiments["tiny"]
     assert (
         tiny.models["attention"].hyperparameters
-        == recipes.recipe_of("tiny-attention").hyperparameters
+        == recipes.read_model_recipe("tiny-attention").hyperparameters
     )
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
     assert list(written) == [

@@ -20,25 +20,27 @@ def corpus(kind: str, **changes) -> Corpus:
     return Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | changes))
 
 
-def fetched(kind: str, corpora: Path, into: Path, monkeypatch, files=None) -> Path:
+def download_from_mirror(kind: str, corpora: Path, folder: Path, monkeypatch, files=None) -> Path:
     monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    download(kind, Source(kind=kind, files=files), into)
-    return into
+    download(kind, Source(kind=kind, files=files), folder)
+    return folder
 
 
 def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatch):
-    raw = fetched("letters", corpora, tmp_path / "raw", monkeypatch, ["classifier_data_eval.json"])
-    found = list(read_documents(corpus("letters-pieces"), raw))
-    assert len(found) == 4881
-    languages = Counter(document.labels["language"] for document in found)
+    raw = download_from_mirror(
+        "letters", corpora, tmp_path / "raw", monkeypatch, ["classifier_data_eval.json"]
+    )
+    documents = list(read_documents(corpus("letters-pieces"), raw))
+    assert len(documents) == 4881
+    languages = Counter(document.labels["language"] for document in documents)
     assert languages == {"en": 2517, "de": 1443, "da": 838, "fr": 36, "it": 31, "unknown": 16}
-    authors = Counter(document.labels["author"] for document in found)
+    authors = Counter(document.labels["author"] for document in documents)
     assert (
         authors["Virginia Woolf"] == 1901
         and authors["Johann Wolfgang von Goethe"] == 228
         and len(authors) == 7
     )
-    assert len({document.id for document in found}) == 4881
+    assert len({document.id for document in documents}) == 4881
     with pytest.raises(HeedError, match=r"classifier_data_train.json: not there"):
         list(read_documents(corpus("letters", split=Split(kind="given")), raw))
 
@@ -50,15 +52,15 @@ def test_the_letters_use_both_files_as_published(corpora, tmp_path):
     (tmp_path / "classifier_data_eval.json").write_bytes(
         (corpora / "letters/classifier_data_eval.json").read_bytes()
     )
-    found = list(read_documents(corpus("letters", split=Split(kind="given")), tmp_path))
-    assert Counter(document.split for document in found) == {"train": 183, "test": 4881}
+    documents = list(read_documents(corpus("letters", split=Split(kind="given")), tmp_path))
+    assert Counter(document.split for document in documents) == {"train": 183, "test": 4881}
 
 
 def test_the_headlines_are_36000_in_34_classes(corpora, tmp_path, monkeypatch):
-    raw = fetched("few-shot-01", corpora, tmp_path / "raw", monkeypatch)
-    found = list(read_documents(corpus("news-headlines"), raw))
-    counts = Counter(document.labels["category"] for document in found)
-    assert len(found) == 36000 and len(counts) == 34
+    raw = download_from_mirror("few-shot-01", corpora, tmp_path / "raw", monkeypatch)
+    documents = list(read_documents(corpus("news-headlines"), raw))
+    counts = Counter(document.labels["category"] for document in documents)
+    assert len(documents) == 36000 and len(counts) == 34
     assert (
         counts["WORLD"] == 2700 and counts["PARENTING"] == 1800 and counts["ARTS & CULTURE"] == 900
     )
@@ -79,7 +81,9 @@ def test_the_merges_of_the_41_labels_give_34(corpora):
 
 
 def test_news_is_read_from_the_genuine_format_and_capped(corpora, tmp_path, monkeypatch):
-    raw = fetched("huffpost", corpora, tmp_path / "raw", monkeypatch, [huffpost.PREFIX])
+    raw = download_from_mirror(
+        "huffpost", corpora, tmp_path / "raw", monkeypatch, [huffpost.PREFIX]
+    )
     big = list(read_documents(corpus("news-big"), raw))
     assert big[0].text.startswith(
         "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband."
@@ -96,12 +100,12 @@ def test_news_is_read_from_the_genuine_format_and_capped(corpora, tmp_path, monk
 
 @pytest.mark.slow
 def test_imdb_is_50000_reviews_with_its_official_split(corpora, tmp_path, monkeypatch):
-    raw = fetched("imdb", corpora, tmp_path / "raw", monkeypatch)
-    found = list(read_documents(corpus("imdb"), raw))
-    assert Counter((d.split, d.labels["sentiment"]) for d in found) == {
+    raw = download_from_mirror("imdb", corpora, tmp_path / "raw", monkeypatch)
+    documents = list(read_documents(corpus("imdb"), raw))
+    assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {
         (split, label): 12500 for split in ("train", "test") for label in ("negative", "positive")
     }
-    assert sum(b"<br />" in d.text for d in found) == 29200
+    assert sum(b"<br />" in d.text for d in documents) == 29200
 
 
 @pytest.mark.parametrize(
@@ -154,14 +158,17 @@ def test_the_planted_evidence_is_where_the_sample_says():
 STRATA = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
 
 
-def columns(split: Split, strata=STRATA, groups=None, given=None):
+def columns(split: Split, strata=STRATA, groups=None, source_split=None):
     groups = np.arange(len(strata)).astype(str) if groups is None else groups
     return split_columns(
-        split, strata, groups, np.array([""] * len(strata)) if given is None else given
+        split,
+        strata,
+        groups,
+        np.array([""] * len(strata)) if source_split is None else source_split,
     )
 
 
-def test_a_random_split_has_the_sizes_asked_for_and_the_same_documents_for_the_same_seed():
+def test_a_random_split_has_the_requested_sizes_and_the_same_documents_for_the_same_seed():
     column = columns(Split(kind="random", test=20, validation=0.25))["split"]
     assert Counter(column) == {"train": 60, "validation": 20, "test": 20}
     assert Counter(STRATA[column == "test"])["a"] == 12, "stratified"
@@ -173,30 +180,30 @@ def test_a_random_split_has_the_sizes_asked_for_and_the_same_documents_for_the_s
 
 
 def test_folds_test_every_document_once_and_keep_groups_together():
-    found = columns(Split(kind="folds", k=5))
-    assert sorted(found) == [f"split_{fold}" for fold in range(5)]
-    tested = np.sum([column == "test" for column in found.values()], axis=0)
+    folds = columns(Split(kind="folds", k=5))
+    assert sorted(folds) == [f"split_{fold}" for fold in range(5)]
+    tested = np.sum([column == "test" for column in folds.values()], axis=0)
     assert (tested == 1).all()
-    assert all(Counter(STRATA[column == "test"])["a"] == 12 for column in found.values())
+    assert all(Counter(STRATA[column == "test"])["a"] == 12 for column in folds.values())
     groups = np.repeat(np.arange(25), 4).astype(str)
     for column in columns(Split(kind="folds", k=5, grouped=True), groups=groups).values():
         assert not set(groups[column == "test"]) & set(groups[column == "train"])
 
 
-def test_a_given_split_is_kept_and_validation_is_taken_from_train():
-    given = np.array(["train"] * 80 + ["test"] * 20, object)
-    column = columns(Split(kind="given", validation=0.1), given=given)["split"]
+def test_a_given_split_is_kept_and_validation_is_drawn_from_train():
+    source_split = np.array(["train"] * 80 + ["test"] * 20, object)
+    column = columns(Split(kind="given", validation=0.1), source_split=source_split)["split"]
     assert Counter(column) == {"train": 72, "validation": 8, "test": 20}
     assert (column[80:] == "test").all()
-    given[:5] = "validation"
-    assert (columns(Split(kind="given"), given=given)["split"] == given).all()
+    source_split[:5] = "validation"
+    assert (columns(Split(kind="given"), source_split=source_split)["split"] == source_split).all()
 
 
 @pytest.mark.parametrize(
     "split",
     [Split(kind="random", test=100), Split(kind="random", test=99), Split(kind="folds", k=50)],
 )
-def test_a_split_that_cannot_be_is_said(split):
+def test_a_split_that_the_corpus_is_too_small_for_is_an_error(split):
     if split.kind == "folds":
         with pytest.raises(HeedError, match="50 folds of 10 documents"):
             columns(split, STRATA[:10])

@@ -1,4 +1,4 @@
-"""A training holds one card to itself until its process ends, however it ends."""
+"""A training holds one GPU, or a slot of it, until its process ends, however it ends."""
 
 import itertools
 import os
@@ -15,18 +15,18 @@ from heed.training import device
 
 HOLD = """
 import sys, time
-from heed.training.device import claim
-card = claim(poll=0.02)
-print(card, time.time(), flush=True)
+from heed.training.device import claim_gpu
+gpu = claim_gpu(poll=0.02)
+print(gpu, time.time(), flush=True)
 time.sleep(float(sys.argv[1]))
 print(time.time(), flush=True)
 """
 
 
-def hold(room: Path, seconds: float, **environment: str) -> subprocess.Popen:
+def hold(folder: Path, seconds: float, **environment: str) -> subprocess.Popen:
     environment = (
         {k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES"}
-        | {"TMPDIR": str(room)}
+        | {"TMPDIR": str(folder)}
         | environment
     )
     return subprocess.Popen(
@@ -37,23 +37,23 @@ def hold(room: Path, seconds: float, **environment: str) -> subprocess.Popen:
     )
 
 
-def test_four_jobs_on_two_cards_never_stand_two_on_one(tmp_path: Path) -> None:
+def test_of_four_jobs_on_two_gpus_no_two_run_on_one_gpu_at_once(tmp_path: Path) -> None:
     jobs = [hold(tmp_path, 0.4, HEED_GPU_COUNT="2") for _ in range(4)]
-    said = [job.communicate(timeout=60)[0].split() for job in jobs]
-    assert {card for card, *_ in said} == {"0", "1"}
-    for card in "01":
-        times = sorted((float(start), float(end)) for name, start, end in said if name == card)
+    outputs = [job.communicate(timeout=60)[0].split() for job in jobs]
+    assert {gpu for gpu, *_ in outputs} == {"0", "1"}
+    for gpu in "01":
+        times = sorted((float(start), float(end)) for name, start, end in outputs if name == gpu)
         assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(times))
 
 
-def test_cards_are_shared_when_the_machine_says_so(tmp_path: Path) -> None:
+def test_runs_per_gpu_is_the_number_of_jobs_on_a_gpu_at_once(tmp_path: Path) -> None:
     jobs = [hold(tmp_path, 1.5, HEED_GPU_COUNT="2", HEED_RUNS_PER_GPU="2") for _ in range(5)]
-    said = [job.communicate(timeout=60)[0].split() for job in jobs]
-    assert sorted(card for card, *_ in said).count("0") >= 2
-    for card in "01":
-        times = [(float(start), float(end)) for name, start, end in said if name == card]
+    outputs = [job.communicate(timeout=60)[0].split() for job in jobs]
+    assert sorted(gpu for gpu, *_ in outputs).count("0") >= 2
+    for gpu in "01":
+        times = [(float(start), float(end)) for name, start, end in outputs if name == gpu]
         at_once = [sum(start <= moment < end for start, end in times) for moment, _ in times]
-        assert max(at_once) == 2, "two at once on a card, never three"
+        assert max(at_once) == 2, "two at once on a GPU, never three"
 
 
 @pytest.mark.parametrize("text", ["0", "two", "-1", ""])
@@ -63,7 +63,7 @@ def test_a_wrong_number_of_runs_per_gpu_is_named(alone: pytest.MonkeyPatch, text
         device.runs_per_gpu()
 
 
-def test_a_killed_holder_frees_its_card(tmp_path: Path) -> None:
+def test_a_killed_process_releases_its_gpu(tmp_path: Path) -> None:
     first = hold(tmp_path, 600, HEED_GPU_COUNT="1")
     assert first.stdout
     assert first.stdout.readline().split()[0] == "0"
@@ -77,8 +77,9 @@ def test_a_killed_holder_frees_its_card(tmp_path: Path) -> None:
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """No card held by this process, locks in a folder of this test, no variable set; all is put
-    back afterwards.
+    """No GPU held by this process, locks in a folder of this test, no variable set.
+
+    All is restored afterwards.
     """
     monkeypatch.setattr(device, "_held", None)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -95,7 +96,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("visible", "cards"),
+    ("visible", "gpus"),
     [
         ("2,3", ["2", "3"]),
         ("", []),
@@ -104,51 +105,51 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
         ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"]),
     ],
 )
-def test_cuda_visible_devices_says_which_cards_are_ours(
-    alone: pytest.MonkeyPatch, visible: str, cards: list[str]
+def test_cuda_visible_devices_names_the_usable_gpus(
+    alone: pytest.MonkeyPatch, visible: str, gpus: list[str]
 ) -> None:
     alone.setenv("CUDA_VISIBLE_DEVICES", visible)
     alone.setenv("HEED_GPU_COUNT", "8")
-    assert device.cards() == cards
+    assert device.list_gpus() == gpus
 
 
-def test_nvidia_smi_lists_the_cards_and_the_parts_of_a_split_one(
+def test_nvidia_smi_lists_the_gpus_and_the_instances_of_a_split_one(
     alone: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert device.cards() == []  # no nvidia-smi
+    assert device.list_gpus() == []  # no nvidia-smi
     listing = (
         "GPU 0: H100 (UUID: GPU-a)\nGPU 1: H100 (UUID: GPU-b)\n  MIG 1g.10gb Device 0: (UUID: "
         "MIG-c)\n"
     )
     (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '%s' '{listing}'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
-    assert device.cards() == ["0", "MIG-c"]
+    assert device.list_gpus() == ["0", "MIG-c"]
 
 
-def test_two_slurm_jobs_that_both_see_card_0_lock_by_what_it_is(
+def test_two_slurm_jobs_that_both_see_gpu_0_lock_it_by_its_uuid(
     alone: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 'GPU 0: H100 (UUID: GPU-second)'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     alone.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert device.claim() == "0"
+    assert device.claim_gpu() == "0"
     assert [path.name for path in tmp_path.glob("heed-gpus-*/*")] == ["GPU_second"]
 
 
-def test_a_claim_is_the_only_card_that_cuda_sees_and_a_second_claim_is_the_same(
+def test_a_claimed_gpu_is_the_only_one_that_cuda_sees_and_a_second_claim_returns_it(
     alone: pytest.MonkeyPatch,
 ) -> None:
     alone.setenv("CUDA_VISIBLE_DEVICES", "5,6")
-    assert device.claim() == "5"
+    assert device.claim_gpu() == "5"
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "5"
-    assert device.claim() == "5"
+    assert device.claim_gpu() == "5"
 
 
-def test_auto_is_the_cpu_where_there_is_no_card_and_cuda_is_an_error(
+def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(
     alone: pytest.MonkeyPatch,
 ) -> None:
     alone.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert device.device("cpu") == "cpu"
-    assert device.device("auto") == "cpu"
+    assert device.choose_device("cpu") == "cpu"
+    assert device.choose_device("auto") == "cpu"
     with pytest.raises(HeedError, match=r"device: cuda: .*Mend it, or set `device: auto` or `cpu`"):
-        device.device("cuda")
+        device.choose_device("cuda")

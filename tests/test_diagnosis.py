@@ -10,7 +10,7 @@ import pytest
 
 from heed.evaluation.tables import evaluate
 from heed.report.figures import drawing
-from heed.report.figures.classification import expected_error
+from heed.report.figures.classification import expected_calibration_error
 from heed.tasks.classification.diagnosis import by_length, calibration, confusion, length_edges
 from tests.conftest import train_and_predict
 
@@ -52,8 +52,8 @@ def test_the_expected_calibration_error_is_guo_et_als():
     up, not averaged.
     """
     table = calibration(np.array([True, False, True, True]), np.array([1.0, 0.95, 0.5, 0.59]))
-    assert expected_error(table) == pytest.approx(0.5 * 0.455 + 0.5 * 0.475)
-    assert expected_error(pd.concat([table, table])) == pytest.approx(0.465)
+    assert expected_calibration_error(table) == pytest.approx(0.5 * 0.455 + 0.5 * 0.475)
+    assert expected_calibration_error(pd.concat([table, table])) == pytest.approx(0.465)
 
 
 def test_evaluate_writes_them_for_every_seed_and_they_add_up_to_the_test_part(workplace):

@@ -1,6 +1,4 @@
-"""The document browser shows the text as it is, each word's weight, and evidence measured against
-chance.
-"""
+"""The document browser shows texts, the weight of each word, and the weight on evidence."""
 
 import html
 import re
@@ -10,33 +8,31 @@ import pandas as pd
 import pytest
 
 from heed.files import HeedError
-from heed.report.documents import browser, how
+from heed.report.documents import describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.fixtures.report import made_up
-from tests.test_report import written
+from tests.test_report import render_to
 
 
-def write(folder, text: str, words: list[tuple[str, float, int, float, bool]]) -> None:
-    """One document; words are (word, weight, sentence, sentence_weight, evidence), in the order of
-    the text.
-    """
+def write_document(folder, text: str, words: list[tuple[str, float, int, float, bool]]) -> None:
+    """Write one document; words are (word, weight, sentence, sentence_weight, evidence)."""
     folder.mkdir(parents=True)
-    rows, at = [], 0
+    rows, start = [], 0
     for i, (word, weight, sentence, sentence_weight, evidence) in enumerate(words):
-        at = text.index(word, at)
+        start = text.index(word, start)
         rows.append(
             {
                 "id": "d",
                 "token": i,
-                "start": at,
-                "end": at + len(word),
+                "start": start,
+                "end": start + len(word),
                 "weight": weight,
                 "sentence": sentence,
                 "sentence_weight": sentence_weight,
                 "evidence": evidence,
             }
         )
-        at += len(word)
+        start += len(word)
     document = {
         "id": "d",
         "text": text,
@@ -55,8 +51,8 @@ WORDS = [("A", 0.1, 0, 0.75, False), ("fine", 0.5, 0, 0.75, True), ("film", 0.15
 
 
 def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
-    write(tmp_path / "m", TEXT, WORDS)
-    page = browser(tmp_path / "m", {})
+    write_document(tmp_path / "m", TEXT, WORDS)
+    page = read_browser(tmp_path / "m", {})
     (document,) = page.documents
     assert [round(sentence.weight, 2) for sentence in document.sentences] == [0.75, 0.25, 0.1]
     assert document.sentences[0].shade == 1 and document.sentences[1].shade == pytest.approx(1 / 3)
@@ -66,40 +62,42 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     assert shades["fine"] == 1 and shades["film"] == pytest.approx(0.3) and shades["Truly"] is None
     assert [piece.text for piece in pieces if piece.evidence] == ["fine"]
     assert document.unread == "here" and not document.right
-    assert document.first[0] == ("fine", 0.5) and len(document.first) == 5
+    assert document.heaviest[0] == ("fine", 0.5) and len(document.heaviest) == 5
     assert (
         page.evidence.weight == 0.5 and page.evidence.words == 0.2 and page.evidence.documents == 1
     )
     assert page.sentences
 
 
-def test_without_planted_evidence_nothing_is_said_of_it(tmp_path):
-    write(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
-    page = browser(tmp_path / "m", {})
+def test_without_planted_evidence_there_is_no_share_of_it(tmp_path):
+    write_document(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
+    page = read_browser(tmp_path / "m", {})
     assert page.evidence is None and not page.sentences
     with pytest.raises(HeedError, match=r"not there\. Run: heed predict none"):
-        browser(tmp_path / "none", {})
+        read_browser(tmp_path / "none", {})
 
 
-def test_only_models_that_choose_weights_have_a_page():
-    def says(**changes) -> bool:
+def test_only_models_with_weights_of_their_own_have_a_page():
+    def has_page(**changes) -> bool:
         return Hyperparameters(**changes).chooses_weights
 
     assert (
-        says(attention="multi-head", heads=2) and says(pooling="attention") and says(pooling="max")
+        has_page(attention="multi-head", heads=2)
+        and has_page(pooling="attention")
+        and has_page(pooling="max")
     )
     assert (
-        not says(pooling="last")
-        and not says(pooling="mean")
-        and not says(attention="uniform", pooling="mean")
+        not has_page(pooling="last")
+        and not has_page(pooling="mean")
+        and not has_page(attention="uniform", pooling="mean")
     )
-    assert not says(encoder="none", linear_branch="words", pooling="max")
-    assert "learned query" in how(Hyperparameters(pooling="attention"))
+    assert not has_page(encoder="none", linear_branch="words", pooling="max")
+    assert "learned query" in describe_weights(Hyperparameters(pooling="attention"))
 
 
 def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
     params, data = made_up.study("sample"), made_up.comparison("sample")
-    into = written(params, data, tmp_path / "reports")
+    into = render_to(params, data, tmp_path / "reports")
     index = (into / "index.html").read_text()
     names = re.findall(r'href="(documents/[^"]+)"', index)
     assert names and sorted(names) == sorted(
@@ -112,23 +110,22 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
         assert "of the weight stands on it" in text
         anchor = re.search(r'href="\.\./index\.html#([^"]+)"', text)[1]
         assert f'id="{anchor}"' in index
-    again = written(params, data, tmp_path / "again")
+    again = render_to(params, data, tmp_path / "again")
     assert (into / names[0]).read_bytes() == (again / names[0]).read_bytes()
 
 
-def test_what_each_model_said_over_the_seeds_stands_beside_the_truth(tmp_path):
+def test_the_predictions_of_each_model_over_the_seeds_are_counted(tmp_path):
     for variant, answers in (("baseline", "aab"), ("attention", "bbb")):
-        write(tmp_path / variant, TEXT, WORDS)
+        write_document(tmp_path / variant, TEXT, WORDS)
         rows = [
             {"seed": seed, "id": "d", "split": "test", "label": "a", "predicted": p}
             for seed, p in enumerate(answers, 1)
         ]
         pd.DataFrame(rows).to_parquet(tmp_path / variant / "predictions.parquet")
-    (document,) = browser(
+    (document,) = read_browser(
         tmp_path / "attention", {name: tmp_path / name for name in ("baseline", "attention")}
     ).documents
-    found = [(each.variant, each.classes, each.right) for each in document.said]
-    assert found == [
+    assert [(each.variant, each.classes, each.right) for each in document.predictions] == [
         ("baseline", [("a", 2), ("b", 1)], "sometimes"),
         ("attention", [("b", 3)], "never"),
     ]

@@ -1,6 +1,4 @@
-"""Nothing that is not the published file is ever taken as good; what can be resumed is; every
-failure says what to do.
-"""
+"""Only the published file is accepted, a download is resumed, and an error says what to do."""
 
 import dataclasses
 import hashlib
@@ -68,9 +66,9 @@ def send(
 
 
 def plain(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
-    asked = handler.headers.get("Range")
-    if asked:
-        start = int(asked.removeprefix("bytes=").rstrip("-"))
+    requested = handler.headers.get("Range")
+    if requested:
+        start = int(requested.removeprefix("bytes=").rstrip("-"))
         if start >= len(CONTENT):
             send(handler, 416, b"")
         else:
@@ -92,7 +90,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     server = Server()
     file = File(
         NAME,
-        f"room/{NAME}",
+        f"folder/{NAME}",
         (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",),
         f"{server.url}/{NAME}",
     )
@@ -110,11 +108,11 @@ def fetch() -> None:
 def refused(message: str) -> None:
     with pytest.raises(HeedError, match=message) as caught:
         fetch()
-    assert not Path("data/raw/imdb", NAME).exists(), "nothing half-written is taken as good"
+    assert not Path("data/raw/imdb", NAME).exists(), "a partial file is never accepted"
     assert NAME in str(caught.value) and "heed download imdb" in str(caught.value)
 
 
-def test_a_file_is_fetched_verified_and_not_fetched_again(server, capsys):
+def test_a_file_is_downloaded_and_verified_only_once(server, capsys):
     fetch()
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
     assert not list(Path(".heed/work").glob("download-*"))
@@ -124,10 +122,10 @@ def test_a_file_is_fetched_verified_and_not_fetched_again(server, capsys):
 
 
 @pytest.mark.drill("download: a damaged file")
-def test_a_damaged_file_is_fetched_anew_and_strangers_are_removed(server):
+def test_a_damaged_file_is_downloaded_again_and_other_files_are_removed(server):
     fetch()
     Path("data/raw/imdb", NAME).write_bytes(CONTENT[:-1])
-    Path("data/raw/imdb/stranger").write_text("x")
+    Path("data/raw/imdb/other").write_text("x")
     fetch()
     assert sorted(path.name for path in Path("data/raw/imdb").iterdir()) == [CHECKSUMS, NAME]
     assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
@@ -163,7 +161,7 @@ def test_a_server_that_ignores_ranges_is_read_from_the_start(server):
 
 
 @pytest.mark.drill(HOSTILE, faults=2)
-def test_errors_of_a_server_that_recovers_are_ridden_out_and_redirects_followed(server):
+def test_a_download_survives_server_errors_and_follows_redirects(server):
     def recover(handler, number):
         if number < 3:
             send(handler, 500, b"")
@@ -178,7 +176,7 @@ def test_errors_of_a_server_that_recovers_are_ridden_out_and_redirects_followed(
 
 
 @pytest.mark.drill(WRONG)
-def test_a_wrong_file_names_expected_and_found(server):
+def test_a_wrong_file_is_an_error_with_the_expected_and_the_found_hash(server):
     server.answer = lambda handler, number: send(handler, 200, b"something else")
     expected = hashlib.sha256(CONTENT).hexdigest()
     refused(
@@ -187,7 +185,7 @@ def test_a_wrong_file_names_expected_and_found(server):
 
 
 @pytest.mark.drill(WRONG)
-def test_a_page_that_is_not_there_is_not_asked_for_again(server):
+def test_a_missing_page_is_requested_once(server):
     server.answer = lambda handler, number: send(handler, 404, b"")
     refused("HTTP 404")
     assert len(server.ranges) == 1
@@ -204,7 +202,7 @@ def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
 
 
 @pytest.mark.drill(HOSTILE, faults=2)
-def test_no_network_says_so_and_keeps_what_came(server, monkeypatch):
+def test_without_a_network_the_downloaded_part_is_kept(server, monkeypatch):
     def cut(handler, number):
         send(handler, 200, CONTENT[:70_000], length=len(CONTENT))
         handler.close_connection = True
@@ -214,7 +212,7 @@ def test_no_network_says_so_and_keeps_what_came(server, monkeypatch):
     refused(r"the connection broke.* [\d,]+ bytes are kept")
     server.answer = plain
     fetch()
-    assert server.ranges[-1] is not None, "the next command goes on after what was kept"
+    assert server.ranges[-1] is not None, "the next command continues after the kept part"
     server.http.shutdown()
     server.http.server_close()
     Path("data/raw/imdb", NAME).unlink()
@@ -224,12 +222,12 @@ def test_no_network_says_so_and_keeps_what_came(server, monkeypatch):
 @pytest.mark.drill(WRONG)
 def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch, tmp_path):
     mirror = tmp_path / "mirror with a space"
-    (mirror / "room").mkdir(parents=True)
-    (mirror / "room" / NAME).write_bytes(CONTENT)
+    (mirror / "folder").mkdir(parents=True)
+    (mirror / "folder" / NAME).write_bytes(CONTENT)
     monkeypatch.setenv("HEED_MIRROR", str(mirror))
     fetch()
     assert server.ranges == []
-    (mirror / "room" / NAME).write_bytes(b"spoiled")
+    (mirror / "folder" / NAME).write_bytes(b"spoiled")
     Path("data/raw/imdb", NAME).unlink()
     with pytest.raises(HeedError, match="not the published file"):
         fetch()
@@ -238,7 +236,7 @@ def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch
     assert len(server.ranges) == 1
 
 
-def test_a_host_that_wants_a_login_is_explained(tmp_path, monkeypatch):
+def test_a_host_that_requires_a_login_is_explained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HEED_MIRROR", raising=False)
     with pytest.raises(
@@ -334,8 +332,8 @@ def test_bombs_and_broken_archives_are_refused(tmp_path):
         list(read_members(path, max_bytes=5000))
     with pytest.raises(HeedError, match="more than"):
         list(read_members(path, max_members=5))
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
     with pytest.raises(HeedError, match="not a whole archive"):
         list(read_members(path))
     path.write_bytes(b"no archive")

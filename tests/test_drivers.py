@@ -1,8 +1,7 @@
-"""One declaration, two drivers: whatever runs a stage, the other has nothing left to do, and both
-run the same.
+"""DVC and Snakemake run the same stages: after one, the other has nothing left to do.
 
-The real dvc.yaml and Snakefile, with a stand-in for the command `heed` that writes small files
-(toy/stub.py) and logs what was really executed.
+The real dvc.yaml and Snakefile, with a stub of the command `heed` that writes small files
+(toy/stub.py) and logs the commands that really ran.
 """
 
 import contextlib
@@ -42,9 +41,9 @@ class Toy:
             [str(path.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
         )
         author = {
-            f"GIT_{who}_{what}": "toy@heed"
-            for who in ("AUTHOR", "COMMITTER")
-            for what in ("NAME", "EMAIL")
+            f"GIT_{role}_{field}": "toy@heed"
+            for role in ("AUTHOR", "COMMITTER")
+            for field in ("NAME", "EMAIL")
         }
         self.environment = (
             os.environ
@@ -89,10 +88,9 @@ class Toy:
 
 
 def write_stub(path: Path) -> None:
-    """Write the command `heed` that the toy study finds first, and a `python` that notes when the
-    stage `code` runs.
+    """Write the stub of `heed`, and a `python` that logs when the stage `code` runs.
 
-    sh finds python, for a #! line takes no space.
+    Both are shell scripts, since a #! line cannot have spaces in its path.
     """
     path.mkdir(parents=True)
     note = """[ "$1" = workflow/digests.py ] && echo '["code", 0, 0, null]' >> "$TOY_LOG"\n"""
@@ -105,7 +103,7 @@ def write_stub(path: Path) -> None:
 
 
 def make_clone(path: Path, params: Path) -> None:
-    """Make a git repository at `path` of this tree's pipeline, with the given params.yaml."""
+    """Copy this tree's pipeline to `path`, with `params` as its params.yaml."""
     skip = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("src/heed", "workflow", "data/published", ".dvc/plots"):
         shutil.copytree(ROOT / name, path / name, ignore=skip)
@@ -124,33 +122,31 @@ def make_clone(path: Path, params: Path) -> None:
 
 
 @contextlib.contextmanager
-def shared_room(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
-    """Yield a folder that all workers of this test run share; the first makes it, the
-    others wait.
-    """
+def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
+    """Yield a folder that all workers of this test run share, to one worker at a time."""
     base = factory.getbasetemp()
-    room = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    with room.with_suffix(".lock").open("a") as lock:
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with folder.with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield room
+        yield folder
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     """The toy study, run by Snakemake in a folder whose name has a space, and committed."""
-    with shared_room(tmp_path_factory, "toy study") as room:
-        toy = Toy(room / "clone")
-        if (room / "finished").exists():
+    with shared_folder(tmp_path_factory, "toy study") as folder:
+        toy = Toy(folder / "clone")
+        if (folder / "finished").exists():
             return toy
-        make_clone(room / "clone", ROOT / "tests/toy/params.yaml")
-        write_stub(room / "bin")
+        make_clone(folder / "clone", ROOT / "tests/toy/params.yaml")
+        write_stub(folder / "bin")
         toy.run("git", "init", "--quiet")
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "toy")
         assert len(toy.executed(*SNAKEMAKE)) == 25
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "run")
-        (room / "finished").touch()
+        (folder / "finished").touch()
         return toy
 
 
@@ -160,7 +156,7 @@ def toy(finished: Toy, tmp_path: Path) -> Iterator[Toy]:
 
 
 def planned(toy: Toy) -> list[str]:
-    """Return the stages that `snakemake -n` says may run."""
+    """Return the stages that may run according to `snakemake -n`."""
     lines = toy.run("snakemake", "-n").splitlines()
     return sorted(line.split()[2] for line in lines if line.startswith("Job ") and "  (" in line)
 
@@ -191,14 +187,14 @@ MODELS = ("feelings-baseline", "feelings-attention", "author-baseline")
 
 
 def below(*models: str, seeds: tuple[int, ...] = (1, 2)) -> list[str]:
-    """Return the commands that a change of these models' recipes sets off."""
+    """Return the commands that must run after a change of these models' recipes."""
     runs = [f"train {model} {seed}" for model in models for seed in seeds]
-    each = [f"{stage} {model}" for stage in ("recipe", "predict", "evaluate") for model in models]
-    return sorted(["code", *each, *runs, "compare", "report"])
+    others = [f"{stage} {model}" for stage in ("recipe", "predict", "evaluate") for model in models]
+    return sorted(["code", *others, *runs, "compare", "report"])
 
 
 JUDGED = [f"{stage} {model}" for stage in ("predict", "evaluate") for model in MODELS]
-# what: (in params.yaml, changed to, what must be executed)
+# change: (text of params.yaml, its replacement, the commands that must run)
 CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "a hyperparameter of one model": ("dropout: 0.2", "dropout: 0.3", below("author-baseline")),
     "a default that one model uses": (
@@ -255,13 +251,13 @@ def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], 
     if driver == SNAKEMAKE:
         assert "up to date" in toy.run("dvc", "status")
     else:
-        # Snakemake will delete the orphans, and says so
-        swept = {"one seed less": 8, "one model less": 2}
-        assert len(planned(toy)) == swept.get(what, 0)
+        # Snakemake would delete the orphans, and then run these stages
+        after_orphans = {"one seed less": 8, "one model less": 2}
+        assert len(planned(toy)) == after_orphans.get(what, 0)
 
 
 def add_to(path: str, text: str) -> Callable[[Toy], None]:
-    """Return an edit that adds to a file, or makes one."""
+    """Return a function that appends to a file, or makes it."""
 
     def edit(toy: Toy) -> None:
         with (toy.path / path).open("a") as file:
@@ -284,7 +280,7 @@ def edit_evaluation(toy: Toy) -> None:
 
 
 ATTENTION = "src/heed/models/attention.py"
-# what: (the edit, what must be executed)
+# edit: (the function that makes it, the commands that must run)
 EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
     "a value of the models": (
@@ -325,7 +321,7 @@ def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
     assert planned(toy) == []
 
 
-# what: (file, its text, what is said)
+# mistake: (text of params.yaml, its replacement, the message)
 MISTAKES = {
     "a name in params.yaml": (
         "dropout: 0.5",
@@ -381,7 +377,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
         for path in toy.path.rglob("*")
         if ".dvc/tmp" not in str(path) and ".heed" not in path.parts
     )
-    found = planned(toy)
+    stages = planned(toy)
     after = sorted(
         path
         for path in toy.path.rglob("*")
@@ -390,8 +386,8 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
     assert [path for path in after if ".snakemake" not in path.parts] == [
         path for path in before if ".snakemake" not in path.parts
     ]
-    assert "recipe@feelings-baseline" in found
-    assert "download@one" not in found
+    assert "recipe@feelings-baseline" in stages
+    assert "download@one" not in stages
 
 
 def test_snakemake_deletes_orphans_that_the_cache_has_and_nothing_made_by_hand(toy: Toy) -> None:
@@ -438,10 +434,10 @@ def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) ->
     toy.log.write_text("")
     code, output = toy.try_(*SNAKEMAKE, "--keep-going", TOY_FAIL="train feelings-baseline 1")
     assert code == 1
-    assert "\nheed: train feelings-baseline 1 fails, as told\n" in output
+    assert "\nheed: train feelings-baseline 1 fails, by TOY_FAIL\n" in output
     assert (
         output.count(
-            "heed: train@feelings-baseline-1 failed: train feelings-baseline 1 fails, as told\n"
+            "heed: train@feelings-baseline-1 failed: train feelings-baseline 1 fails, by TOY_FAIL\n"
         )
         == 1
     )
@@ -455,13 +451,13 @@ def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) ->
     ]  # fmt: skip
 
 
-def running(toy: Toy, process: subprocess.Popen, said: str) -> None:
-    """Read what the process prints until it says `said`."""
+def wait_for_output(process: subprocess.Popen, text: str) -> None:
+    """Read the output of a process up to a line with `text`."""
     assert process.stdout
     for line in process.stdout:
-        if said in line:
+        if text in line:
             return
-    raise AssertionError(f"ended without: {said}")
+    raise AssertionError(f"ended without: {text}")
 
 
 @pytest.mark.drill("kill -9 of a driver and its stage")
@@ -476,7 +472,7 @@ def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) ->
     toy.change("dropout: 0.5", "dropout: 0.4")
     toy.log.write_text("")
     process = toy.start(*driver, TOY_SLEEP="2")
-    running(toy, process, "Running stage 'train@" if driver[0] == "dvc" else "done train@")
+    wait_for_output(process, "Running stage 'train@" if driver[0] == "dvc" else "done train@")
     time.sleep(0.5)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
@@ -491,22 +487,22 @@ def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) ->
 
 
 @pytest.mark.drill("power cut under a driver: dvc.lock cut off")
-@pytest.mark.parametrize("kept", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(
-    toy: Toy, kept: bool
+@pytest.mark.parametrize("has_backup", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
+    toy: Toy, has_backup: bool
 ) -> None:
     toy.run(*SNAKEMAKE)
     lock = toy.path / "dvc.lock"
     text = lock.read_text()
     lock.write_text(text[: text.index("md5", len(text) // 2) + 2])  # in the middle of a key
-    if not kept:
+    if not has_backup:
         (toy.path / ".heed/dvc.lock").unlink()
     code, output = toy.try_("snakemake", "-n")
     assert code == 1
     assert "heed: dvc.lock: cut off by a kill" in output
     # Downloads persist, and what persists is never in DVC's run-cache: heed verifies the files that
     # are there.
-    assert toy.executed(*SNAKEMAKE) == ([] if kept else ["download one", "download two"])
+    assert toy.executed(*SNAKEMAKE) == ([] if has_backup else ["download one", "download two"])
     assert "up to date" in toy.run("dvc", "status")
 
 
@@ -514,7 +510,7 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_mended_and_nothing_is_run_again(
 def test_a_second_snakemake_is_refused_and_a_dry_run_is_not(toy: Toy) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
     first = toy.start(*SNAKEMAKE, TOY_SLEEP="6")
-    running(toy, first, "Job 1: train@")
+    wait_for_output(first, "Job 1: train@")
     code, output = toy.try_(*SNAKEMAKE)
     assert code == 1
     assert "heed: another snakemake is running" in output
@@ -563,20 +559,21 @@ def test_dvc_experiments(toy: Toy) -> None:
 def held(
     toy: Toy, driver: list[str], command: str
 ) -> Iterator[tuple[subprocess.Popen, Callable[[], None]]]:
-    """Start a driver; yield it when `command` has written its first file and waits, and what lets
-    it go on.
+    """Start a driver; yield it, and a function that resumes `command`.
+
+    `command` has written its first file and waits.
     """
-    waits = Path(f"{toy.log}.held")
+    held_file = Path(f"{toy.log}.held")
     process = toy.start(*driver, TOY_HOLD=command)
     end = time.monotonic() + 120
-    while not waits.exists() or not waits.read_text():
+    while not held_file.exists() or not held_file.read_text():
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < end, "the stage was not reached"
         time.sleep(0.05)
     try:
-        yield process, waits.unlink
+        yield process, held_file.unlink
     finally:
-        waits.unlink(missing_ok=True)
+        held_file.unlink(missing_ok=True)
         process.communicate(timeout=120)
 
 
@@ -587,32 +584,31 @@ def held(
         pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow),
     ],
 )
-def test_what_a_stage_made_while_its_code_was_edited_is_not_recorded(
+def test_results_of_a_stage_whose_code_was_edited_meanwhile_are_not_recorded(
     toy: Toy, driver: list[str]
 ) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
-    with held(toy, driver, "train author-baseline 1") as (process, go_on):
+    with held(toy, driver, "train author-baseline 1") as (process, resume):
         add_to(ATTENTION, "ADDED = 1\n")(toy)
-        go_on()
+        resume()
         output = process.communicate(timeout=120)[0]
     assert process.returncode
     assert (
         f"heed: {ATTENTION}: not as it was when this stage was planned. Run dvc repro or "
         "snakemake again"
     ) in output
-    toy.run("git", "checkout", "--quiet", "src")  # the edit is taken back: the plan is as it was
+    toy.run("git", "checkout", "--quiet", "src")  # the edit is reverted: the plan is the same again
     assert "train@author-baseline-1" in toy.run("dvc", "status")
     assert "train author-baseline 1" in toy.executed(*driver)
     assert "up to date" in toy.run("dvc", "status")
 
 
 @pytest.mark.slow
-def test_a_driver_beside_another_says_what_it_waits_for(toy: Toy) -> None:
+def test_a_second_driver_says_which_process_it_waits_for(toy: Toy) -> None:
     toy.change("dropout: 0.2", "dropout: 0.3")
-    with held(toy, ["dvc", "repro"], "train author-baseline 1") as (process, go_on):
+    with held(toy, ["dvc", "repro"], "train author-baseline 1") as (process, resume):
         other = toy.start(*SNAKEMAKE)
-        running(
-            toy,
+        wait_for_output(
             other,
             f"waiting for process {process.pid}, a dvc that runs train@author-baseline-1",
         )
@@ -621,17 +617,15 @@ def test_a_driver_beside_another_says_what_it_waits_for(toy: Toy) -> None:
         assert code
         # docs/drivers.md
         assert f"results/code' is busy, it is being blocked by:\n  (PID {process.pid})" in output
-        go_on()
+        resume()
         assert process.wait(timeout=120) == 0
     assert other.communicate(timeout=120) and other.returncode == 0
     assert "up to date" in toy.run("dvc", "status")
 
 
 @pytest.mark.slow
-def test_results_are_taken_over_where_an_edit_changes_no_byte_of_them(toy: Toy) -> None:
-    """As docs/drivers.md says: one stage of each kind is run again, then DVC is told that the
-    others are good.
-    """
+def test_results_are_kept_after_an_edit_that_does_not_change_them(toy: Toy) -> None:
+    """By docs/drivers.md: one stage of each kind runs again, then `dvc commit` keeps the others."""
     add_to(ATTENTION, "\nRENAMED = 1\n")(toy)
     toy.run("dvc", "repro", "--quiet", "--single-item", "code")
     stale = [
@@ -713,7 +707,7 @@ def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> No
     add_to("src/heed/files.py", RENAME)(toy)
     toy.run("dvc", "exp", "run", "--temp", "--name", "edited", run)
     assert json.loads(info.read_text()) == before
-    toy.try_("dvc", "exp", "apply", "edited")  # it says that there is no report yet
+    toy.try_("dvc", "exp", "apply", "edited")  # it fails, since there is no report yet
     assert json.loads(info.read_text()) == before | {"edited": True}
 
 
@@ -769,11 +763,11 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
         if record[0].startswith("train")
     ]
     assert len(runs) == 4
-    assert {card for *_, card in runs} == {"0", "1"}
-    for name, started, _, card in runs:
-        beside = [other for other in runs if other[1] <= started < other[2] and other[0] != name]
-        assert len(beside) <= 1
-        assert card not in [other[3] for other in beside]
+    assert {gpu for *_, gpu in runs} == {"0", "1"}
+    for name, started, _, gpu in runs:
+        others = [other for other in runs if other[1] <= started < other[2] and other[0] != name]
+        assert len(others) <= 1
+        assert gpu not in [other[3] for other in others]
 
 
 @pytest.mark.slow
@@ -799,14 +793,14 @@ def note(event, arguments):
     if event == "open" and isinstance(arguments[0], (str, os.PathLike)):
         opened.add(os.path.relpath(os.fspath(arguments[0])))
 sys.addaudithook(note)
-def tell():
+def write_report():
     modules = [
         m.__file__ for n, m in sys.modules.items()
         if n.split(".")[0] == "heed" and getattr(m, "__file__", None)
     ]
-    json.dump([modules, sorted(opened)], open(report, "w"))
-atexit.register(tell)
-report = sys.argv.pop(1)
+    json.dump([modules, sorted(opened)], open(report_path, "w"))
+atexit.register(write_report)
+report_path = sys.argv.pop(1)
 from heed.cli import main
 main()
 """
@@ -825,7 +819,7 @@ models:
   author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: hunt,
       match: author-baseline}
 """
-UNTUNED = re.sub("searches:\n.*\n", "searches: {}\n", TINY).replace(
+UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY).replace(
     "tuned_by: hunt", "tuned_by: none"
 )
 COMMANDS = {
@@ -855,37 +849,38 @@ NAMES = {
 
 @pytest.fixture(scope="session")
 def used(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str], set[str]]]:
-    """Run the real commands on a tiny study: stage → (modules of heed imported and not named in its
-    code, files opened).
+    """Run the real commands on a tiny study.
+
+    Returns {stage: (modules of heed that it imports and its code does not name, files it opens)}.
     """
-    room = tmp_path_factory.mktemp("tiny")
-    (room / "params.yaml").write_text(TINY)
-    (room / "src").symlink_to(ROOT / "src")
-    subprocess.run([sys.executable, ROOT / "workflow/digests.py"], cwd=room, check=True)
-    (room / "data").mkdir()
-    (room / "data/published").symlink_to(ROOT / "data/published")
-    (room / "watch.py").write_text(WATCH)
-    found = {}
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "params.yaml").write_text(TINY)
+    (folder / "src").symlink_to(ROOT / "src")
+    subprocess.run([sys.executable, ROOT / "workflow/digests.py"], cwd=folder, check=True)
+    (folder / "data").mkdir()
+    (folder / "data/published").symlink_to(ROOT / "data/published")
+    (folder / "watch.py").write_text(WATCH)
+    used = {}
     for stage, command in COMMANDS.items():
         name, key, *_ = [*command.split(), ""]
         done = subprocess.run(
-            [sys.executable, "watch.py", "told.json", *command.split()],
-            cwd=room,
+            [sys.executable, "watch.py", "report.json", *command.split()],
+            cwd=folder,
             capture_output=True,
             text=True,
         )
         assert done.returncode == 0, f"heed {command}: {done.stderr}"
-        modules, opened = json.loads((room / "told.json").read_text())
-        named = json.loads((room / digests.code_file(name, key)).read_text())["files"]
-        found[stage] = (
+        modules, opened = json.loads((folder / "report.json").read_text())
+        named = json.loads((folder / digests.code_file(name, key)).read_text())["files"]
+        used[stage] = (
             {str(Path(module).relative_to(ROOT)) for module in modules} - {*named},
             set(opened),
         )
-    return found
+    return used
 
 
 def declared(stage: str) -> tuple[set[str], set[str]]:
-    """Return the deps and outs of a stage in dvc.yaml, its names put in."""
+    """Return the deps and outs of a stage in dvc.yaml for the tiny study."""
     section = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"][stage]
     section = section.get("do", section)
     outs = [*section["outs"], *section.get("metrics", [])]
@@ -903,7 +898,7 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
 
 @pytest.mark.xdist_group("used")  # one worker runs the commands
 @pytest.mark.parametrize("stage", COMMANDS)
-def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> None:
+def test_the_modules_that_a_command_loads_are_named_in_its_code(used: dict, stage: str) -> None:
     ignored = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
     loaded = {
         path
@@ -913,7 +908,7 @@ def test_what_a_command_loads_is_named_in_its_code(used: dict, stage: str) -> No
     if stage not in (
         "download",
         "tokenize",
-    ):  # heed.study refuses by the kinds of corpora alone: CHECKED in workflow/digests.py
+    ):  # heed.study refuses by the kinds of corpora alone: ONLY_FOR_CHECKS in workflow/digests.py
         loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
     assert loaded == set()
 
@@ -933,10 +928,10 @@ def test_a_stage_reads_no_file_that_it_does_not_declare(used: dict, stage: str) 
         allowed |= {"data/tokens"}  # by their digest, in the recipe
     opened = {path for path in used[stage][1] if path.startswith(("data/", "results/", "reports/"))}
     # not the temporary names of files being written
-    own = {path for path in opened if "/." not in path}
+    complete = {path for path in opened if "/." not in path}
     assert {
         path
-        for path in own
+        for path in complete
         if not any(
             path == a or path.startswith(f"{a}/") or a.startswith(f"{path}/") for a in allowed
         )
@@ -953,7 +948,7 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
             if name.endswith((".js", ".html"))
         )
         names = report.namelist()
-    for shown in (
+    for name in (
         "Figures",
         "Tables",
         "The report",
@@ -961,7 +956,7 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
         "study_gain.svg",
         "feelings_seeds.csv",
     ):
-        assert shown in text or any(shown in name for name in names), shown
+        assert name in text or any(name in member for member in names), name
     assert "as it stands in" in text  # a caption
     assert "up to date" in toy.run("dvc", "status")
     toy.run("dvc", "plots", "show", "--out", "plots")
@@ -1015,16 +1010,16 @@ def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(
 ) -> None:
     """Weights, predictions, tables and statistics, bit for bit, by key: tests/fingerprint.py."""
     reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
-    if (here := fingerprint.machine()) != reference["machine"]:
+    if (machine := fingerprint.machine()) != reference["machine"]:
         pytest.skip(
-            f"the fingerprint is of another machine kind ({reference['machine']}; here: {here})"
+            f"the fingerprint is of another machine kind: {reference['machine']}, not {machine}"
         )
-    found = fingerprint.fingerprint(sample_studies[0])
+    values = fingerprint.fingerprint(sample_studies[0])
     assert len(reference["values"]) > 2000
-    assert fingerprint.differences(reference["values"], found) == []
+    assert fingerprint.differences(reference["values"], values) == []
 
 
-def test_a_stage_that_failed_is_said_with_heeds_last_word_or_its_log(
+def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(ROOT / "workflow")
@@ -1052,7 +1047,7 @@ def test_a_stage_that_failed_is_said_with_heeds_last_word_or_its_log(
     )
     (tmp_path / "logs/killed.log").write_text(failed)
     (tmp_path / "logs/waits.log").write_text("heed: waiting for a free GPU\n")
-    assert [*run.failures()] == [
+    assert [*run.describe_failures()] == [
         "wrong failed: a: wrong. Mend it",
         "killed failed: see logs/killed.log",
         "traceback failed: see logs/traceback.log",

@@ -1,5 +1,6 @@
-"""Every undocumented name of DVC and Snakemake that heed uses still exists; a failure says the
-engine, the name and our function.
+"""Every undocumented name of DVC and Snakemake that heed uses still exists.
+
+A failure names the engine, its name and heed's function.
 """
 
 import ast
@@ -83,11 +84,11 @@ def settings(name: str) -> Any:
     return getattr(snakemake.settings.types, name)
 
 
-def a_message_of_snakemake(message: str) -> bool:
+def is_snakemake_message(message: str) -> bool:
     return message.strip() in snakemake_source()
 
 
-# function of engine_names: [(engine, what it uses, whether that exists)]
+# function of engine_names: [(engine, the name that it uses, whether that exists)]
 USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
     "open_repository": [
         ("dvc", "Repo(root_dir)", lambda: "root_dir" in parameters(dvc("repo", "Repo")))
@@ -261,7 +262,7 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
             ),
         ),
         *(
-            ("snakemake", f"message {text!r}", lambda text=text: a_message_of_snakemake(text))
+            ("snakemake", f"message {text!r}", lambda text=text: is_snakemake_message(text))
             for text in engine.USELESS_MESSAGES
             if "\n" not in text
         ),
@@ -293,10 +294,10 @@ def test_the_engines_have_every_name_that_is_used(function, package, name, exist
         f"{package} {version(package)} has no {name}: see {function}() in workflow/engine_names.py"
     )
     try:
-        found = exists()
+        result = exists()
     except (AttributeError, ImportError, TypeError, ValueError) as error:
         pytest.fail(f"{message} ({error})")
-    assert found, message
+    assert result, message
 
 
 def test_every_function_is_tested_here():
@@ -391,16 +392,14 @@ def test_a_command_knows_its_stage():
 
 
 def test_dvc_reads_the_same_yaml_as_heed(tmp_path):
-    """YAML 1.2, whether ruamel.yaml has its C parser (ruamel.yaml.clib) or not: DVC takes it,
-    heed's params.py does not.
-    """
+    """YAML 1.2, with or without ruamel.yaml's C parser (ruamel.yaml.clib), which only DVC uses."""
     path = tmp_path / "params.yaml"
     path.write_text(
         "{a: yes, b: no, c: on, d: 010, e: 0o10, f: '1:30', g: 1e-3, h: 1_000, i: ~, j: y, k: .5, "
         "l: 2001-01-01}"
     )
-    ours = YAML(typ="safe", pure=True).load(path)
-    assert engine.read_yaml(path) == ours and ours["a"] == "yes" and ours["d"] == 10
+    content = YAML(typ="safe", pure=True).load(path)
+    assert engine.read_yaml(path) == content and content["a"] == "yes" and content["d"] == 10
     stages.check_params(path)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.tasks.classification.shown import choose
+from heed.tasks.classification.token_weights import choose_documents
 from tests.conftest import change_recipe, train_and_predict
 
 INTO = Path("results/predict/tiny-attention")
@@ -29,7 +29,7 @@ def table(count: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 def test_two_hundred_are_chosen_from_all_eight_groups_by_the_rule_alone():
     frame, lengths = table(5000)
-    chosen = choose(frame, lengths)
+    chosen = choose_documents(frame, lengths)
     assert (
         len(chosen) == 200
         and chosen["rule"].value_counts().eq(25).all()
@@ -47,13 +47,13 @@ def test_two_hundred_are_chosen_from_all_eight_groups_by_the_rule_alone():
     ]
     expected = wrong["probability"].nlargest(25).index
     assert set(found[found["rule"] == "wrong, long, most certain"].index) == set(expected)
-    again = choose(*table(5000))
+    again = choose_documents(*table(5000))
     assert again.equals(chosen)
 
 
 def test_a_small_corpus_is_explained_whole_and_once():
     frame, lengths = table(30)
-    assert sorted(choose(frame, lengths)["row"]) == np.flatnonzero(lengths > 0).tolist()
+    assert sorted(choose_documents(frame, lengths)["row"]) == np.flatnonzero(lengths > 0).tolist()
 
 
 @pytest.mark.parametrize("hierarchical", [False, True])

@@ -1,6 +1,4 @@
-"""What a kind of corpus is, is declared once, in the module of its publication; everything else
-reads the registry.
-"""
+"""A kind of corpus is declared once, in its publication's module; all else reads the registry."""
 
 import ast
 import importlib
@@ -36,7 +34,7 @@ every_source = pytest.mark.parametrize(
 
 
 @every_kind
-def test_a_kind_says_all_that_is_asked_of_it(kind: Kind) -> None:
+def test_the_declaration_of_a_kind_is_complete_and_consistent(kind: Kind) -> None:
     assert is_name(kind.name)
     assert kind.splits and set(kind.splits) <= set(SPLITS)
     assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
@@ -45,7 +43,7 @@ def test_a_kind_says_all_that_is_asked_of_it(kind: Kind) -> None:
         "labels are fixed, or the user names their column"
     )
     assert bool(kind.tokens_per_document) == bool(kind.labels), (
-        "only of a file of one's own the size is not known"
+        "only the size of a user's file is unknown"
     )
     assert bool(kind.documents or "documents" in kind.source.required_keys) == bool(
         kind.tokens_per_document
@@ -53,7 +51,7 @@ def test_a_kind_says_all_that_is_asked_of_it(kind: Kind) -> None:
 
 
 @every_source
-def test_a_source_is_fetched_file_by_file_or_made(source: SourceKind) -> None:
+def test_a_source_has_published_files_or_makes_its_own(source: SourceKind) -> None:
     assert is_name(source.name)
     assert bool(source.files) != bool(source.make)
     assert ("files" in source.optional_keys) == bool(source.files)
@@ -64,7 +62,7 @@ def test_a_source_is_fetched_file_by_file_or_made(source: SourceKind) -> None:
 def test_no_name_is_taken_twice_and_no_publication_is_left_out() -> None:
     assert len(KINDS) == sum(len(module.KINDS) for module in PUBLICATIONS)
     assert all(kind.source is SOURCE_KINDS[kind.source.name] for kind in KINDS.values())
-    names = [found.name for found in pkgutil.iter_modules(heed.corpora.__path__)]
+    names = [module.name for module in pkgutil.iter_modules(heed.corpora.__path__)]
     modules = [importlib.import_module(f"heed.corpora.{name}") for name in names]
     declaring = [
         module.__name__ for module in modules if isinstance(getattr(module, "KINDS", None), tuple)
@@ -83,7 +81,7 @@ def write_raw(folder: Path, source: str) -> Path:
     if source == "imdb":
         with tarfile.open(folder / imdb.ARCHIVE, "w:gz") as archive:
             archive.addfile(tarfile.TarInfo("aclImdb/test/pos/1_9.txt"), BytesIO())
-    written = {
+    files = {
         "letters": dict.fromkeys(
             [letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")
         ),
@@ -91,7 +89,7 @@ def write_raw(folder: Path, source: str) -> Path:
         "few-shot-01": dict.fromkeys(few_shot.NAMES, row(class_name="arts", sentence="a")),
         "table": {"table.csv": "t,l,s\na,b,train\n"},
     }
-    for name, text in written.get(source, {}).items():
+    for name, text in files.get(source, {}).items():
         (folder / name).write_text(text)
     return folder
 
@@ -115,7 +113,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "message"),
+    ("kind", "keys", "message"),
     [
         (
             "news",
@@ -147,13 +145,13 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     ],
 )
 def test_what_a_kind_does_not_allow_is_an_error_of_params_yaml(
-    kind: str, given: dict, message: str
+    kind: str, keys: dict, message: str
 ) -> None:
     with pytest.raises(ValidationError, match=message):
-        Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | given))
+        Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | keys))
 
 
-def strings(path: Path) -> set[str]:
+def string_literals(path: Path) -> set[str]:
     """Return the string literals of a module."""
     tree = ast.parse(path.read_text())
     return {
@@ -163,16 +161,16 @@ def strings(path: Path) -> set[str]:
     }
 
 
-READERS = sorted({*SOURCE.rglob("*.py")} - {Path(module.__file__) for module in PUBLICATIONS})
+OTHER_MODULES = sorted({*SOURCE.rglob("*.py")} - {Path(module.__file__) for module in PUBLICATIONS})
 
 
-@pytest.mark.parametrize("path", READERS, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_the_name_of_a_kind_stands_in_the_module_of_its_publication_and_nowhere_else(
+@pytest.mark.parametrize("path", OTHER_MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_the_module_of_its_publication_contains_the_name_of_a_kind(
     path: Path,
 ) -> None:
     # a report speaks of tables and samples too
     words = {"table", "sample"} if "report" in path.parts else set()
-    assert not strings(path) & ({*KINDS, *SOURCE_KINDS} - words)
+    assert not string_literals(path) & ({*KINDS, *SOURCE_KINDS} - words)
 
 
 TOY = '''
@@ -182,9 +180,9 @@ from heed.corpora.publication import Document, Kind, SourceKind
 from heed.files import write_text
 
 
-def make(name, source, into):
+def make(name, source, folder):
     lines = (f"haste makes waste {i}\\n" for i in range(source.documents))
-    write_text(into / "proverbs.txt", "".join(lines))
+    write_text(folder / "proverbs.txt", "".join(lines))
     return "proverbs.txt"
 
 

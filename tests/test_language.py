@@ -1,6 +1,4 @@
-"""The report in German: every text has its German, with the same values in it, and none is left
-over.
-"""
+"""The report in German: every text has a translation with the same values, and no other has."""
 
 import os
 import re
@@ -10,16 +8,28 @@ import sys
 import pytest
 from babel.messages.pofile import read_po
 
-from heed.report.language import LOCALE, NAMED, say, speaking, whole
+from heed.report.formats import format_count
+from heed.report.language import LOCALE, NAMED, say, say_count, use_language
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_report import Page, quick_figures, written  # noqa: F401
+from tests.test_report import Page, empty_figures, render_to  # noqa: F401
 from tests.texts import all_texts
 
 CATALOGUE = LOCALE / "de/LC_MESSAGES/heed.po"
 with CATALOGUE.open("rb") as file:
     MESSAGES = [message for message in read_po(file, locale="de") if message.id]
-GERMAN = {message.id: message.string for message in MESSAGES}
+
+
+def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The singular and the plural of a text, or the text alone."""
+    return (text,) if isinstance(text, str) else text
+
+
+GERMAN = {
+    english: german
+    for message in MESSAGES
+    for english, german in zip(forms(message.id), forms(message.string), strict=True)
+}
 
 
 def test_every_text_has_its_german_and_none_is_left_over():
@@ -34,9 +44,7 @@ def test_no_german_is_a_guess():
 
 
 def test_pybabel_finds_the_texts_of_the_catalogue(tmp_path):
-    """What `make locale` does: extraction finds every text, so that the update adds what is new and
-    drops what is not used.
-    """
+    """As in `make locale`: the update then adds new texts, and drops those that are not used."""
     command = [
         sys.executable,
         "-m",
@@ -51,7 +59,11 @@ def test_pybabel_finds_the_texts_of_the_catalogue(tmp_path):
         [*command, "-o", tmp_path / "heed.pot", "src/heed"], cwd=ROOT, env=environment, check=True
     )
     with (tmp_path / "heed.pot").open("rb") as file:
-        assert {message.id for message in read_po(file) if message.id} == set(GERMAN)
+        messages = [message for message in read_po(file) if message.id]
+    assert {text for message in messages for text in forms(message.id)} == set(GERMAN)
+    assert {message.id for message in messages if message.pluralizable} == {
+        message.id for message in MESSAGES if message.pluralizable
+    }
 
 
 @pytest.mark.parametrize("english", sorted(GERMAN))
@@ -68,14 +80,14 @@ def test_the_german_has_the_same_values_in_it_and_the_same_space_around_it(engli
 def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
     params, data = made_up.study("talk"), made_up.comparison("talk")
     german = params.model_copy(update={"study": params.study.model_copy(update={"language": "de"})})
-    folders = [written(params, data, tmp_path / "en"), written(german, data, tmp_path / "de")]
+    folders = [render_to(params, data, tmp_path / "en"), render_to(german, data, tmp_path / "de")]
     english, page = (Page(folder / "index.html") for folder in folders)
     assert '<html lang="de">' in page.source and "Hilft Attention?" in page.text
     assert "Steigerung durch Attention" in page.text and "nicht reproduziert: " in page.text
     for name, rows in english.tables.items():
-        for ours, theirs in zip(rows[1:], page.tables[name][1:], strict=True):
-            numbers = [re.findall(r"\d+\.\d+", cell) for cell in ours]
-            assert [re.findall(r"\d+\.\d+", cell) for cell in theirs] == numbers
+        for row, german_row in zip(rows[1:], page.tables[name][1:], strict=True):
+            numbers = [re.findall(r"\d+\.\d+", cell) for cell in row]
+            assert [re.findall(r"\d+\.\d+", cell) for cell in german_row] == numbers
     for text in sorted(all_texts(), key=len)[-60:]:  # no English sentence is left
         plain = [part for part in NAMED.split(text)[::2] if len(part) > 40]
         assert not any(
@@ -86,7 +98,20 @@ def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
     assert "Der Vortrag" in (folders[1] / "tables/summary.tex").read_text()
 
 
+def test_a_count_chooses_singular_or_plural_in_each_language():
+    texts = ("{count} seed ({seeds}).", "{count} seeds ({seeds}).")
+    assert say_count(*texts, 1, seeds="7") == "1 seed (7)."
+    assert say_count(*texts, 2, seeds="7, 8") == "2 seeds (7, 8)."
+    with use_language("de"):
+        assert say_count(*texts, 1, seeds="7") == "1 Seed (7)."
+        assert say_count(*texts, 2, seeds="7, 8") == "2 Seeds (7, 8)."
+
+
 def test_whole_numbers_are_grouped_as_the_language_does():
-    assert whole(1234567) == "1,234,567" and say("helps") == "helps"
-    with speaking("de"):
-        assert whole(1234567) == "1\u202f234\u202f567" and say("helps") == "hilft" and say("") == ""
+    assert format_count(1234567) == "1,234,567" and say("helps") == "helps"
+    with use_language("de"):
+        assert (
+            format_count(1234567) == "1\u202f234\u202f567"
+            and say("helps") == "hilft"
+            and say("") == ""
+        )

@@ -29,7 +29,7 @@ POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 
 
 def packed(lstm: BiLSTM, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """torch's own answer: a bidirectional nn.LSTM with the same weights on a packed sequence."""
+    """Return the states of torch's bidirectional nn.LSTM, same weights, on a packed sequence."""
     both = nn.LSTM(inputs.shape[-1], lstm.hidden_size, batch_first=True, bidirectional=True)
     for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
         getattr(both, name).data = getattr(lstm.forward_lstm, name).data
@@ -60,7 +60,7 @@ def test_the_bilstm_equals_the_packed_one(lengths, seed):
         )
 
 
-def test_reversing_within_the_length_twice_is_nothing_and_leaves_padding():
+def test_reversing_twice_gives_the_input_and_padding_stays_in_place():
     inputs = torch.arange(10.0).view(2, 5, 1)
     lengths = torch.tensor([3, 0])
     once = reverse_within_length(inputs, lengths)
@@ -75,8 +75,9 @@ def make_batch(
     padding: int = 0,
     h: Architecture = HYPERPARAMETERS,
 ) -> Batch:
-    """Vocabulary indices as a batch, with `padding` more places than the longest needs, and every
-    feature `h` asks for.
+    """Return texts of vocabulary indices as a batch, with every feature that `h` asks for.
+
+    The batch is `padding` positions longer than the longest text.
     """
     time = max(1, *map(len, texts)) + padding if len(texts) > 1 else max(1, len(texts[0])) + padding
     ids = np.zeros((len(texts), time), np.int64)
@@ -100,10 +101,10 @@ def make_batch(
     if h.character_buckets:
         ngrams = character_ngrams([f"w{i}" for i in range(30)], h.character_buckets)
         occurring, bag = np.unique(ids[token_mask], return_inverse=True)
-        place = np.zeros(ids.shape, np.int64)
-        place[token_mask] = bag
-        more["characters"] = Bags(*map(torch.from_numpy, ngrams.of(occurring)))
-        more["character_of"] = torch.from_numpy(place)
+        bags = np.zeros(ids.shape, np.int64)
+        bags[token_mask] = bag
+        more["characters"] = Bags(*map(torch.from_numpy, ngrams.look_up(occurring)))
+        more["character_of"] = torch.from_numpy(bags)
     lengths = torch.tensor([len(text) for text in texts])
     return Batch(torch.from_numpy(ids), lengths, np.arange(len(texts)), **more)
 
@@ -222,10 +223,9 @@ def test_a_dropped_word_is_an_unknown_one_without_its_ngrams():
     )
     torch.manual_seed(0)
     embedding = Classifier(30, 4, h).network.embedding.train()
-    found = embedding(make_batch([[5, 6, 7], [8]], h=h))
-    assert (
-        torch.equal(found[0], embedding.word.weight[1].expand(3, -1)) and (found[1, 1:] == 0).all()
-    )
+    embedded = embedding(make_batch([[5, 6, 7], [8]], h=h))
+    assert torch.equal(embedded[0], embedding.word.weight[1].expand(3, -1))
+    assert (embedded[1, 1:] == 0).all()
 
 
 def test_ngrams_are_added_to_the_word():
@@ -234,14 +234,14 @@ def test_ngrams_are_added_to_the_word():
     embedding = Classifier(30, 4, h).network.embedding.eval()
     batch = make_batch([[5, 6]], h=h)
     characters = character_ngrams([f"w{i}" for i in range(30)], 11)
-    for at, word in enumerate((5, 6)):
+    for position, word in enumerate((5, 6)):
         rows = characters.ids[characters.offsets[word] : characters.offsets[word + 1]]
-        expected = embedding.word.weight[word] + embedding.bigram.weight[batch.bigrams[0, at]]
+        expected = embedding.word.weight[word] + embedding.bigram.weight[batch.bigrams[0, position]]
         expected = expected + embedding.character.weight[rows].mean(0)
-        assert torch.allclose(embedding(batch)[0, at], expected, atol=1e-6)
+        assert torch.allclose(embedding(batch)[0, position], expected, atol=1e-6)
 
 
-def test_the_linear_branch_is_added_and_stands_alone_with_encoder_none():
+def test_the_linear_branch_is_added_and_is_the_whole_model_with_encoder_none():
     features = Bags(torch.tensor([0, 3, 5]), torch.tensor([0, 2]), torch.tensor([0.6, 0.8, 1.0]))
     batch = replace(make_batch([[5, 6], [7]]), linear=features)
     changes = {"linear_branch": "words", "branch_buckets": 8}
@@ -251,8 +251,8 @@ def test_the_linear_branch_is_added_and_stands_alone_with_encoder_none():
     table = alone.branch.table.weight
     expected = torch.stack([0.6 * table[0] + 0.8 * table[3], table[5]])
     assert torch.allclose(alone(batch), expected + alone.branch.bias, atol=1e-6)
-    of_branch = both.branch(features)
-    assert torch.allclose(both(batch), both.network(batch) + of_branch, atol=1e-6)
+    logits = both.branch(features)
+    assert torch.allclose(both(batch), both.network(batch) + logits, atol=1e-6)
     assert (alone.token_weights(batch) == 0).all()
     assert make(linear_branch="both", branch_buckets=8).branch.table.num_embeddings == 16
 
@@ -304,7 +304,7 @@ def test_the_twelve_models_have_the_talks_parameter_counts_and_hyperparameters()
         )
 
 
-def test_the_talks_171_with_two_heads_is_right():
+def test_heads_must_divide_the_size_of_the_states():
     assert MultiHeadAttention(2 * 171, 2).heads == 2
     with pytest.raises(ValueError, match="do not divide"):
         MultiHeadAttention(342, 4)

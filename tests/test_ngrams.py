@@ -1,6 +1,4 @@
-"""Hashed n-grams and TF-IDF: stateless, the same for a word wherever it stands, near what
-scikit-learn makes.
-"""
+"""Hashed n-grams depend only on the word; hashed TF-IDF equals scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -9,20 +7,20 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from heed.inputs.ngrams import CHARACTERS, bigrams, character_ngrams
-from heed.inputs.tfidf import ANALYZERS, HashedTfIdf, kinds
+from heed.inputs.tfidf import ANALYZERS, HashedTfIdf, analyzer_names
 
 
 def test_a_bigram_is_a_word_and_the_one_before_it():
     ids = np.array([[5, 6, 5, 6], [6, 5, 6, 0]])
-    there = np.array([[True] * 4, [True, True, True, False]])
-    rows = bigrams(ids, there, 10**9)
+    token_mask = np.array([[True] * 4, [True, True, True, False]])
+    rows = bigrams(ids, token_mask, 10**9)
     assert rows[0, 1] == rows[0, 3] == rows[1, 2] and rows[0, 2] == rows[1, 1], (
         "5 6 is 5 6 wherever it stands"
     )
     assert len({rows[0, 0], rows[0, 1], rows[0, 2], rows[1, 0]}) == 4, (
         "the first word's pair is with the start"
     )
-    assert rows[1, 3] == 0 and (rows[there] > 0).all()
+    assert rows[1, 3] == 0 and (rows[token_mask] > 0).all()
     small = bigrams(np.arange(10_000)[None], np.ones((1, 10_000), bool), 10)
     assert set(np.unique(small)) == set(range(1, 11))
     assert np.bincount(small[0])[1:].min() > 850, "rows are used evenly"
@@ -39,7 +37,7 @@ def test_a_words_character_ngrams_do_not_depend_on_its_neighbours(words):
         assert len(rows) == sum(max(0, len(word) + 2 - n + 1) for n in CHARACTERS)
     if words:
         types = np.array([len(words) - 1, 0])
-        rows, begin = together.of(types)
+        rows, begin = together.look_up(types)
         assert rows[: begin[1]].tolist() == together.ids[together.offsets[types[0]] :].tolist()
         assert rows[begin[1] :].tolist() == together.ids[: together.offsets[1]].tolist()
 
@@ -59,25 +57,25 @@ TEXTS = ["the cat sat", "the dog sat down", "a cat and a dog", "the end", "cat c
 
 @pytest.mark.parametrize("kind", ANALYZERS)
 def test_hashed_tfidf_has_the_numbers_of_scikit_learns_own(kind):
-    ours = HashedTfIdf(kind, 2**20)
-    ours.fit(TEXTS)
-    theirs = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
-    expected = theirs.fit_transform(TEXTS)
-    found = ours.transform(TEXTS)
-    assert found.dtype == np.float32
+    hashed = HashedTfIdf(kind, 2**20)
+    hashed.fit(TEXTS)
+    vectorizer = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
+    expected = vectorizer.fit_transform(TEXTS)
+    features = hashed.transform(TEXTS)
+    assert features.dtype == np.float32
     for row in range(len(TEXTS)):
-        values = np.sort(found[row].data), np.sort(expected[row].data)
+        values = np.sort(features[row].data), np.sort(expected[row].data)
         assert values[0] == pytest.approx(values[1], abs=1e-6)
-    again = HashedTfIdf(kind, 2**20, ours.idf)
-    assert (again.transform(["the cat", ""]) != ours.transform(["the cat", ""])).nnz == 0
+    again = HashedTfIdf(kind, 2**20, hashed.idf)
+    assert (again.transform(["the cat", ""]) != hashed.transform(["the cat", ""])).nnz == 0
 
 
-def test_both_kinds_stand_side_by_side_and_an_unfitted_one_says_so():
+def test_both_analyzers_have_their_own_columns_and_transform_requires_fit():
     features = HashedTfIdf("both", 64)
     with pytest.raises(ValueError, match="fit first"):
         features.transform(TEXTS)
     features.fit(TEXTS)
-    assert features.transform(TEXTS).shape == (len(TEXTS), 128) and kinds("both") == (
+    assert features.transform(TEXTS).shape == (len(TEXTS), 128) and analyzer_names("both") == (
         "words",
         "characters",
     )

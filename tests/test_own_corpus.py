@@ -1,4 +1,4 @@
-"""A corpus of one's own takes one command and params alone, as docs/own-corpus.md says."""
+"""A user adds a corpus with one command and changes only params.yaml (docs/own-corpus.md)."""
 
 import re
 import subprocess
@@ -72,12 +72,13 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
 
 def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
     TABLE.to_csv("table.csv", index=False)
-    said = add_corpus(Path("table.csv"), "mine", "label", "text", "", Path("params.yaml"))
+    message = add_corpus(Path("table.csv"), "mine", "label", "text", "", Path("params.yaml"))
     assert (
-        f"'text' has {TABLE['text'].nunique()} classes in {len(TABLE)} rows: is it a label?" in said
+        f"'text' has {TABLE['text'].nunique()} classes in {len(TABLE)} rows: is it a label?"
+        in message
     )
-    said = add_corpus(Path("table.csv"), "ours", "text", "label", "", Path("params.yaml"))
-    assert "is it a label?" not in said
+    message = add_corpus(Path("table.csv"), "ours", "text", "label", "", Path("params.yaml"))
+    assert "is it a label?" not in message
 
 
 @pytest.mark.parametrize(
@@ -92,12 +93,14 @@ def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
         ({"split_column": "label"}, "column 'label': expected train, validation, test, found "),
     ],
 )
-def test_what_cannot_be_added_is_said_and_params_stay_as_they_were(clone, changes, message):
+def test_a_corpus_that_cannot_be_added_is_an_error_and_params_are_unchanged(
+    clone, changes, message
+):
     TABLE.assign(same="x").to_csv("table.csv", index=False)
     if "text_column" in changes:
         TABLE.to_csv("table.csv", index=False)
     before = Path("params.yaml").read_text()
-    given = {
+    arguments = {
         "file": Path("table.csv"),
         "name": "mine",
         "text_column": "text",
@@ -105,7 +108,7 @@ def test_what_cannot_be_added_is_said_and_params_stay_as_they_were(clone, change
         "split_column": "",
     }
     with pytest.raises(HeedError, match=message):
-        add_corpus(**(given | changes), params=Path("params.yaml"))
+        add_corpus(**(arguments | changes), params=Path("params.yaml"))
     assert Path("params.yaml").read_text() == before
 
 

@@ -1,6 +1,4 @@
-"""A wrong params.yaml is one message a mistake: file, line, key, what was found, what is
-allowed.
-"""
+"""Each mistake in params.yaml is one line: file, line, key, what was found, what is allowed."""
 
 import json
 import re
@@ -15,7 +13,7 @@ from tests.conftest import ROOT
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 
 
-def complaint(text: str) -> str:
+def error_message(text: str) -> str:
     with pytest.raises(HeedError) as caught:
         study.parse(text)
     return str(caught.value)
@@ -85,7 +83,7 @@ WRONG = [
         "made from a source of kind imdb, found sample",
     ),
     ("test: 0.25", "test: 1.5", "corpora.sample-sentiment.split", "share below 1"),
-    ("kind: random, test: 0.25", "kind: folds", "corpora.sample-sentiment.split", "needs it"),
+    ("kind: random, test: 0.25", "kind: folds", "corpora.sample-sentiment.split", "needs `k`"),
     ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
     (
         "variant: baseline",
@@ -283,13 +281,13 @@ WRONG = [
 
 @pytest.mark.drill("params.yaml: one mistake, one line with file, line and key")
 @pytest.mark.parametrize(
-    ("right", "wrong", "key", "says"), WRONG, ids=[case[1][:40] for case in WRONG]
+    ("right", "wrong", "key", "expected"), WRONG, ids=[case[1][:40] for case in WRONG]
 )
-def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, says):
+def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, expected):
     assert right in SAMPLE
     text = SAMPLE.replace(right, wrong, 1)
-    message = complaint(text)
-    first = next(line for line in message.splitlines() if f": {key}: " in line and says in line)
+    message = error_message(text)
+    first = next(line for line in message.splitlines() if f": {key}: " in line and expected in line)
     assert len(message.splitlines()) == (2 if key == "searches.none" else 1), (
         "one mistake, one line"
     )
@@ -341,12 +339,10 @@ OLD_DEFAULTS = SAMPLE.replace(
     ],
     ids=["label", "defaults"],
 )
-def test_a_key_of_an_earlier_heed_is_answered_with_the_one_of_today(text, old, new):
-    """One line for each: that `task`, `data` or `classification` is missing beside it is not said a
-    second time.
-    """
+def test_the_error_of_a_renamed_key_has_its_new_name(text, old, new):
+    """One line for each key, and none for the missing `task`, `data` or `classification`."""
     assert text != SAMPLE
-    lines = complaint(text).splitlines()
+    lines = error_message(text).splitlines()
     assert len(lines) == len(old)
     for line, key in zip(lines, old, strict=True):
         name = key.rsplit(".", 1)[-1]
@@ -354,13 +350,13 @@ def test_a_key_of_an_earlier_heed_is_answered_with_the_one_of_today(text, old, n
         assert f"{name}: " in text.splitlines()[int(line.split(":")[1]) - 1]
 
 
-def test_an_experiment_without_a_task_is_answered_with_its_line():
+def test_the_error_of_an_experiment_without_a_task_has_its_line():
     text = SAMPLE.replace(
         "{task: classification, corpus: sample-letters", "{corpus: sample-letters"
     )
     line = line_of("sample-author: {corpus", text)
     assert (
-        complaint(text)
+        error_message(text)
         == f"params.yaml:{line}: experiments.sample-author.task: missing, and it has no default"
     )
 
@@ -372,7 +368,7 @@ def test_a_corpus_may_be_named_as_a_section(name):
     )
     assert name in study.parse(text).corpora
     text = text.replace(f"  {name}: {{source", f"  {name}: {{sorce")
-    assert f"corpora.{name}.sorce: unknown key; did you mean source?" in complaint(text)
+    assert f"corpora.{name}.sorce: unknown key; did you mean source?" in error_message(text)
 
 
 def test_the_label_of_a_table_is_known_when_the_file_is_read():
@@ -385,7 +381,7 @@ def test_the_label_of_a_table_is_known_when_the_file_is_read():
 
 @pytest.mark.drill("params.yaml: no params file at all")
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected"),
     [
         ("study: [", "params.yaml:1: not valid YAML"),
         (
@@ -400,8 +396,8 @@ def test_the_label_of_a_table_is_known_when_the_file_is_read():
         ("study: {name: x}\n", "study.title: missing"),
     ],
 )
-def test_what_is_no_params_file_is_said_in_one_line(text, says):
-    assert says in complaint(text)
+def test_invalid_yaml_is_an_error_of_one_line(text, expected):
+    assert expected in error_message(text)
 
 
 def test_a_missing_file_says_what_to_do(tmp_path):
@@ -410,12 +406,12 @@ def test_a_missing_file_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "what"),
+    ("kind", "singular"),
     [("sources", "source"), ("corpora", "corpus"), ("searches", "search"), ("models", "model")],
 )
-def test_what_is_not_in_params_is_named_in_the_singular(kind, what):
+def test_what_is_not_in_params_is_named_in_the_singular(kind, singular):
     with pytest.raises(
-        HeedError, match=rf"^params.yaml: {kind}: there is no {what} nosuch\. Known: "
+        HeedError, match=rf"^params.yaml: {kind}: there is no {singular} nosuch\. Known: "
     ):
         study.load(ROOT / "workflow/studies/desk.yaml").section(kind, "nosuch")
 
@@ -454,8 +450,8 @@ def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
         "sample-author-attention", {}
     )
     assert loaded.resolved("sample-author-wide", {"epochs": 3}).epochs == 3
-    assert "remove epochs" in complaint(SAMPLE + wide.replace("}", ", epochs: 3}"))
-    assert "names the model" in complaint(
+    assert "remove epochs" in error_message(SAMPLE + wide.replace("}", ", epochs: 3}"))
+    assert "names the model" in error_message(
         SAMPLE + wide.replace("match: sample-author-attention", "match: sample-author-wide")
     )
 
@@ -465,6 +461,7 @@ def test_a_variant_cannot_be_named_as_an_opponent():
         "variant: mean, tuned_by: none, match: sample-author-linear",
         "variant: linear, tuned_by: none, match: sample-author-linear",
     )
-    assert "models.sample-author-linear.variant: linear is the name of an opponent" in complaint(
-        text
+    assert (
+        "models.sample-author-linear.variant: linear is the name of an opponent"
+        in error_message(text)
     )

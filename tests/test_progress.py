@@ -24,11 +24,12 @@ assert ("rich.progress" in sys.modules) == sys.stderr.isatty()
 """
 SEARCH = """
 import time
-from heed.search.progress import search_progress
+from heed.search.progress import Counts, search_progress
 with search_progress("hunt") as progress:
     for ended in range(4):
         time.sleep(0.25)
-        progress.report_progress(ended, 1, 0, 3 - ended, 3, None, "accuracy", now=ended > 0)
+        counts = Counts(ended=ended, early=1, failed=0, running=3 - ended, trials=3)
+        progress.report_progress(counts, None, "accuracy", trial_ended=ended > 0)
 """
 BYTES = """
 import time

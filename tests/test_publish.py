@@ -1,6 +1,4 @@
-"""A published study: no text of a corpus, all that it was made with, and a summary in the README
-that is its metrics.
-"""
+"""A published study has no text of a corpus, has its sources, and its metrics are in the README."""
 
 import dataclasses
 import json
@@ -19,16 +17,16 @@ STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/m
 
 
 @pytest.fixture(autouse=True)
-def quick_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty drawings."""
+def empty_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty figures: drawing those of a study takes half a minute."""
     monkeypatch.setattr(
         "heed.report.render.draw",
-        lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"),
+        lambda path, alt_text, size, draw_content: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 
 
 def clone(tmp_path: Path) -> Path:
-    """A folder with what `heed publish` reads at the top of a clone."""
+    """A folder with the files that `heed publish` reads at the top of a clone."""
     for name in ("params.yaml", "dvc.lock", "metrics.json"):
         (tmp_path / name).write_text("{}\n")
     metrics = {

@@ -1,6 +1,4 @@
-"""What the report prints is what was measured; what users wrote is escaped; bad news comes
-first.
-"""
+"""The report has the numbers of the comparison, escapes texts of users, and has bad news first."""
 
 import copy
 import csv
@@ -36,16 +34,23 @@ from heed.pipeline import folder_md5, md5
 from heed.recipe import CorpusFacts
 from heed.report import blocks, chapters
 from heed.report.answer import Answer, answer
-from heed.report.blocks import Cell, Column, Table, rows_of
-from heed.report.check import check
-from heed.report.experiments import experiments
+from heed.report.blocks import Cell, Column, Table, make_rows
+from heed.report.check import check_report
+from heed.report.experiments import read_experiments
 from heed.report.figures.drawing import GROUND
 from heed.report.figures.gains import draw_gains, gain_bars, scale
-from heed.report.formats import POINTS, PROBABILITY, decimals, number, points, probability
+from heed.report.formats import (
+    POINTS,
+    PROBABILITY,
+    decimals,
+    format_number,
+    format_p,
+    format_points,
+)
 from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.renderers import html, latex
-from heed.report.renderers.csv import table as csv_of
+from heed.report.renderers.csv import table as csv_table
 from heed.report.renderers.escape import ALSO_PRINTED, cell, escape
 from heed.report.renderers.html import script
 from heed.report.sources import Source
@@ -68,18 +73,16 @@ HOSTILE = [
 ]
 
 
-def worth(values: list[float], family: str) -> Difference:
-    """A comparison as in comparison.json, here by a paired t test over seeds alone; one value has
-    no interval.
-    """
-    mean, few = 100 * statistics.fmean(values), len(values) < 2
-    error = 0 if few else max(100 * statistics.stdev(values) / len(values) ** 0.5, 1e-9)
-    half = 0 if few else stats.t.isf(0.025, len(values) - 1) * error
-    p = None if few else 2 * stats.t.sf(abs(mean) / error, len(values) - 1)
+def difference_of(values: list[float], family: str) -> Difference:
+    """A difference with the interval and p of a paired t test over seeds; none with one seed."""
+    mean, one = 100 * statistics.fmean(values), len(values) < 2
+    error = 0 if one else max(100 * statistics.stdev(values) / len(values) ** 0.5, 1e-9)
+    half = 0 if one else stats.t.isf(0.025, len(values) - 1) * error
+    p = None if one else 2 * stats.t.sf(abs(mean) / error, len(values) - 1)
     return Difference(
         family=family,
         mean_pp=mean,
-        interval_pp=None if few else (mean - half, mean + half),
+        interval_pp=None if one else (mean - half, mean + half),
         p=p,
         p_holm=p,
         standard_error_pp=None,
@@ -93,19 +96,19 @@ def worth(values: list[float], family: str) -> Difference:
             mcnemar_p=[0.5],
             seeds_t_p=p,
             seeds_sign_p=p,
-            seeds_sign_smallest_p=None if few else 0.25,
+            seeds_sign_smallest_p=None if one else 0.25,
         ),
     )
 
 
-def model(accuracy: list[float], baseline: list[float]) -> ModelResult:
-    """A model of which only the accuracy counts; it has a score function."""
-    recipe = Hyperparameters(
+def make_model(accuracy: list[float], baseline: list[float]) -> ModelResult:
+    """A model with accuracies alone; it has a score function."""
+    hyperparameters = Hyperparameters(
         encoder="bilstm", attention="multi-head", pooling="mean", score="additive"
     )
     return ModelResult(
         "",
-        recipe,
+        hyperparameters,
         0,
         [],
         {"accuracy": spread(accuracy)},
@@ -114,25 +117,25 @@ def model(accuracy: list[float], baseline: list[float]) -> ModelResult:
     )
 
 
-def numbers(
+def make_experiment(
     baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, needed=None, **controls
 ) -> ExperimentResult:
-    """An experiment of which only the accuracies and their differences count."""
-    named = {"baseline": baseline, **controls, "attention": attention}
+    """An experiment with accuracies and their differences alone."""
+    models = {"baseline": baseline, **controls, "attention": attention}
     rivals = {
         "baseline": baseline,
         **controls,
         "majority": [0.5] * len(attention),
         "linear": [linear] * len(attention),
     }
-    own = {
-        name: worth(
+    differences = {
+        name: difference_of(
             [a - b for a, b in zip(attention, values, strict=True)],
             "gain" if name == "baseline" else "rivals",
         )
         for name, values in rivals.items()
     }
-    own["baseline"] = dataclasses.replace(own["baseline"], seeds_needed=needed)
+    differences["baseline"] = dataclasses.replace(differences["baseline"], seeds_needed=needed)
     return ExperimentResult(
         task="classification",
         groups={"classes": []},
@@ -140,39 +143,39 @@ def numbers(
         corpus=Corpus(
             "made-up", 0, CorpusFacts("sample-letters", 0, 0, {}, reduced=False, generated=True)
         ),
-        models={name: model(list(values), list(baseline)) for name, values in named.items()},
+        models={name: make_model(list(values), list(baseline)) for name, values in models.items()},
         opponents={
             name: OpponentResult({"accuracy": spread([value])}, {"classes": {}})
             for name, value in (("majority", 0.5), ("linear", linear))
         },
-        comparisons={"attention": own},
+        comparisons={"attention": differences},
     )
 
 
 @pytest.fixture(autouse=True)
-def quick_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty drawings for tests that look at words and numbers: drawing all of a study takes half a
-    minute.
-    """
+def empty_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty figures, but for slow tests: drawing those of a study takes half a minute."""
     if not request.node.get_closest_marker("slow"):
         monkeypatch.setattr(
             "heed.report.render.draw",
-            lambda path, says, size, how: write_text(path.with_suffix(".svg"), "<svg/>"),
+            lambda path, alt_text, size, draw_content: write_text(
+                path.with_suffix(".svg"), "<svg/>"
+            ),
         )
 
 
-def written(params: Params, data: Comparison, into: Path) -> Path:
+def render_to(params: Params, data: Comparison, into: Path) -> Path:
     results = made_up.results(data, into.with_name(f"{into.name}-results"))
     render(params, data, ROOT / "data/published", results, into)
     return into
 
 
-def named(params: Params, **changes) -> Params:
+def change_study(params: Params, **changes) -> Params:
     """The study with another title or note."""
     return params.model_copy(update={"study": params.study.model_copy(update=changes)})
 
 
-def changed(data: ExperimentResult, first: str, second: str, **changes) -> None:
+def change_difference(data: ExperimentResult, first: str, second: str, **changes) -> None:
     """Put other numbers into a comparison."""
     data.comparisons[first][second] = dataclasses.replace(
         data.comparisons[first][second], **changes
@@ -180,23 +183,19 @@ def changed(data: ExperimentResult, first: str, second: str, **changes) -> None:
 
 
 def with_classes(data: Comparison, experiment: str, names: list[str]) -> Comparison:
-    """The comparison with this experiment's classes replaced, each with the figures of the
-    first.
-    """
+    """The comparison with other classes of an experiment, each with the figures of the first."""
     data = copy.deepcopy(data)
-    found = data.experiments[experiment]
-    for results in (found.models, found.opponents):
+    experiment_result = data.experiments[experiment]
+    for results in (experiment_result.models, experiment_result.opponents):
         for variant, result in results.items():
             classes = dict.fromkeys(names, next(iter(result.details["classes"].values())))
             results[variant] = dataclasses.replace(result, details={"classes": classes})
-    data.experiments[experiment] = dataclasses.replace(found, groups={"classes": names})
+    data.experiments[experiment] = dataclasses.replace(experiment_result, groups={"classes": names})
     return data
 
 
 class Page(HTMLParser):
-    """The rows of every table by the id of its figure (`first` for the first), every address, every
-    tag and id.
-    """
+    """A page with its links, tags and ids, and its tables by the id of their figure."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -205,7 +204,7 @@ class Page(HTMLParser):
         self.ids: list[str] = []
         self.tags: set[str] = set()
         self.text = ""
-        self._name, self._rows, self._inside = "first", [[""]], False
+        self._name, self._rows, self._in_cell = "first", [[""]], False
         self.source = path.read_text(encoding="utf-8")
         self.feed(self.source)
 
@@ -225,16 +224,16 @@ class Page(HTMLParser):
             self._rows.append([])
         elif tag in ("td", "th"):
             self._rows[-1].append("")
-            self._inside = True
+            self._in_cell = True
 
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
             self._rows[-1][-1] = " ".join(self._rows[-1][-1].split())
-            self._inside = False
+            self._in_cell = False
 
     def handle_data(self, data):
         self.text += data
-        if self._inside:
+        if self._in_cell:
             self._rows[-1][-1] += data
 
 
@@ -246,10 +245,10 @@ def rows(path: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize("name", ["sample", "talk"])
 def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path, name):
     data = made_up.comparison(name)
-    folder = written(made_up.study(name), data, tmp_path)
+    folder = render_to(made_up.study(name), data, tmp_path)
     page = Page(folder / "index.html")
-    for experiment, found in data.experiments.items():
-        for variant, result in (found.models | found.opponents).items():
+    for experiment, experiment_result in data.experiments.items():
+        for variant, result in (experiment_result.models | experiment_result.opponents).items():
             table = {row[0]: row[1:] for row in page.tables[f"{experiment}--{variant}"][1:]}
             lines = {
                 row["row"]: row for row in rows(folder / f"tables/{experiment}--{variant}.csv")
@@ -257,7 +256,7 @@ def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path,
             assert (
                 list(table)
                 == list(lines)
-                == [*found.groups["classes"], "accuracy", "macro avg", "weighted avg"]
+                == [*experiment_result.groups["classes"], "accuracy", "macro avg", "weighted avg"]
             )
             for row, cells in table.items():
                 for figure, printed in zip(
@@ -285,38 +284,40 @@ def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_c
     tmp_path,
 ):
     data = made_up.comparison("sample")
-    folder = written(made_up.study("sample"), data, tmp_path)
+    folder = render_to(made_up.study("sample"), data, tmp_path)
     first = Page(folder / "index.html").tables["first"]
-    for row, line, found in zip(
+    for row, line, experiment_result in zip(
         first[1:], rows(folder / "tables/summary.csv"), data.experiments.values(), strict=True
     ):
         accuracy = {
             k: f"{m.summary['accuracy'].mean:.4f}"
-            for k, m in (found.models | found.opponents).items()
+            for k, m in (experiment_result.models | experiment_result.opponents).items()
         }
-        won = found.comparisons["attention"]["baseline"]
-        low, high = won.interval_pp
+        difference = experiment_result.comparisons["attention"]["baseline"]
+        low, high = difference.interval_pp
         assert row[1:3] == [accuracy["baseline"], accuracy["attention"]]
         assert row[3:6] == [
-            points(won.mean_pp),
-            f"{points(low)} to {points(high)}",
-            probability(won.p_holm),
+            format_points(difference.mean_pp),
+            f"{format_points(low)} to {format_points(high)}",
+            format_p(difference.p_holm),
         ]
         assert [float(line[key]) for key in ("gain_low_pp", "gain_high_pp")] == pytest.approx(
             [low, high], abs=0.005
         )
-        assert float(line["p_holm"]) == pytest.approx(won.p_holm, rel=0.01)
+        assert float(line["p_holm"]) == pytest.approx(difference.p_holm, rel=0.01)
         assert row[6:] == [f"mean {accuracy['mean']}", accuracy["linear"], accuracy["majority"]]
         assert [line[key] for key in ("baseline", "attention", "mean", "linear", "majority")] == [
             accuracy[key] for key in ("baseline", "attention", "mean", "linear", "majority")
         ]
-        assert float(line["gain_pp"]) == pytest.approx(won.mean_pp, abs=0.005)
-        assert won.mean_pp == pytest.approx(found.models["attention"].gain.mean_pp, abs=0.001)
+        assert float(line["gain_pp"]) == pytest.approx(difference.mean_pp, abs=0.005)
+        assert difference.mean_pp == pytest.approx(
+            experiment_result.models["attention"].gain.mean_pp, abs=0.001
+        )
 
 
-def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
+def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(tmp_path):
     data = made_up.comparison("sample")
-    folder = written(made_up.study("sample"), data, tmp_path)
+    folder = render_to(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     values = data.experiments["sample-author"].models["attention"].summary["accuracy"].values
     table = page.tables["sample-author--attention_seeds"]
@@ -336,7 +337,7 @@ def test_every_seed_stands_in_the_page_and_in_the_csv(tmp_path):
 
 
 def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
-    folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    folder = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     for path in ("index.html", "report.tex"):  # each experiment has the control `mean` too
         text = (folder / path).read_text()
         assert (
@@ -352,7 +353,7 @@ def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path)
         data, experiments={name: data.experiments[name] for name in ("letters-author", "news")}
     )
     data = with_classes(data, "letters-author", HOSTILE)
-    one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
+    one, two = render_to(params, data, tmp_path / "a"), render_to(params, data, tmp_path / "b")
     drawings = sorted((one / "figures").glob("*.svg"))
     assert {path.stem for path in drawings} == {
         path.stem for path in (one / "figures").glob("*.pdf")
@@ -372,7 +373,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     tmp_path,
 ):
     params, data = made_up.study("talk"), made_up.comparison("talk")
-    one, two = written(params, data, tmp_path / "a"), written(params, data, tmp_path / "b")
+    one, two = render_to(params, data, tmp_path / "a"), render_to(params, data, tmp_path / "b")
     files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(two) for path in two.rglob("*") if path.is_file())
     assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
@@ -390,7 +391,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
 
 
 @pytest.mark.parametrize(
-    ("changes", "verdict", "says", "never"),
+    ("changes", "verdict", "text", "absent"),
     [
         (
             {},
@@ -418,8 +419,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
             "cannot tell",
             (
                 "from chance; a difference of this size would need more test documents, not only "
-                "more "
-                "seeds."
+                "more seeds."
             ),
             "about",
         ),
@@ -440,8 +440,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
             "helps, not the best",
             (
                 "The linear model (0.9000) did better than attention (0.8500); attention did "
-                "better "
-                "than the baseline"
+                "better than the baseline"
             ),
             "tell",
         ),
@@ -450,8 +449,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
             "helps",
             (
                 "The linear model (0.8600) did at least as well as attention (0.8500): no "
-                "difference "
-                "can be shown; attention"
+                "difference can be shown; attention"
             ),
             "not the best",
         ),
@@ -509,20 +507,20 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     ],
 )
 def test_the_answer_is_chosen_by_the_statistics_and_bad_news_comes_first(
-    changes, verdict, says, never
+    changes, verdict, text, absent
 ):
-    found = answer(numbers(**changes), len(changes.get("baseline", (1, 2, 3))), 0.05)
-    assert found.verdict == verdict
-    assert says.casefold() in found.sentence.casefold() and never not in found.sentence
+    result = answer(make_experiment(**changes), len(changes.get("baseline", (1, 2, 3))), 0.05)
+    assert result.verdict == verdict
+    assert text.casefold() in result.sentence.casefold() and absent not in result.sentence
 
 
 def test_the_corrected_p_decides_not_the_interval_of_one_experiment_alone():
-    data = numbers()
-    changed(data, "attention", "baseline", p_holm=0.06)
-    found = answer(data, 3, 0.05)
-    assert found.verdict == "cannot tell"
-    assert "would count in an experiment alone; among several it may be chance" in found.sentence
-    assert "no difference to the baseline seen" not in found.sentence
+    data = make_experiment()
+    change_difference(data, "attention", "baseline", p_holm=0.06)
+    result = answer(data, 3, 0.05)
+    assert result.verdict == "cannot tell"
+    assert "would count in an experiment alone; among several it may be chance" in result.sentence
+    assert "no difference to the baseline seen" not in result.sentence
 
 
 @pytest.mark.parametrize(
@@ -535,7 +533,7 @@ def test_the_corrected_p_decides_not_the_interval_of_one_experiment_alone():
     ],
 )
 def test_a_model_is_a_control_by_what_it_has_whatever_its_name(recipe, verdict):
-    data = numbers(plain=(0.84, 0.87, 0.83))
+    data = make_experiment(plain=(0.84, 0.87, 0.83))
     plain = data.models["plain"]
     hyperparameters = dataclasses.replace(plain.hyperparameters, **recipe)
     data.models["plain"] = dataclasses.replace(plain, hyperparameters=hyperparameters)
@@ -543,28 +541,28 @@ def test_a_model_is_a_control_by_what_it_has_whatever_its_name(recipe, verdict):
 
 
 @pytest.mark.parametrize(
-    ("searched", "says"),
+    ("searched", "text"),
     [
         ((0.91, 0.92, 0.91), "searched did better than searched-baseline: +10.00 p.p."),
         ((0.71, 0.72, 0.71), "searched did worse than searched-baseline: −10.00 p.p."),
         ((0.86, 0.76, 0.82), "searched cannot be told from searched-baseline: "),
     ],
 )
-def test_a_variant_is_held_against_one_that_is_named_after_it(searched, says):
-    own = (0.81, 0.82, 0.81)
-    data = numbers(**{"searched": searched, "searched-baseline": own})
-    values = [a - b for a, b in zip(searched, own, strict=True)]
-    data.comparisons["searched"] = {"searched-baseline": worth(values, "pairs")}
-    assert says in answer(data, 3, 0.05).sentence
+def test_a_variant_is_compared_with_its_own_baseline(searched, text):
+    baseline = (0.81, 0.82, 0.81)
+    data = make_experiment(**{"searched": searched, "searched-baseline": baseline})
+    values = [a - b for a, b in zip(searched, baseline, strict=True)]
+    data.comparisons["searched"] = {"searched-baseline": difference_of(values, "pairs")}
+    assert text in answer(data, 3, 0.05).sentence
 
 
 def test_a_sentence_ends_with_one_full_stop():
-    data = numbers(baseline=[0.8], attention=[0.85], linear=0.7)
+    data = make_experiment(baseline=[0.8], attention=[0.85], linear=0.7)
     assert answer(data, 1, 0.05).sentence.endswith("+5.00 p.p.")
 
 
 @pytest.mark.parametrize(
-    ("interval", "p", "says"),
+    ("interval", "p", "text"),
     [
         ([0.5, 2.0], 0.01, "reproduced: "),
         ([-0.5, 2.0], 0.4, "cannot tell: "),
@@ -573,12 +571,12 @@ def test_a_sentence_ends_with_one_full_stop():
         (None, None, "cannot tell: one seed"),
     ],
 )
-def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(
-    tmp_path, interval, p, says
+def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
+    tmp_path, interval, p, text
 ):
     """The talk's gain on letters by author is +1.15 p.p."""
     data = made_up.comparison("talk")
-    changed(
+    change_difference(
         data.experiments["letters-author"],
         "attention",
         "baseline",
@@ -586,15 +584,15 @@ def test_whether_the_talks_gain_was_found_again_is_read_from_the_interval(
         p=p,
         p_holm=p,
     )
-    made = experiments(made_up.study("talk"), data, ROOT / "data/published")
+    made = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
     assert next(each for each in made if each.key == "letters-author").line.reproduction.startswith(
-        says
+        text
     )
 
 
-def drawn(data: Comparison, study: str) -> tuple[list, Figure]:
+def draw_chart(data: Comparison, study: str) -> tuple[list, Figure]:
     """The bars of the chart of gains, and the chart."""
-    bars = gain_bars(experiments(made_up.study(study), data, ROOT / "data/published"))
+    bars = gain_bars(read_experiments(made_up.study(study), data, ROOT / "data/published"))
     figure = Figure()
     draw_gains(figure, bars, "title")
     return bars, figure
@@ -602,7 +600,7 @@ def drawn(data: Comparison, study: str) -> tuple[list, Figure]:
 
 def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
     data = made_up.comparison("talk")
-    bars, figure = drawn(data, "talk")
+    bars, figure = draw_chart(data, "talk")
     (axes,) = figure.axes
     marks = {
         (line.get_gid(), line.get_ydata()[0]): line
@@ -617,7 +615,7 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
         )
         for kind in ("end", "cut")
     }
-    published = experiments(made_up.study("talk"), data, ROOT / "data/published")
+    published = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
     assert len(bars) == len(data.experiments) and not ends["cut"]
     for place, (key, each) in enumerate(zip(data.experiments, published, strict=True)):
         entry = data.experiments[key].comparisons["attention"]["baseline"]
@@ -626,16 +624,18 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
         assert [x for y, x in ends["end"] if y == place] == list(entry.interval_pp)
         assert (mean.get_markerfacecolor() != GROUND) == (entry.p_holm < 0.05)
         texts = {text.get_text() for text in axes.texts}
-        assert any(text.startswith(points(entry.mean_pp)) for text in texts)
+        assert any(text.startswith(format_points(entry.mean_pp)) for text in texts)
     low, high = axes.get_xlim()
     assert low < min(end for _, end in ends["end"]) and max(end for _, end in ends["end"]) < high
 
 
 def test_an_interval_much_wider_than_every_gain_ends_in_an_arrow():
     data = made_up.comparison("sample")
-    for found in data.experiments.values():
-        changed(found, "attention", "baseline", mean_pp=1.0, interval_pp=(-50.0, 52.0))
-    _, figure = drawn(data, "sample")
+    for experiment_result in data.experiments.values():
+        change_difference(
+            experiment_result, "attention", "baseline", mean_pp=1.0, interval_pp=(-50.0, 52.0)
+        )
+    _, figure = draw_chart(data, "sample")
     (axes,) = figure.axes
     cut = {
         (line.get_ydata()[0], line.get_xdata()[0]) for line in axes.lines if line.get_gid() == "cut"
@@ -647,20 +647,24 @@ def test_an_interval_much_wider_than_every_gain_ends_in_an_arrow():
 def test_ticks_are_round_and_few():
     data = made_up.comparison("sample")
     for size, step in ((1.5, 0.5), (6, 1), (6.1, 2), (0.5, 0.1), (100, 20), (13, 5)):
-        for found in data.experiments.values():
-            changed(found, "attention", "baseline", mean_pp=float(size), interval_pp=None)
-        bars, _ = drawn(data, "sample")
+        for experiment_result in data.experiments.values():
+            change_difference(
+                experiment_result, "attention", "baseline", mean_pp=float(size), interval_pp=None
+            )
+        bars, _ = draw_chart(data, "sample")
         ticks = scale(bars)
         assert ticks[1] - ticks[0] == pytest.approx(step) and 0 in ticks and ticks[-1] >= size
 
 
-def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
+def test_every_comparison_is_in_the_page_and_in_the_csv(tmp_path):
     data = made_up.comparison("sample")
-    folder = written(made_up.study("sample"), data, tmp_path)
+    folder = render_to(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
-    for name, found in data.experiments.items():
+    for name, experiment_result in data.experiments.items():
         entries = {
-            f"{a} − {b}": e for a, others in found.comparisons.items() for b, e in others.items()
+            f"{a} − {b}": e
+            for a, others in experiment_result.comparisons.items()
+            for b, e in others.items()
         }
         printed = {row[0]: row for row in page.tables[f"{name}_comparisons"][1:]}
         lines = {
@@ -673,18 +677,18 @@ def test_every_comparison_stands_in_the_page_and_in_the_csv(tmp_path):
         for compared, entry in entries.items():
             low, high = entry.interval_pp
             assert printed[compared][1:5] == [
-                points(entry.mean_pp),
-                f"{points(low)} to {points(high)}",
-                probability(entry.p),
-                probability(entry.p_holm),
+                format_points(entry.mean_pp),
+                f"{format_points(low)} to {format_points(high)}",
+                format_p(entry.p),
+                format_p(entry.p_holm),
             ]
             assert float(lines[compared]["p_holm"]) == pytest.approx(entry.p_holm, rel=0.01)
             assert lines[compared]["seeds_needed"] == str(entry.seeds_needed or "")
     assert data.significance.signature in page.text
 
 
-def test_p_values_are_printed_with_three_places_and_never_as_nothing():
-    assert [probability(p) for p in (None, 0.0, 1e-300, 0.00099, 0.0213, 1.0)] == [
+def test_p_values_are_printed_with_three_decimals_and_never_as_zero():
+    assert [format_p(p) for p in (None, 0.0, 1e-300, 0.00099, 0.0213, 1.0)] == [
         "–", "< 0.001", "< 0.001", "< 0.001", "0.021", "1.000"
     ]  # fmt: skip
 
@@ -698,7 +702,7 @@ def test_without_a_baseline_or_attention_there_is_no_comparison(tmp_path, missin
     if "baseline" in missing:  # then evaluation/comparison.py has nothing to gain over
         models = data.experiments["sample-author"].models
         models |= {name: dataclasses.replace(model, gain=None) for name, model in models.items()}
-    folder = written(made_up.study("sample"), data, tmp_path)
+    folder = render_to(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     assert f"the study has no {' and no '.join(missing)} model" in page.text
     assert (
@@ -712,23 +716,23 @@ def test_without_a_baseline_or_attention_there_is_no_comparison(tmp_path, missin
 def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     data = made_up.comparison("sample")
     data = dataclasses.replace(data, seeds=[1])
-    for found in data.experiments.values():
-        for variant, model in found.models.items():
+    for experiment_result in data.experiments.values():
+        for variant, model in experiment_result.models.items():
             classes = {
                 k: {f: spread(v.values[:1]) for f, v in c.items()}
                 for k, c in model.details["classes"].items()
             }
-            found.models[variant] = dataclasses.replace(
+            experiment_result.models[variant] = dataclasses.replace(
                 model,
                 summary={key: spread(value.values[:1]) for key, value in model.summary.items()},
                 details={"classes": classes},
                 gain=model.gain
                 and Gain(mean_pp=model.gain.values_pp[0], std_pp=None, values_pp=[0]),
             )
-        for others in found.comparisons.values():
+        for others in experiment_result.comparisons.values():
             for name in others:
-                others[name] = worth([others[name].mean_pp / 100], others[name].family)
-    folder = written(made_up.study("sample"), data, tmp_path)
+                others[name] = difference_of([others[name].mean_pp / 100], others[name].family)
+    folder = render_to(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
     assert "– (one seed has no deviation)" in page.text and "One seed has neither" in page.text
     assert page.tables["first"][1][4:6] == ["–", "–"] and "over 1 seed." in page.text
@@ -737,21 +741,21 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     assert "one seed has no deviation" in (folder / "report.tex").read_text()
 
 
-def test_the_talks_figures_stand_beside_ours_exactly(tmp_path):
-    folder = written(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
+def test_the_talks_figures_are_printed_with_ours(tmp_path):
+    folder = render_to(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
     page = Page(folder / "index.html")
     first = {row[0]: row for row in page.tables["first"]}
     assert first["Letters: author"][9] == "0.8859 → 0.8974 (+1.15)"
     assert first["Letters: author"][10].startswith("not reproduced: ")
     assert first["News Big: headlines and descriptions"][9] == "0.6602 → 0.6725 (+1.23)"
-    beside = {
+    talk_figures = {
         row[0]: [cell.split(" ")[1] for cell in row[1:]]
         for row in page.tables["news--attention"][1:]
         if row[1]
     }
-    assert beside["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
-    assert beside["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
-    ours = (
+    assert talk_figures["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
+    assert talk_figures["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
+    mean = (
         made_up.comparison("talk")
         .experiments["news"]
         .models["attention"]
@@ -759,7 +763,7 @@ def test_the_talks_figures_stand_beside_ours_exactly(tmp_path):
         .mean
     )
     printed = next(row[2] for row in page.tables["news--attention"] if row[0] == "WEIRD NEWS")
-    assert printed == f"{ours:.4f} 0.0564 ({100 * (ours - 0.0564):+.1f})".replace("(-", "(−")
+    assert printed == f"{mean:.4f} 0.0564 ({100 * (mean - 0.0564):+.1f})".replace("(-", "(−")
     assert (
         "the talk: 2.172%" in page.text
         and "the talk: +0.31 p.p." in page.text
@@ -768,20 +772,20 @@ def test_the_talks_figures_stand_beside_ours_exactly(tmp_path):
     assert r"\scriptsize 0.4660" in (folder / "tables/news_pair.tex").read_text()
 
 
-def test_the_loss_by_suboptimal_hyperparameters_stands_beside_the_talks(tmp_path):
+def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(tmp_path):
     data = made_up.comparison("talk")
-    page = Page(written(made_up.study("talk"), data, tmp_path) / "index.html")
+    page = Page(render_to(made_up.study("talk"), data, tmp_path) / "index.html")
     bad, good = (
         data.experiments[name].models["baseline"].summary["accuracy"].mean
         for name in ("imdb-suboptimal", "imdb")
     )
-    assert f"baseline: {points(100 * (bad - good))} p.p." in page.text
+    assert f"baseline: {format_points(100 * (bad - good))} p.p." in page.text
     assert "the talk: −11.33 p.p." in page.text and "the talk: −1.20 p.p." in page.text
 
 
 def test_classes_are_matched_whatever_their_case_and_those_only_the_talk_has_are_named(tmp_path):
     data = with_classes(made_up.comparison("talk"), "imdb", ["NEGATIVE", "other"])
-    page = Page(written(made_up.study("talk"), data, tmp_path) / "index.html")
+    page = Page(render_to(made_up.study("talk"), data, tmp_path) / "index.html")
     table = {row[0]: row for row in page.tables["imdb--baseline"]}
     assert table["NEGATIVE"][1].split(" ")[1] == "0.9077" and " " not in table["other"][1]
     assert "The talk has these classes too: positive." in page.text
@@ -789,7 +793,7 @@ def test_classes_are_matched_whatever_their_case_and_those_only_the_talk_has_are
 
 def test_a_class_called_accuracy_is_a_class(tmp_path):
     data = with_classes(made_up.comparison("talk"), "imdb", ["accuracy", "macro avg"])
-    folder = written(made_up.study("talk"), data, tmp_path)
+    folder = render_to(made_up.study("talk"), data, tmp_path)
     table = Page(folder / "index.html").tables["imdb--baseline"]
     assert [row[0] for row in table[1:]] == [
         "accuracy",
@@ -802,15 +806,17 @@ def test_a_class_called_accuracy_is_a_class(tmp_path):
 
 
 def test_generated_and_reduced_corpora_are_named_so_and_never_comparable(tmp_path):
-    folder = written(
-        named(made_up.study("sample"), note=""), made_up.comparison("sample"), tmp_path / "sample"
+    folder = render_to(
+        change_study(made_up.study("sample"), note=""),
+        made_up.comparison("sample"),
+        tmp_path / "sample",
     )
     assert "GENERATED TEXT, NOT A RESULT" in Page(folder / "index.html").text
     assert "GENERATED TEXT, NOT A RESULT" in (folder / "report.tex").read_text()
     assert {row["mark"] for path in (folder / "tables").glob("*.csv") for row in rows(path)} == {
         "generated text"
     }
-    folder = written(made_up.study("talk"), made_up.comparison("talk"), tmp_path / "talk")
+    folder = render_to(made_up.study("talk"), made_up.comparison("talk"), tmp_path / "talk")
     page = Page(folder / "index.html")
     assert page.tables["first"][3][0] == "IMDB: sentiment reduced corpus"
     assert page.tables["first"][3][10] == "not comparable: reduced corpus"
@@ -829,11 +835,11 @@ def test_an_experiment_the_talk_does_not_have_is_a_clear_error(tmp_path):
         HeedError,
         match=r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd",
     ):
-        written(params, made_up.comparison("talk"), tmp_path)
+        render_to(params, made_up.comparison("talk"), tmp_path)
 
 
-def hostile(tmp_path: Path) -> Path:
-    params = named(made_up.study("sample"), title=" ".join(HOSTILE), note=" ".join(HOSTILE))
+def render_hostile(tmp_path: Path) -> Path:
+    params = change_study(made_up.study("sample"), title=" ".join(HOSTILE), note=" ".join(HOSTILE))
     wrong = params.experiments["sample-author"].model_copy(
         update={"title": HOSTILE[1] + HOSTILE[0]}
     )
@@ -841,23 +847,23 @@ def hostile(tmp_path: Path) -> Path:
         update={"experiments": params.experiments | {"sample-author": wrong}}
     )
     data = with_classes(made_up.comparison("sample"), "sample-author", HOSTILE)
-    return written(
+    return render_to(
         params,
         with_classes(data, "sample-sentiment", [f"CLASS & {i}" for i in range(34)]),
         tmp_path,
     )
 
 
-def test_what_users_wrote_is_text_in_html_latex_and_csv(tmp_path):
-    folder = hostile(tmp_path)
+def test_texts_of_users_are_escaped_in_html_latex_and_csv(tmp_path):
+    folder = render_hostile(tmp_path)
     page = Page(folder / "index.html")
     assert (
         page.source.count("<script") == 1
         and page.source.count("</style>") == 1
         and "<!--" not in page.source
     )
-    shown = [row[0] for row in page.tables["sample-author--baseline"][1:-3]]
-    assert shown[0] == HOSTILE[0] and "turned [U+202E] round, NUL [U+0000], [U+001B]" in shown[4]
+    names = [row[0] for row in page.tables["sample-author--baseline"][1:-3]]
+    assert names[0] == HOSTILE[0] and "turned [U+202E] round, NUL [U+0000], [U+001B]" in names[4]
     assert not re.search("[\x00\x1b\u202e]", page.source)
     text = (folder / "report.tex").read_text()
     assert (
@@ -882,8 +888,12 @@ def test_latex_keeps_brackets_stars_and_ligatures_and_breaks_long_words():
 
 
 def test_numbers_are_printed_with_a_real_minus_and_a_dash_for_none():
-    assert points(-1.234) == "−1.23" and points(0.5) == "+0.50" and points(None) == "–"
-    assert number(0.5) == "0.5000" and number(None) == "–"
+    assert (
+        format_points(-1.234) == "−1.23"
+        and format_points(0.5) == "+0.50"
+        and format_points(None) == "–"
+    )
+    assert format_number(0.5) == "0.5000" and format_number(None) == "–"
 
 
 def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
@@ -901,10 +911,10 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     into = tmp_path / "reports"
     name = "talk" if what == "German" else what
     if what == "hostile":
-        folder = hostile(into)
+        folder = render_hostile(into)
     else:
-        params = named(made_up.study(name), language="de" if what == "German" else "en")
-        folder = written(params, made_up.comparison(name), into)
+        params = change_study(made_up.study(name), language="de" if what == "German" else "en")
+        folder = render_to(params, made_up.comparison(name), into)
     shutil.copy(ROOT / "Makefile", tmp_path)
     done = subprocess.run(["make", "pdf"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -927,15 +937,15 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
     assert (folder / "report.pdf").read_bytes() == first
 
 
-def checked(params: Params, data: Comparison, folder: Path, lock: Path) -> str:
+def check_rendered(params: Params, data: Comparison, folder: Path, lock: Path) -> str:
     results = folder.with_name(f"{folder.name}-results")
-    return check(params, data, ROOT / "data/published", results, folder, lock)
+    return check_report(params, data, ROOT / "data/published", results, folder, lock)
 
 
 def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_path):
     params, data = made_up.study("sample"), made_up.comparison("sample")
-    folder, lock = written(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
-    assert "every number in" in checked(params, data, folder, lock)
+    folder, lock = render_to(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
+    assert "every number in" in check_rendered(params, data, folder, lock)
     old = f"{data.experiments['sample-author'].models['attention'].summary['accuracy'].mean:.4f}"
     for name in ("index.html", "tables/summary.csv"):
         text = (folder / name).read_text()
@@ -944,30 +954,35 @@ def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_pa
     (folder / "tables/left-over.csv").write_text("")
     (folder / "figures/gain.svg").write_text("<svg></svg>")
     with pytest.raises(HeedError) as error:
-        checked(params, data, folder, lock)
-    said = str(error.value)
-    assert "Run: dvc repro report" in said and "left-over.csv: is no longer of the report" in said
-    assert f"summary.csv: line 3, attention: 0.9999 in the report, {old} by the results" in said
-    assert re.search(rf"index\.html: line \d+: 0\.9999 in the report, {old} by the results", said)
-    assert "gain.svg: drawn of other numbers" in said
+        check_rendered(params, data, folder, lock)
+    message = str(error.value)
+    assert (
+        "Run: dvc repro report" in message
+        and "left-over.csv: is no longer of the report" in message
+    )
+    assert f"summary.csv: line 3, attention: 0.9999 in the report, {old} by the results" in message
+    assert re.search(
+        rf"index\.html: line \d+: 0\.9999 in the report, {old} by the results", message
+    )
+    assert "gain.svg: drawn of other numbers" in message
 
 
 def test_the_check_says_which_result_is_not_what_dvc_has(tmp_path):
     params, data = made_up.study("sample"), made_up.comparison("sample")
-    folder, lock = written(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
+    folder, lock = render_to(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
     (tmp_path / "results").symlink_to(tmp_path / "reports-results")
-    found = tmp_path / "results/evaluate/sample-author-mean"
-    out = {"path": "results/evaluate/sample-author-mean", "md5": folder_md5(found)}
+    evaluation = tmp_path / "results/evaluate/sample-author-mean"
+    out = {"path": "results/evaluate/sample-author-mean", "md5": folder_md5(evaluation)}
     write_json(lock, {"stages": {"evaluate@sample-author-mean": {"outs": [out]}}})
-    assert "every number in" in checked(params, data, folder, lock)
-    (found / "more.csv").write_text("")
+    assert "every number in" in check_rendered(params, data, folder, lock)
+    (evaluation / "more.csv").write_text("")
     with pytest.raises(HeedError, match="is not what the stage evaluate@sample-author-mean wrote"):
-        checked(params, data, folder, lock)
+        check_rendered(params, data, folder, lock)
 
 
-def test_every_table_and_figure_leads_to_its_file_hash_stage_and_command(tmp_path):
+def test_every_table_and_figure_links_its_file_hash_stage_and_command(tmp_path):
     data = made_up.comparison("sample")
-    folder = written(made_up.study("sample"), data, tmp_path / "reports")
+    folder = render_to(made_up.study("sample"), data, tmp_path / "reports")
     page = Page(folder / "index.html")
     rows_ = {row[0]: row[1:] for row in page.tables["sources"][1:]}
     assert rows_["results/compare/comparison.json"] == [
@@ -1022,7 +1037,7 @@ def test_a_search_is_read_with_its_expected_best_and_a_broken_one_is_one_message
         "best_epoch": 1,
         "stop": "finished",
     }
-    about = {
+    values = {
         "search": "hunt",
         "model": "m",
         "sampler": "random",
@@ -1037,15 +1052,16 @@ def test_a_search_is_read_with_its_expected_best_and_a_broken_one_is_one_message
     }
     folder = tmp_path / "hunt"
     assert read_search(folder) is None, "it had no trials"
-    write_json(folder / "search.json", about)
+    write_json(folder / "search.json", values)
     search = read_search(folder)
     assert search.scores == [0.5] and search.expected_best == ExpectedBest(scores=[0.5])
     assert search.scored == [Trial(0, {"heads": 2}, 0.5, "finished")] and search.epochs == 3
     write_json(
-        folder / "search.json", about | {"expected_best": {"reason": "cut", "values": {"early": 1}}}
+        folder / "search.json",
+        values | {"expected_best": {"reason": "cut", "values": {"early": 1}}},
     )
     assert read_search(folder).expected_best == ExpectedBest(reason="cut", values={"early": 1})
-    write_json(folder / "search.json", about | {"trials": [{"trial": 0}]})
+    write_json(folder / "search.json", values | {"trials": [{"trial": 0}]})
     with pytest.raises(
         HeedError,
         match=(
@@ -1056,14 +1072,14 @@ def test_a_search_is_read_with_its_expected_best_and_a_broken_one_is_one_message
         read_search(folder)
 
 
-def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(tmp_path):
+def test_every_score_function_of_the_lectures_has_a_row_with_its_accuracy(tmp_path):
     data = made_up.comparison("sample")
     models = data.experiments["sample-author"].models
     hyperparameters = dataclasses.replace(
         models["mean"].hyperparameters, pooling="attention", score="general"
     )
     models["mean"] = dataclasses.replace(models["mean"], hyperparameters=hyperparameters)
-    folder = written(made_up.study("sample"), data, tmp_path)
+    folder = render_to(made_up.study("sample"), data, tmp_path)
     table = Page(folder / "index.html").tables["scores"]
     assert {row[0] for row in table[1:]} == set(get_args(get_type_hints(Hyperparameters)["score"]))
     general = next(row for row in table if row[0] == "general")
@@ -1072,7 +1088,7 @@ def test_every_score_function_of_the_lectures_has_a_row_with_what_was_measured(t
     assert general[4:7] == [
         f"{accuracy.mean:.4f}",
         f"{accuracy.std_pp:.2f}",
-        points(models["mean"].gain.mean_pp),
+        format_points(models["mean"].gain.mean_pp),
     ]
     assert next(row for row in table if row[0] == "dot")[3] == "no model of this study"
     lines = {row["score"]: row for row in rows(folder / "tables/scores.csv")}
@@ -1102,7 +1118,9 @@ def block(title: str = "Some [table] & more", mark: str = "") -> Table:
     )
     records = [("a_b & <c>", 0.5, -1.25, 0.0001), ("plain", None, 2.0, None)]
     source = Source("results/compare/comparison.json", "0" * 32, "compare", "heed compare")
-    return Table("made-up", title, columns, rows_of(columns, records), sources=(source,), mark=mark)
+    return Table(
+        "made-up", title, columns, make_rows(columns, records), sources=(source,), mark=mark
+    )
 
 
 def test_a_table_declared_once_has_the_same_cells_in_html_latex_and_csv(tmp_path):
@@ -1124,7 +1142,8 @@ def test_a_table_declared_once_has_the_same_cells_in_html_latex_and_csv(tmp_path
     )
     assert "\n\n" not in text, "an empty line within a table is a paragraph, where none may be"
     assert (
-        csv_of(made) == "corpus,name,size,gain_pp\nnews,a_b & <c>,0.500,-1.25\nnews,plain,,+2.00\n"
+        csv_table(made)
+        == "corpus,name,size,gain_pp\nnews,a_b & <c>,0.500,-1.25\nnews,plain,,+2.00\n"
     )
 
 
@@ -1134,15 +1153,15 @@ def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path
 
     def chapter(results, experiment):
         figure = blocks.Figure(
-            "made-up-figure", "A figure", "Drawn.", results.compared, draw, (3, 2)
+            "made-up-figure", "A figure", "Drawn.", results.comparison_sources, draw, (3, 2)
         )
         table = dataclasses.replace(block(mark=experiment.mark), key=f"{experiment.key}_made-up")
-        words = blocks.Paragraph(("Only on the page.",), on=(blocks.PAGE,))
+        words = blocks.Paragraph(("Only on the page.",), media=(blocks.PAGE,))
         return [table, words, *([figure] if experiment.key == "sample-author" else [])]
 
-    of_task = chapters.OF_TASK["classification"]
-    monkeypatch.setitem(chapters.OF_TASK, "classification", [*of_task, chapter])
-    folder = written(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    of_task = chapters.CHAPTERS_BY_TASK["classification"]
+    monkeypatch.setitem(chapters.CHAPTERS_BY_TASK, "classification", [*of_task, chapter])
+    folder = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     page, paper = Page(folder / "index.html"), (folder / "report.tex").read_text()
     for name in ("sample-author", "sample-sentiment"):
         assert page.tables[f"{name}_made-up"][1][0] == "a_b & <c>"

@@ -1,6 +1,4 @@
-"""Searches: a space is checked before Ray starts, drawn the same for the same seed, and its winner
-is real.
-"""
+"""Searches: spaces are checked before Ray starts, draws depend on the seed, winners are real."""
 
 import csv
 import itertools
@@ -18,7 +16,7 @@ import pytest
 import yaml
 
 from heed.files import CHECKSUMS, HeedError, write_yaml
-from heed.recipe import recipe_of
+from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
 from heed.search.outcome import (
     ASHA,
@@ -26,8 +24,8 @@ from heed.search.outcome import (
     FINISHED,
     Trial,
     expected_best,
-    summary,
-    why_no_expectation,
+    explain_no_expected_best,
+    summarize,
     winner,
 )
 from heed.search.space import draw
@@ -83,9 +81,7 @@ def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def study(workplace: Path) -> Path:
-    """The tokenised corpus `tiny`, a study that searches on it, and the search `none`; the test
-    runs inside.
-    """
+    """A folder with the corpus `tiny`, a study that searches on it, and the search `none`."""
     Path("params.yaml").write_text(STUDY)
     write_untuned(Path("results/search/none"))
     return workplace
@@ -128,7 +124,7 @@ WRONG = [
         "loguniform: [0.001, 0.05]",
         "integer: [1, 5]",
         "space.learning_rate",
-        "say uniform or loguniform",
+        "use uniform or loguniform",
     ),
     ("{loguniform: [0.001, 0.05]}", "[0.001, 0.05]", "space.learning_rate", "found [0.001, 0.05]"),
     (
@@ -143,7 +139,7 @@ WRONG = [
         "space.learning_rate",
         "found uniform and choice",
     ),
-    ("integer: [2, 9]", "uniform: [2, 9]", "space.hidden_size", "say integer or choice"),
+    ("integer: [2, 9]", "uniform: [2, 9]", "space.hidden_size", "use integer or choice"),
     ("integer: [2, 9]", "integer: [0, 9]", "space.hidden_size", "greater than 0, found 0"),
     ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
     ("integer: [2, 9]", "choice: [2, big]", "space.hidden_size", "valid integer, found 'big'"),
@@ -222,9 +218,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "key", "says"), WRONG, ids=[f"{w[2]}: {w[1]}"[:60] for w in WRONG]
+    ("right", "wrong", "key", "message"), WRONG, ids=[f"{w[2]}: {w[1]}"[:60] for w in WRONG]
 )
-def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, says):
+def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, message):
     assert right in STUDY
     text = STUDY.replace(right, wrong, 1)
     with pytest.raises(HeedError) as caught:
@@ -232,7 +228,7 @@ def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, say
     first = next(
         line
         for line in str(caught.value).splitlines()
-        if f": searches.hunt.{key}: " in line and says in line
+        if f": searches.hunt.{key}: " in line and message in line
     )
     line = text.splitlines()[int(first.split(":")[1]) - 1]
     assert key.split(".")[1 if key.startswith("space.") else 0] in line or "hunt:" in line, first
@@ -287,22 +283,22 @@ def test_a_group_offers_heads_only_where_there_are_some():
         )
     )
     search = study.searches["hunt"]
-    found = search.dimensions(study.hyperparameters("tiny-attention"))
-    assert {*found} == {*GROUPS["group-1"], *GROUPS["group-2"]}
-    assert found["dropout"].kind == "choice", "`space` goes before the groups"
+    dimensions = search.dimensions(study.hyperparameters("tiny-attention"))
+    assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
+    assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
     assert "heads" not in search.dimensions(study.hyperparameters("tiny-baseline"))
 
 
-def anything(configuration) -> bool:
+def any_configuration(configuration) -> bool:
     return True
 
 
 def test_the_same_seed_draws_the_same_and_more_trials_begin_with_the_same():
     dimensions = parse(STUDY).searches["hunt"].space
-    ten = draw(dimensions, 10, 1000, anything)
-    assert draw(dimensions, 10, 1000, anything) == ten
-    assert draw(dimensions, 4, 1000, anything) == ten[:4]
-    assert draw(dimensions, 10, 1001, anything) != ten
+    ten = draw(dimensions, 10, 1000, any_configuration)
+    assert draw(dimensions, 10, 1000, any_configuration) == ten
+    assert draw(dimensions, 4, 1000, any_configuration) == ten[:4]
+    assert draw(dimensions, 10, 1001, any_configuration) != ten
     for configuration in ten:
         assert [*configuration] == ["learning_rate", "hidden_size", "heads"]
         assert 0.001 <= configuration["learning_rate"] <= 0.05
@@ -318,7 +314,7 @@ def test_every_kind_of_dimension_covers_its_span():
         "dropout": Dimension(uniform=[0.0, 0.5]),
         "heads": Dimension(integer=[1, 3]),
     }
-    drawn = pd.DataFrame(draw(space, 300, 7, anything))
+    drawn = pd.DataFrame(draw(space, 300, 7, any_configuration))
     assert {*drawn["heads"]} == {1, 2, 3}
     thirds = np.histogram(np.log10(drawn["learning_rate"]), bins=[-3, -2, -1, 0])[0]
     assert thirds.sum() == 300
@@ -337,9 +333,9 @@ def test_heads_always_divide_the_states_and_each_number_of_heads_comes_as_often(
 
 def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(study):
     space = {"heads": Dimension(choice=[1, 2]), "batch_size": Dimension(choice=[4, 8])}
-    assert len({json.dumps(c) for c in draw(space, 4, 1, anything)}) == 4
+    assert len({json.dumps(c) for c in draw(space, 4, 1, any_configuration)}) == 4
     with pytest.raises(HeedError, match=r"too few configurations: 4 found of 5 trials"):
-        draw(space, 5, 1, anything)
+        draw(space, 5, 1, any_configuration)
     text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]").replace(
         "choice: [1, 2, 3, 4]", "choice: [5, 7]"
     )
@@ -350,7 +346,7 @@ def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(s
         run_search(parse(text), "hunt", Path("results/search"), Path("data/tokens/tiny"), 1)
 
 
-# --- what a search came to ------------------------------------------------------------------------
+# --- the results of a search ----------------------------------------------------------------------
 
 
 def trial(number: int, *scores: float, stop: str = FINISHED) -> Trial:
@@ -384,67 +380,67 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
     replacement.
     """
     scores, best = [0.3, 0.9, 0.5, 0.6], max if metric == "accuracy" else min
-    for n, found in enumerate(expected_best(scores, metric), 1):
-        assert found == pytest.approx(
+    for n, expected in enumerate(expected_best(scores, metric), 1):
+        assert expected == pytest.approx(
             np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
         )
 
 
 def test_the_expected_best_is_given_only_where_its_assumption_holds():
-    whole = [trial(0, 0.5), trial(1, 0.6)]
-    assert summary(whole, "accuracy", "random")["expected_best"] == {
+    finished = [trial(0, 0.5), trial(1, 0.6)]
+    assert summarize(finished, "accuracy", "random")["expected_best"] == {
         "scores": pytest.approx([0.55, 0.575])
     }
     for trials, sampler, reason in [
-        (whole, "tpe", "no independent draws"),
-        ([*whole, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
-        ([*whole, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
+        (finished, "tpe", "no independent draws"),
+        ([*finished, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
+        ([*finished, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
     ]:
-        text, values = why_no_expectation(trials, sampler)
+        text, values = explain_no_expected_best(trials, sampler)
         assert reason in text.format(**values)
-        assert summary(trials, "accuracy", sampler)["expected_best"] == {
+        assert summarize(trials, "accuracy", sampler)["expected_best"] == {
             "reason": text,
             "values": values,
         }
 
 
-def test_asha_is_given_what_it_saw_before_a_kill(study):
+def test_after_a_kill_asha_gets_the_scores_reported_before(study):
     from heed.progress import Bar
     from heed.search.progress import SearchProgress
     from heed.search.stage import make_plan
-    from heed.search.tuner import Watch, _scheduler
+    from heed.search.tuner import TrialMonitor, _scheduler
 
     params = parse(STUDY.replace("scheduler: none", "reduction_factor: 2"))
     plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
     for number, score in enumerate((0.9, 0.8)):
-        plan.folder(number).mkdir(parents=True)
-        it = trial(number, score, score, score)
-        (plan.folder(number) / "ended.json").write_text(
-            json.dumps({"history": it.history, "stop": FINISHED})
+        plan.trial_folder(number).mkdir(parents=True)
+        ended = trial(number, score, score, score)
+        (plan.trial_folder(number) / "ended.json").write_text(
+            json.dumps({"history": ended.history, "stop": FINISHED})
         )
-        (plan.folder(number) / "reported.jsonl").write_text(
+        (plan.trial_folder(number) / "reported.jsonl").write_text(
             f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0"
         )
-    watch = Watch(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
-    assert {*watch.ended} == {0, 1}
-    asha = _scheduler(params.searches["hunt"], watch)
+    monitor = TrialMonitor(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
+    assert {*monitor.ended} == {0, 1}
+    asha = _scheduler(params.searches["hunt"], monitor)
 
     def decision(score: float) -> str:
         late = type("", (), {"trial_id": f"late-{score}"})
         asha.on_trial_add(None, late)
-        return asha.on_trial_result(None, late, {"part": 1, "score": score})
+        return asha.on_trial_result(None, late, {"report": 1, "score": score})
 
     assert decision(0.95) == "CONTINUE"
-    assert decision(0.1) == "STOP", "a scheduler that knew nothing would let the first trials go on"
+    assert decision(0.1) == "STOP", "without the earlier scores it would continue the first trials"
 
 
-def test_what_a_trial_reported_is_read_up_to_a_torn_line(tmp_path):
+def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
     assert read_reports(tmp_path) == {}
     (tmp_path / "reported.jsonl").write_text("[1, 0.5]\n[4, 0.75]\n[4, 0.75]\n[5, 0")
     assert read_reports(tmp_path) == {1: 0.5, 4: 0.75}
 
 
-def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(study):
+def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_kill(study):
     from heed.search.sampler import Tpe
     from heed.search.stage import make_plan
 
@@ -458,18 +454,18 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
             12,
             1000,
             lambda c: is_valid_configuration(params, "tiny-attention", c),
-            plan.folder,
+            plan.trial_folder,
             ended,
         )
 
     def drawn(sampler: Tpe, count: int) -> list[dict]:
-        found = []
+        trials = []
         for _ in range(count):
-            trial = sampler.suggest(f"t{len(sampler.drawn)}-{count}-{len(found)}")["trial"]
-            found.append(trial)
+            trial = sampler.suggest(f"t{len(sampler.drawn)}-{count}-{len(trials)}")["trial"]
+            trials.append(trial)
             score = float(trial["configuration"]["learning_rate"])
             sampler.on_trial_complete([*sampler._ot_trials][-1], {"best": score})
-        return found
+        return trials
 
     first = drawn(tpe({}), 6)
     assert [trial["number"] for trial in first] == [*range(6)]
@@ -479,7 +475,7 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
         assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
     again = tpe({0: 0.1, 1: 0.2, 3: None})
     assert drawn(again, 3) == [first[2], first[4], first[5]], (
-        "what had not ended comes first, as it was"
+        "trials that had not ended come first, unchanged"
     )
     more = drawn(again, 6)
     assert [trial["number"] for trial in more] == [*range(6, 12)]
@@ -487,25 +483,24 @@ def test_tpe_draws_what_fits_numbers_it_and_takes_up_what_it_drew_before_a_kill(
     assert len({json.dumps(trial["configuration"]) for trial in first + more}) == 12
 
 
-# --- the real thing -------------------------------------------------------------------------------
+# --- real searches --------------------------------------------------------------------------------
 
 
 def marked(mark: str) -> list[str]:
-    """Return the command lines of all processes that were started with this mark in their
-    environment.
-    """
-    found = []
+    """Return the command lines of all processes with this mark in their environment."""
+    commands = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if mark.encode() in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                commands.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             continue
-    return found
+    return commands
 
 
-def gone(mark: str, patience: float = 20.0) -> bool:
-    end = time.monotonic() + patience
+def gone(mark: str, timeout: float = 20.0) -> bool:
+    """Whether all processes with this mark end within `timeout` seconds."""
+    end = time.monotonic() + timeout
     while marked(mark):
         if time.monotonic() > end:
             return False
@@ -517,46 +512,45 @@ FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
 
 
 def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(study, tmp_path):
-    home, room = tmp_path / "home", tmp_path / "t"
+    home, temporary = tmp_path / "home", tmp_path / "t"
     home.mkdir()
-    room.mkdir()
-    ports = "HEED_MARK=one-machine"
+    temporary.mkdir()
+    mark = "HEED_MARK=one-machine"
     done = heed(
         "search",
         "hunt",
         HEED_MARK="one-machine",
         HEED_THREADS="2",
         HOME=str(home),
-        TMPDIR=str(room),
+        TMPDIR=str(temporary),
     )
     assert done.returncode == 0, done.stderr
-    assert gone(ports), marked(ports)
+    assert gone(mark), marked(mark)
     assert [*home.iterdir()] == [], "no token, no statistics, no settings in the home folder"
-    assert not [*room.glob("heed-ray-*")]
+    assert not [*temporary.glob("heed-ray-*")]
     assert [*Path(".heed/work").iterdir()] == [], "the work folder goes on success"
     assert "trial" in done.stdout
-    # on a busy machine a line of progress a minute more
-    said = (done.stdout + done.stderr).splitlines()
-    assert (
-        len([line for line in said if not re.match(r"hunt: [0-3] of 4 trials ended", line)]) == 3
-    ), said
+    # on a busy machine there are more lines of progress, one a minute
+    lines = (done.stdout + done.stderr).splitlines()
+    lines = [line for line in lines if not re.match(r"hunt: [0-3] of 4 trials ended", line)]
+    assert len(lines) == 3, lines
+    assert_results_are_those_of_four_trials(Path("results/search/hunt"))
+    assert_the_winner_is_the_training_outside_ray(Path("results/search/hunt"))
 
-    folder = Path("results/search/hunt")
+
+def assert_results_are_those_of_four_trials(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == FILES
-    found, best = (
-        json.loads((folder / "search.json").read_text()),
-        yaml.safe_load((folder / "best.yaml").read_text()),
-    )
-    params = load()
-    trials = pd.read_csv(folder / "trials.csv")
+    results = json.loads((folder / "search.json").read_text())
+    params, trials = load(), pd.read_csv(folder / "trials.csv")
     space = params.searches["hunt"].space
     drawn = draw(space, 4, 1000, lambda c: is_valid_configuration(params, "tiny-attention", c))
     assert trials[[*space]].to_dict("records") == drawn
     assert (trials["epochs"] == 3).all()
     assert (trials["stop"] == FINISHED).all()
-    assert len(found["expected_best"]["scores"]) == 4
-    number, score, epoch = found["best"]["trial"], found["best"]["score"], found["best"]["epoch"]
-    assert best == drawn[number] | {"epochs": epoch, "select": "accuracy"}
+    assert len(results["expected_best"]["scores"]) == 4
+    best = drawn[results["best"]["trial"]]
+    best |= {"epochs": results["best"]["epoch"], "select": "accuracy"}
+    assert yaml.safe_load((folder / "best.yaml").read_text()) == best
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())
     assert {len(t["starts"]) for t in timing["trials"]} == {1}
     workers = {t["starts"][0]["pid"] for t in timing["trials"]}
@@ -564,33 +558,35 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
         "two cores, at most two workers (a slow one may come too late), each for several trials"
     )
 
+
+def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
+    """`heed train` with the winner's recipe and the search's seed gives the epochs of the trial."""
+    winner = json.loads((folder / "search.json").read_text())["best"]
+    best = yaml.safe_load((folder / "best.yaml").read_text())
     assert heed("recipe", "tiny-attention").returncode == 0
     assert heed("recipe", "tiny-wide").returncode == 0
-    assert recipe_of("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
-    assert recipe_of("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
-    done = heed("train", "tiny-attention", "--seed", "1000")  # outside Ray, the search's own seed
+    assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
+    assert read_model_recipe("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
+    done = heed("train", "tiny-attention", "--seed", "1000")
     assert done.returncode == 0, done.stderr
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
-    inside = (
-        pd.read_csv(folder / "epochs.csv")
-        .query("trial == @number")
-        .drop(columns="trial")
-        .reset_index(drop=True)
-    )
-    pd.testing.assert_frame_equal(outside, inside[:epoch], check_exact=True)
-    assert outside["validation_accuracy"].iloc[-1] == score
+    epochs = pd.read_csv(folder / "epochs.csv")
+    inside = epochs[epochs["trial"] == winner["trial"]].drop(columns="trial")
+    inside = inside.reset_index(drop=True)[: winner["epoch"]]
+    pd.testing.assert_frame_equal(outside, inside, check_exact=True)
+    assert outside["validation_accuracy"].iloc[-1] == winner["score"]
     run = json.loads(Path("results/train/tiny-attention/1000/run.json").read_text())
-    assert run["best_epoch"] == epoch
+    assert run["best_epoch"] == winner["epoch"]
 
 
-def test_trials_0_hands_the_given_hyperparameters_on(study):
+def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
     Path("params.yaml").write_text(STUDY.replace("trials: 4", "trials: 0"))
     done = heed("search", "hunt")
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
     assert heed("recipe", "tiny-attention").returncode == 0
-    assert recipe_of("tiny-attention").hyperparameters.learning_rate == 0.01
+    assert read_model_recipe("tiny-attention").hyperparameters.learning_rate == 0.01
 
 
 def test_a_search_after_another_starts_from_its_winner(study):
@@ -612,24 +608,26 @@ def test_a_search_after_another_starts_from_its_winner(study):
 
 
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
-    from heed.search.stage import kept_by, make_plan
+    from heed.search.stage import epochs_and_select, make_plan
 
-    it = trial(0, 0.5, 0.7, 0.6)
+    best_in_epoch_2 = trial(0, 0.5, 0.7, 0.6)
     for extra, epochs in (("", 2), (", decay: linear", 3), (", warmup: 0.1", 3)):
         params = parse(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
         plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
-        assert kept_by(plan, it)["epochs"] == epochs, "fewer epochs would be another learning rate"
+        assert epochs_and_select(plan, best_in_epoch_2)["epochs"] == epochs, (
+            "fewer epochs would be another learning rate"
+        )
 
 
-def test_what_only_places_trials_does_not_begin_a_search_anew(study):
+def test_options_about_where_trials_run_do_not_restart_a_search(study):
     from heed.search.stage import make_plan
 
-    def store(text: str) -> Path:
-        return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).store
+    def work_folder(text: str) -> Path:
+        return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).work
 
-    first = store(STUDY)
+    first = work_folder(STUDY)
     assert (
-        store(
+        work_folder(
             STUDY.replace("trials: 4", "trials: 4\n    address: 10.0.0.1:6379\n    concurrent: 2")
         )
         == first
@@ -640,29 +638,29 @@ def test_what_only_places_trials_does_not_begin_a_search_anew(study):
         ("epochs: 3", "epochs: 4"),
         ("linear_size: 5", "linear_size: 6"),
     ):
-        assert store(STUDY.replace(*change)) != first
+        assert work_folder(STUDY.replace(*change)) != first
 
 
 # --- heed adopt -----------------------------------------------------------------------------------
 
 
-def found(folder: Path = Path("results/search/hunt")) -> dict:
+def write_results(folder: Path = Path("results/search/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
     write_yaml(folder / "best.yaml", best)
     trial = {"trial": 2, "configuration": {"heads": 4}, "score": 0.75, "stop": "finished"}
-    about = {
+    results = {
         "search": "hunt", "model": "tiny-attention", "sampler": "random", "scheduler": "none",
         "seed": 1000, "space": {}, "metric": "accuracy",
         "best": {"trial": 2, "score": 0.75, "epoch": 2}, "epochs": 8, "trials": [trial] * 4,
         "expected_best": {},
     }  # fmt: skip
-    (folder / "search.json").write_text(json.dumps(about))
+    (folder / "search.json").write_text(json.dumps(results))
     return best
 
 
 def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study):
-    best = found()
+    best = write_results()
     for model in ("tiny-attention", "tiny-wide"):
         assert heed("recipe", model).returncode == 0
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
@@ -689,7 +687,7 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study)
 
 
 def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
-    for name, says in (("hunt", "Run: heed search hunt"), ("hnt", "did you mean hunt?")):
-        with pytest.raises(HeedError, match=says.replace("?", r"\?")):
+    for name, message in (("hunt", "Run: heed search hunt"), ("hnt", "did you mean hunt?")):
+        with pytest.raises(HeedError, match=message.replace("?", r"\?")):
             adopt(name, Path("params.yaml"), Path("results/search"))
     assert Path("params.yaml").read_text() == STUDY

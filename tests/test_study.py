@@ -1,4 +1,4 @@
-"""Studies: one is active, hand edits are safe, and the cost is said before anything starts."""
+"""One study is active, edited params are not overwritten, and the cost is estimated in advance."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
     )
 
 
-def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> None:
+def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
     studies = {name: active for name, _, active in list_studies()}
     assert studies == {
         "desk": False,
@@ -44,10 +44,10 @@ def test_available_lists_every_study_and_says_which_is_active(clone: Path) -> No
     }
 
 
-def test_a_study_is_activated_validated_and_its_cost_is_said(clone: Path) -> None:
-    said = activate_study("talk", force=False)
-    assert "talk is active now" in said
-    assert "60 runs" in said
+def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> None:
+    message = activate_study("talk", force=False)
+    assert "talk is active now" in message
+    assert "60 runs" in message
     assert study.load().study.name == "talk"
     assert (
         (clone / "params.yaml")
@@ -90,22 +90,25 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
 
 
 def test_the_plan_counts_stages_and_runs_as_dvc_does(clone: Path) -> None:
-    it = estimate_cost(study.load())
-    assert (it.stages, it.runs) == (1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
+    cost = estimate_cost(study.load())
+    assert (cost.stages, cost.runs) == (1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
     assert "file systems without reflink" in format_cost(study.load())
 
 
 def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:
     text = (clone / "workflow/studies/talk.yaml").read_text()
-    whole, half = study.parse(text), study.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]"))
-    assert 2.3 < estimate_cost(whole).core_hours / estimate_cost(half).core_hours < 2.6
+    five_seeds, two_seeds = (
+        study.parse(text),
+        study.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]")),
+    )
+    assert 2.3 < estimate_cost(five_seeds).core_hours / estimate_cost(two_seeds).core_hours < 2.6
     assert (
         estimate_cost(study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours
-        < estimate_cost(whole).core_hours / 2
+        < estimate_cost(five_seeds).core_hours / 2
     )
 
 
-def test_a_corpus_of_ones_own_is_named_as_unknown(clone: Path) -> None:
+def test_the_cost_names_corpora_of_unknown_size(clone: Path) -> None:
     text = (clone / "params.yaml").read_text()
     table = f"sample: {{kind: table, path: x.csv, sha256: {'a' * 64}}}"
     text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, text)

@@ -8,8 +8,14 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from heed.evaluation.significance import assess, differences, t_test
 from heed.files import HeedError
-from heed.tasks import PARTS, TASKS, part
-from heed.tasks.classification.metrics import AVERAGES, BY_CLASS, make_metrics, names, statistics
+from heed.tasks import STAGE_MODULES, TASKS, task_module
+from heed.tasks.classification.metrics import (
+    AVERAGES,
+    BY_CLASS,
+    make_metrics,
+    statistic_names,
+    statistics,
+)
 from heed.tasks.classification.recipe import FIGURES, Data, Hyperparameters
 
 
@@ -28,8 +34,10 @@ def test_figures_from_sums_are_scikit_learns_to_the_last_bit(seed):
     classes = [f"c{i}" for i in range(2 + seed)]
     label, predicted = drawn(10 + 37 * seed, classes, 0.6, seed)
     counts = statistics(label, predicted, classes)
-    assert counts.shape == (len(label), len(names(classes))) and set(np.unique(counts)) <= {0, 1}
-    found = make_metrics(Data("kind", classes)).of(counts)
+    assert counts.shape == (len(label), len(statistic_names(classes))) and set(
+        np.unique(counts)
+    ) <= {0, 1}
+    computed = make_metrics(Data("kind", classes)).compute(counts)
     expected = {"accuracy": float(accuracy_score(label, predicted))}
     for average in AVERAGES:
         values = precision_recall_fscore_support(
@@ -38,7 +46,7 @@ def test_figures_from_sums_are_scikit_learns_to_the_last_bit(seed):
         expected |= {
             f"{average}_{figure}": float(v) for figure, v in zip(BY_CLASS, values[:3], strict=True)
         }
-    assert found == expected
+    assert computed == expected
 
 
 def test_sums_of_two_halves_are_the_sums_of_the_whole():
@@ -52,19 +60,23 @@ def test_sums_of_two_halves_are_the_sums_of_the_whole():
     assert (whole == halves[0] + halves[1]).all()
 
 
-def test_what_a_document_contributes_is_right_or_wrong_or_its_jackknife_pseudo_value():
+def test_the_value_of_an_item_is_its_statistic_or_its_jackknife_pseudo_value():
     classes = ["a", "b", "c"]
     metrics = make_metrics(Data("kind", classes))
     runs = np.stack([statistics(*drawn(60, classes, 0.6, seed), classes) for seed in (1, 2)])
-    accuracy, macro_f1 = metrics.deciding, next(m for m in metrics.figures if m.name == "macro_f1")
+    accuracy, macro_f1 = (
+        metrics.named(None),
+        next(m for m in metrics.figures if m.name == "macro_f1"),
+    )
     assert (accuracy.by_item(runs) == runs[..., 0]).all() and accuracy.by_item(
         runs
     ).dtype == np.uint8
-    found = macro_f1.by_item(runs)
-    for run, values in zip(runs, found, strict=True):
-        figure = metrics.of(run)["macro_f1"]
-        assert values.mean() == pytest.approx(figure), "their mean is the figure itself"
-        without = np.array([metrics.of(np.delete(run, i, 0))["macro_f1"] for i in range(len(run))])
+    for run, values in zip(runs, macro_f1.by_item(runs), strict=True):
+        figure = metrics.compute(run)["macro_f1"]
+        assert values.mean() == pytest.approx(figure), "their mean is the metric itself"
+        without = np.array(
+            [metrics.compute(np.delete(run, i, 0))["macro_f1"] for i in range(len(run))]
+        )
         pseudo = len(run) * figure - (len(run) - 1) * without
         assert np.allclose(values - values.mean(), pseudo - pseudo.mean())
 
@@ -84,9 +96,9 @@ def test_a_figure_that_is_no_mean_is_compared_by_the_same_statistics():
             )
         return macro_f1.by_item(np.stack(parts))
 
-    found = assess(differences([runs(0.9, 1)], [runs(0.5, 9)]))
-    assert found.interval_pp[0] > 10 and found.p < 0.01 and found.others.documents_p < 1e-3
-    assert found.others.mcnemar_p is found.effect.odds_ratio is None, "both count right and wrong"
+    test = assess(differences([runs(0.9, 1)], [runs(0.5, 9)]))
+    assert test.interval_pp[0] > 10 and test.p < 0.01 and test.others.documents_p < 1e-3
+    assert test.others.mcnemar_p is test.effect.odds_ratio is None, "both count right and wrong"
     level = assess(differences([runs(0.7, 1)], [runs(0.7, 9)]))
     assert level.interval_pp[0] < 0 < level.interval_pp[1] and level.others.documents_p > 0.01
 
@@ -107,22 +119,22 @@ def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
             wrong = generator.random((5, 200)) > np.clip(
                 ease + generator.normal(0, 0.05, (5, 1)), 0, 1
             )
-            said = np.where(wrong, generator.choice(classes, (5, 200)), label)
+            predicted = np.where(wrong, generator.choice(classes, (5, 200)), label)
             sides.append(
-                macro_f1.by_item(np.stack([statistics(label, each, classes) for each in said]))
+                macro_f1.by_item(np.stack([statistics(label, run, classes) for run in predicted]))
             )
         low, high = t_test(differences([sides[0]], [sides[1]])).interval_pp
         covered += low <= 0 <= high
     assert 0.93 <= covered / studies <= 0.995
 
 
-def test_every_task_has_the_parts_that_the_stages_ask_for():
+def test_every_task_has_the_modules_that_the_stages_import():
     for task in TASKS:
-        for names_of_parts in PARTS.values():
-            for name in names_of_parts:
-                assert part(task, name).__doc__
+        for names in STAGE_MODULES.values():
+            for name in names:
+                assert task_module(task, name).__doc__
     assert set(FIGURES) < {*Hyperparameters.__dataclass_fields__["select"].type.__args__}
     with pytest.raises(
         HeedError, match=r"there is no task translation-of-dreams\. Known: classification"
     ):
-        part("translation-of-dreams", "recipe")
+        task_module("translation-of-dreams", "recipe")

@@ -1,6 +1,4 @@
-"""Text comes as it is; tokens are positions in it; the files are the same whatever the number of
-processes.
-"""
+"""Text is cleaned, tokens are slices of it, and the number of processes does not change a byte."""
 
 import hashlib
 import json
@@ -64,7 +62,7 @@ def test_a_very_long_document_is_cut_and_counted():
     )
 )
 @pytest.mark.parametrize("tokenizer", ["xx", "whitespace"])
-def test_any_text_is_cleaned_once_and_for_all_and_tokens_are_slices_of_it(tokenizer, text):
+def test_cleaning_is_idempotent_and_tokens_are_slices_of_any_text(tokenizer, text):
     cleaned, _ = clean(text)
     assert clean(cleaned)[0] == cleaned
     cleaned.encode("utf-8")
@@ -81,9 +79,10 @@ SENTENCES = st.lists(
 )
 
 
-def by_spacy(texts: list[str], name: str) -> tuple[list[int], list[int]]:
-    """First tokens of sentences, white space left out, and sentences by document, from spaCy's own
-    Sentencizer.
+def spacy_sentences(texts: list[str], name: str) -> tuple[list[int], list[int]]:
+    """Return the first token of each sentence, without white space, and the sentences per document.
+
+    Both are from spaCy's own Sentencizer.
     """
     import spacy
 
@@ -91,9 +90,9 @@ def by_spacy(texts: list[str], name: str) -> tuple[list[int], list[int]]:
     pipeline.add_pipe("sentencizer")
     starts, counts = [], []
     for doc in pipeline.pipe(texts):
-        found = [[t.i for t in sentence if not t.is_space] for sentence in doc.sents]
-        place = {t.i: i for i, t in enumerate(t for t in doc if not t.is_space)}
-        begins = [place[sentence[0]] for sentence in found if sentence]
+        sentences = [[t.i for t in sentence if not t.is_space] for sentence in doc.sents]
+        position = {t.i: i for i, t in enumerate(t for t in doc if not t.is_space)}
+        begins = [position[sentence[0]] for sentence in sentences if sentence]
         starts += begins
         counts.append(len(begins))
     return starts, counts
@@ -104,7 +103,7 @@ def by_spacy(texts: list[str], name: str) -> tuple[list[int], list[int]]:
 @pytest.mark.parametrize("name", ["xx", "en", "de"])
 def test_sentences_are_those_of_spacys_sentencizer(name, texts):
     *_, starts, counts = _tokenize_chunk((texts, name))
-    assert (starts.tolist(), counts.tolist()) == by_spacy(texts, name)
+    assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, name)
 
 
 def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
@@ -114,7 +113,7 @@ def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
 
     texts = [clean(d.text)[0] for d in itertools.islice(read_reviews(corpora / "imdb"), 300)]
     *_, starts, counts = _tokenize_chunk((texts, "en"))
-    assert (starts.tolist(), counts.tolist()) == by_spacy(texts, "en")
+    assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, "en")
     assert counts.sum() > 2000
 
 
@@ -140,9 +139,9 @@ def make(tmp_path: Path, processes: int, name: str = "mine", **changes) -> Path:
         label_column="l",
         **({"split": Split(kind="random", test=0.2)} | changes),
     )
-    into = tmp_path / name
-    tokenize(name, corpus, raw, into, processes)
-    return into
+    folder = tmp_path / name
+    tokenize(name, corpus, raw, folder, processes)
+    return folder
 
 
 def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
@@ -174,8 +173,8 @@ def test_the_arrays_give_the_text_back(tmp_path):
     assert tokens.offsets.dtype == sentence_offsets.dtype == np.int64
     for row in range(20):
         text = table["text"][row]
-        for at in range(tokens.offsets[row], tokens.offsets[row + 1]):
-            assert text[starts[at] : ends[at]] == tokens.lexicon[tokens.ids[at]]
+        for i in range(tokens.offsets[row], tokens.offsets[row + 1]):
+            assert text[starts[i] : ends[i]] == tokens.lexicon[tokens.ids[i]]
         assert [
             tokens.lexicon[i] for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
         ] == [w for w, _, _ in words(text, "xx")]
@@ -198,24 +197,24 @@ def test_the_arrays_give_the_text_back(tmp_path):
     assert set(table["label_label"]) == {"x", "y", "NA"}
 
 
-def test_duplicates_across_the_parts_are_counted_and_dropped_from_train_when_asked(tmp_path):
+def test_duplicates_across_the_parts_are_counted_and_dropped_from_train_on_request(tmp_path):
     def crossing(path: Path) -> tuple[int, dict]:
         table = pd.read_parquet(path / "documents.parquet")
         train = set(table[table["split"] == "train"]["text"])
         meta = json.loads((path / "meta.json").read_text())
         return int(table[table["split"] == "test"]["text"].isin(train).sum()), meta["duplicates"]
 
-    found, counts = crossing(make(tmp_path, 1))
-    assert found == counts["test_texts_in_train"] > 0 and counts["texts"] == 299
-    found, counts = crossing(make(tmp_path, 1, "dropped", drop_duplicates=True))
-    assert found == 0 and counts["dropped"] > 0
+    count, counts = crossing(make(tmp_path, 1))
+    assert count == counts["test_texts_in_train"] > 0 and counts["texts"] == 299
+    count, counts = crossing(make(tmp_path, 1, "dropped", drop_duplicates=True))
+    assert count == 0 and counts["dropped"] > 0
 
 
-def test_a_reduced_corpus_says_so(tmp_path):
+def test_the_metadata_marks_a_reduced_corpus(tmp_path):
     path = make(tmp_path, 1, sample=100)
     meta = json.loads((path / "meta.json").read_text())
     assert meta["reduced"] is True and meta["documents"] == 100 and meta["generated"] is False
-    assert json.loads((make(tmp_path, 1, "whole") / "meta.json").read_text())["reduced"] is False
+    assert json.loads((make(tmp_path, 1, "complete") / "meta.json").read_text())["reduced"] is False
 
 
 def test_planted_evidence_is_kept_as_characters(tmp_path):

@@ -1,6 +1,4 @@
-"""Training is a pure function of recipe and seed: same bytes twice, also after a kill; and refuses
-what does not fit.
-"""
+"""Training is a pure function of recipe and seed, also after a kill; wrong inputs are refused."""
 
 import dataclasses
 import json
@@ -23,7 +21,7 @@ from heed import recipe as recipes
 from heed.evaluation.tables import evaluate
 from heed.files import CHECKSUMS, HeedError, sha256
 from heed.hyperparameters import Training
-from heed.inputs.batches import WINDOW, Encoded
+from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
@@ -39,7 +37,7 @@ RUN, PREDICTED = Path("results/train/tiny-attention/1"), Path("results/predict/t
 
 
 def silent(progress) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 def hashes(folder: Path = RUN) -> dict[str, str]:
@@ -124,40 +122,44 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
     assert hashes() == whole
     took = json.loads(Path("results/timing/train/tiny-attention/1.json").read_text())["seconds"]
-    assert 150 < took < 300, "what the killed processes did counts"
+    assert 150 < took < 300, "the time of killed processes counts"
 
 
-def test_looking_at_the_validation_part_within_an_epoch_changes_nothing(workplace):
+def test_validations_within_an_epoch_do_not_change_the_training(workplace):
     from heed.training.run import train_model
 
-    recipe, tokens = recipes.recipe_of("tiny-attention"), load_tokens("data/tokens/tiny")
-    seen, told = [], []
-    for glances in (1, 4):
-        trained = train_model(recipe, tokens, 1, told.append, Path(f"work-{glances}"), glances)
-        seen.append(
+    recipe, tokens = recipes.read_model_recipe("tiny-attention"), load_tokens("data/tokens/tiny")
+    results, reports = [], []
+    for validations in (1, 4):
+        work = Path(f"work-{validations}")
+        trained = train_model(recipe, tokens, 1, reports.append, work, validations)
+        results.append(
             (
                 trained.history,
                 [p.detach().numpy().tobytes() for p in trained.learner.model.parameters()],
             )
         )
-    assert seen[0] == seen[1]
-    looks = [(progress.epoch, progress.glance[0]) for progress in told if progress.glance]
-    assert looks == [
-        (epoch, part) for epoch in range(1, recipe.hyperparameters.epochs + 1) for part in (1, 2, 3)
+    assert results[0] == results[1]
+    partial = [
+        (report.epoch, report.partial_validation[0])
+        for report in reports
+        if report.partial_validation
     ]
+    epochs = range(1, recipe.hyperparameters.epochs + 1)
+    assert partial == [(epoch, number) for epoch in epochs for number in (1, 2, 3)]
 
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     train_run("tiny-attention", 1, silent)
     whole = hashes()
-    recipe = recipes.recipe_of("tiny-attention")
-    work = checkpoint.folder(recipe, 1)
+    recipe = recipes.read_model_recipe("tiny-attention")
+    work = checkpoint.work_folder(recipe, 1)
     work.mkdir(parents=True)
     (work / "checkpoint.safetensors").write_bytes(b"half a file")
     train_run("tiny-attention", 1, silent)
     assert hashes() == whole
-    assert checkpoint.folder(recipe, 2) != work
-    assert checkpoint.folder(dataclasses.replace(recipe, tokens="other"), 1) != work
+    assert checkpoint.work_folder(recipe, 2) != work
+    assert checkpoint.work_folder(dataclasses.replace(recipe, tokens="other"), 1) != work
 
 
 def test_tokens_that_are_not_the_recipes_are_refused(workplace):
@@ -169,7 +171,7 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("break_input", "message"),
     [
         (lambda: Path("results/recipe/tiny-attention.yaml").unlink(), "heed recipe tiny-attention"),
         (lambda: Path("results/recipe/tiny-attention.yaml").write_text("model: ["), "cut off"),
@@ -190,8 +192,8 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
         (lambda: np.save("data/tokens/tiny/ids.npy", np.zeros(3, np.int32)), "do not fit"),
     ],
 )
-def test_missing_and_broken_inputs_are_one_clear_message(workplace, spoil, message):
-    spoil()
+def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input, message):
+    break_input()
     with pytest.raises(HeedError, match=message):
         train_run("tiny-attention", 1, silent)
 
@@ -305,10 +307,10 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
         alone = dataclasses.replace(
             alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)])
         )
-        reading = run.reader(alone, np.zeros(1, np.int64), [text])(0)
+        document = run.reader(alone, np.zeros(1, np.int64), [text])(0)
         expected = table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float)
-        assert np.allclose(reading.probability, expected, atol=1e-5)
-        assert len(reading.read) == len(reading.weights)
+        assert np.allclose(document.probability, expected, atol=1e-5)
+        assert len(document.positions) == len(document.weights)
     assert read_run("tiny-attention", 1).parameters == sum(
         p.numel() for p in run.model.parameters()
     )
@@ -322,25 +324,23 @@ def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, 
     from heed.training.run import train_model
 
     change(**changes)
-    recipe, tokens = recipes.recipe_of("tiny-attention"), load_tokens("data/tokens/tiny")
+    recipe, tokens = recipes.read_model_recipe("tiny-attention"), load_tokens("data/tokens/tiny")
     trained = train_model(recipe, tokens, 1, silent, Path("work"))
     train_and_predict()
     rows = tokens.rows("validation", 0)
-    found = probabilities(
-        trained.learner.model, trained.learner.encoded.evaluation(rows), rows, "cpu"
+    computed = probabilities(
+        trained.learner.model, trained.learner.encoded.evaluation_batches(rows), rows, "cpu"
     )
     saved = predicted(split="validation")[["p:bad", "p:good"]].to_numpy()
     assert (
-        found.dtype == saved.dtype == np.float32
-        and found.tobytes() == np.ascontiguousarray(saved).tobytes()
+        computed.dtype == saved.dtype == np.float32
+        and computed.tobytes() == np.ascontiguousarray(saved).tobytes()
     )
 
 
 @pytest.mark.parametrize("changes", [{}, FEATURES], ids=["plain", "features"])
 def test_a_training_reads_no_test_document(workplace, changes):
-    """The same weights whatever the test documents say; what is predicted of them is another
-    matter.
-    """
+    """The same weights whatever the test documents say; only predictions change."""
     change(**changes)
     train_and_predict()
     first, before = hashes(), predicted()
@@ -378,27 +378,27 @@ def test_the_learning_rate_rises_then_falls():
     } == {1.0}
 
 
-def test_practice_does_what_it_says(workplace):
+def test_clipping_weight_decay_and_averaging(workplace):
     """Clipping bounds the step's gradients, decay shrinks weights but no biases, averaging lags
     behind.
     """
     import torch
 
-    from heed.training.loop import _average, _optimizer
+    from heed.training.loop import _make_optimizer, _update_average
 
     torch.manual_seed(0)
     model = torch.nn.Linear(3, 2)
     learner = SimpleNamespace(model=model, rate=lambda name: 1.0)
-    optimizer = _optimizer(learner, Training(learning_rate=0.1, weight_decay=0.5))
+    optimizer = _make_optimizer(learner, Training(learning_rate=0.1, weight_decay=0.5))
     weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
     (model(torch.zeros(1, 3)).sum() * 0).backward()
     optimizer.step()
     assert torch.allclose(model.weight, weight * (1 - 0.1 * 0.5)) and torch.equal(model.bias, bias)
     average, target = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
     expected = 0.9 * average.weight.detach() + 0.1 * target.weight.detach()
-    _average(average, target, 0.9)
+    _update_average(average, target, 0.9)
     assert torch.allclose(average.weight, expected)
-    seen = {}
+    largest_norm = {}
     for clip in (0.0, 1e-3):
         change(clip=clip, epochs=1)
         norms = []
@@ -420,21 +420,21 @@ def test_practice_does_what_it_says(workplace):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(torch.optim.AdamW, "step", step)
             train_run("tiny-attention", 1, silent)
-        seen[clip] = max(norms)
-    assert seen[0.0] > 1e-2 and seen[1e-3] <= 1e-3 * 1.001
+        largest_norm[clip] = max(norms)
+    assert largest_norm[0.0] > 1e-2 and largest_norm[1e-3] <= 1e-3 * 1.001
 
 
-def test_a_step_in_parts_is_the_step(workplace, monkeypatch):
+def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch):
     from heed.training import loop
 
-    found = []
-    for places in (10**6, 24):
-        monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", places)
+    weights = []
+    for max_tokens in (10**6, 24):
+        monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", max_tokens)
         change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
         train_run("tiny-attention", 1, silent)
-        found.append(load_file(RUN / "model.safetensors"))
-    for name, tensor in found[0].items():
-        assert np.allclose(tensor, found[1][name], atol=1e-4), name
+        weights.append(load_file(RUN / "model.safetensors"))
+    for name, tensor in weights[0].items():
+        assert np.allclose(tensor, weights[1][name], atol=1e-4), name
 
 
 def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
@@ -447,7 +447,7 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
         ("head", whole[:7]),
         ("ends", np.concatenate([whole[:4], whole[-3:]])),
     ):
-        encoded = Encoded(
+        encoded = EncodedCorpus(
             tokens,
             vocabulary,
             dataclasses.replace(
@@ -456,9 +456,9 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
         )
         batch = encoded.batch(row)
         assert (batch.ids[0] - 2).tolist() == expected.tolist()
-        positions, there = encoded.positions(row)
-        assert whole[positions[there]].tolist() == expected.tolist()
-        sentences = np.bincount(positions[there] // 4)
+        positions, token_mask = encoded.positions(row)
+        assert whole[positions[token_mask]].tolist() == expected.tolist()
+        sentences = np.bincount(positions[token_mask] // 4)
         assert batch.sentences[0].tolist() == sentences[sentences > 0].tolist()
     short = np.array([int(np.argmin(np.diff(tokens.offsets)))])
     assert encoded.lengths(short)[0] == np.diff(tokens.offsets).min()
@@ -471,7 +471,7 @@ def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
     table.drop(columns="split").to_parquet(path / "documents.parquet", index=False)
     meta = json.loads((path / "meta.json").read_text()) | {"folds": 2}
     (path / "meta.json").write_text(json.dumps(meta))
-    recipe = dataclasses.replace(recipes.recipe_of("tiny-attention"), folds=2)
+    recipe = dataclasses.replace(recipes.read_model_recipe("tiny-attention"), folds=2)
     recipes.write_recipe("results/recipe/tiny-attention.yaml", recipe)
     train_and_predict(seeds=(1, 2))
     assert [read_run("tiny-attention", seed).fold for seed in (1, 2)] == [0, 1]
@@ -486,13 +486,13 @@ def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
     texts = tokens.documents(["id", "text"])
     for row in tokens.rows("test", 0):
         text, alone = tokenize_text(texts["text"][row], "whitespace")
-        probabilities, read, weights, _ = run.reader(alone, np.zeros(1, np.int64), [text])(0)
+        probabilities, positions, weights, _ = run.reader(alone, np.zeros(1, np.int64), [text])(0)
         assert np.allclose(
             probabilities,
             table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float),
             atol=1e-5,
         )
-        assert len(weights) == len(read) == min(12, len(alone.ids))
+        assert len(weights) == len(positions) == min(12, len(alone.ids))
         assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
     (RUN.with_name("9")).mkdir()
     with pytest.raises(HeedError, match="heed train tiny-attention --seed 9"):
@@ -508,16 +508,18 @@ def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the
 ):
     tokens = load_tokens("data/tokens/tiny")
     vocabulary = Vocabulary((*SPECIAL, *tokens.lexicon), False)
-    encoded = Encoded(tokens, vocabulary, HYPERPARAMETERS)
+    encoded = EncodedCorpus(tokens, vocabulary, HYPERPARAMETERS)
     rows = np.arange(60)
-    once = [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
+    once = [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 1)]
     assert sorted(row for batch in once for row in batch) == rows.tolist()
-    assert once == [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 1)]
-    assert once != [part.rows.tolist() for (part,) in encoded.training(rows, 4, 1, 2)]
+    assert once == [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 1)]
+    assert once != [part.rows.tolist() for (part,) in encoded.training_steps(rows, 4, 1, 2)]
     assert len(rows) < WINDOW * 4, "one window: batches are of similar length"
     spread = [np.ptp(encoded.lengths(np.array(b))) for b in once]
     assert max(spread) <= 3
-    for whole, parts in zip(once, encoded.training(rows, 4, 1, 1, places=20), strict=True):
+    for whole, parts in zip(
+        once, encoded.training_steps(rows, 4, 1, 1, max_padded_tokens=20), strict=True
+    ):
         assert [row for part in parts for row in part.rows] == whole
         assert all(part.ids.numel() <= 20 or len(part.rows) == 1 for part in parts)
     batch = encoded.batch(np.array([5, 0]))
@@ -531,12 +533,12 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
     tokens = load_tokens("data/tokens/tiny")
     rows = tokens.rows("train", 0)
     vocabulary = build_vocabulary(tokens, rows, 1000, True)
-    there = {
+    words = {
         tokens.lexicon[i]
         for row in rows
         for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
     }
-    assert set(vocabulary.words[2:]) == there
+    assert set(vocabulary.words[2:]) == words
     assert vocabulary.words[2] == "fine", "the most frequent word of the training part"
     assert len(build_vocabulary(tokens, rows, 10, True)) == 10
     small = Vocabulary(("<padding>", "<unknown>", "a"), True)
@@ -635,7 +637,7 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     assert hashes() == resumed
 
 
-def test_the_command_line_says_one_line_and_exits_with_1(workplace):
+def test_an_error_is_one_line_on_stderr_and_exit_status_1(workplace):
     done = subprocess.run(
         [sys.executable, "-m", "heed.cli", "train", "none-such", "--seed", "1"],
         capture_output=True,

@@ -68,7 +68,7 @@ def cross_attention(name: str) -> tuple[torch.nn.Module, list[torch.Tensor]]:
     return ATTENTIONS[name]().double(), [query, keys, values, padding_mask(torch.tensor([5, 2]), 5)]
 
 
-# Parts: attention and pooling
+# Attention and pooling
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
@@ -80,7 +80,7 @@ def test_queries_from_another_sequence_attend_to_the_keys_that_are_tokens(name):
     assert (weights[1, ..., 2:] == 0).all()
     assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:-1], dtype=torch.float64))
     assert torch.allclose(attention(*arguments), output, atol=1e-12), (
-        "with and without weights: one function"
+        "with or without weights, the output is the same"
     )
     alone = attention(query[1:], keys[1:, :2], values[1:, :2], mask[1:, :2])
     assert torch.allclose(alone[0], output[1], atol=1e-12)
@@ -178,7 +178,7 @@ REST_ON_A_SUM = [changes for changes in NETWORKS if changes["pooling"] in SUMS]
 
 
 @pytest.mark.parametrize("changes", NETWORKS)
-def test_encode_attend_and_classify_are_the_prediction_and_its_weights_can_be_given_back(changes):
+def test_encode_attend_and_classify_give_the_logits_and_the_weights_reproduce_them(changes):
     model = make(**changes)
     network, batch = model.network, batch_for(model)
     states = network.encode(batch)
@@ -203,15 +203,15 @@ def test_gradients_of_a_prediction_are_those_of_its_parts(changes):
     embeddings = network.embed(batch).detach().requires_grad_()
     parts = network.classify(network.attend(network.encode(batch, embeddings))[0])
     parameters = [embeddings, *network.parameters()]
-    of_parts = torch.autograd.grad(parts.square().sum(), parameters, allow_unused=True)
-    whole = network.encoder(embeddings, network.extents(batch))
-    of_whole = torch.autograd.grad(
+    part_gradients = torch.autograd.grad(parts.square().sum(), parameters, allow_unused=True)
+    whole = network.encoder(embeddings, network.sequence_lengths(batch))
+    whole_gradients = torch.autograd.grad(
         network.classify(whole).square().sum(), parameters, allow_unused=True
     )
-    for gradient, expected in zip(of_parts, of_whole, strict=True):
+    for gradient, expected in zip(part_gradients, whole_gradients, strict=True):
         assert (gradient is None) == (expected is None)
         assert gradient is None or torch.allclose(gradient, expected, atol=1e-10)
-    assert of_parts[0].abs().sum() > 0 and (of_parts[0][batch.ids == 0] == 0).all()
+    assert part_gradients[0].abs().sum() > 0 and (part_gradients[0][batch.ids == 0] == 0).all()
 
 
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)
@@ -227,7 +227,7 @@ def test_gradients_reach_given_weights_and_the_embeddings(changes):
         assert gradient.isfinite().all() and gradient.abs().sum() > 0
 
 
-def test_nothing_but_a_caller_who_asks_makes_the_weights_be_written_down(monkeypatch):
+def test_a_prediction_uses_fused_attention_and_computes_no_weights(monkeypatch):
     model = make(attention="multi-head", pooling="mean").train()
     batch = batch_for(model)
     calls = []
@@ -251,28 +251,30 @@ def test_nothing_but_a_caller_who_asks_makes_the_weights_be_written_down(monkeyp
 def test_the_weighted_sum_is_what_the_prediction_rests_on(changes):
     model = make(**changes)
     batch = batch_for(model)
-    it = weighted_sum(model, batch)
-    assert torch.allclose(it.predict(), model(batch), atol=1e-10)
-    sums = torch.einsum("bth,bthd->bhd", it.weights, it.values)
-    assert torch.allclose(it.predict_from_sum(sums), model(batch), atol=1e-10)
+    weighted = weighted_sum(model, batch)
+    assert torch.allclose(weighted.predict(), model(batch), atol=1e-10)
+    sums = torch.einsum("bth,bthd->bhd", weighted.weights, weighted.values)
+    assert torch.allclose(weighted.predict_from_sum(sums), model(batch), atol=1e-10)
     sentences = model.sentence_weights(batch)
     expected = model.token_weights(batch) if sentences is None else sentences
-    assert torch.allclose(it.weights.mean(-1), expected, atol=1e-10)
-    assert (it.weights[padding_mask(it.lengths, it.weights.shape[1])] == 0).all()
+    assert torch.allclose(weighted.weights.mean(-1), expected, atol=1e-10)
+    assert (weighted.weights[padding_mask(weighted.lengths, weighted.weights.shape[1])] == 0).all()
     heads = {"none": 1, "single-head": 1}.get(changes["attention"], changes.get("heads", 3))
-    assert it.weights.shape[2] == it.values.shape[2] == heads
-    assert torch.allclose(it.weights.sum(1), (it.lengths > 0).double()[:, None].expand(-1, heads))
+    assert weighted.weights.shape[2] == weighted.values.shape[2] == heads
+    assert torch.allclose(
+        weighted.weights.sum(1), (weighted.lengths > 0).double()[:, None].expand(-1, heads)
+    )
 
 
 def test_the_weighted_sum_holds_in_single_precision():
     for changes in REST_ON_A_SUM:
         model = make(**changes).float()
         batch = batch_for(model)
-        it = weighted_sum(model, batch)
-        assert torch.allclose(it.predict(), model(batch), atol=1e-5)
+        weighted = weighted_sum(model, batch)
+        assert torch.allclose(weighted.predict(), model(batch), atol=1e-5)
         sentences = model.sentence_weights(batch)
         expected = model.token_weights(batch) if sentences is None else sentences
-        assert torch.allclose(it.weights.mean(-1), expected, atol=1e-6)
+        assert torch.allclose(weighted.weights.mean(-1), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)
@@ -281,9 +283,9 @@ def test_a_document_of_a_batch_is_the_document_alone_without_padding(changes):
     lengths = (9, 1, 4, 0)
     whole = weighted_sum(model, batch_for(model, lengths))
     for i in range(len(lengths)):
-        it = whole[i]
-        assert it.values.shape[0] == it.weights.shape[0] == int(whole.lengths[i])
-        assert torch.allclose(it.predict(), whole.predict()[i], atol=1e-12)
+        weighted = whole[i]
+        assert weighted.values.shape[0] == weighted.weights.shape[0] == int(whole.lengths[i])
+        assert torch.allclose(weighted.predict(), whole.predict()[i], atol=1e-12)
     # the same words: they are drawn in order
     alone = weighted_sum(model, batch_for(model, lengths[:1]))[0]
     for name in ("values", "weights", "projected", "bias"):
@@ -296,26 +298,26 @@ def test_many_weights_are_evaluated_at_once_as_one_by_one_and_without_the_encode
 ):
     model = make(**changes)
     whole = weighted_sum(model, batch_for(model))
-    it = whole[0]
+    weighted = whole[0]
     monkeypatch.setattr(type(model.network), "encode", None)
-    orders = torch.stack([torch.randperm(len(it.weights)) for _ in range(7)])
-    permuted = it.weights[orders]  # 7 x time x heads
-    logits = it.predict(permuted)
+    orders = torch.stack([torch.randperm(len(weighted.weights)) for _ in range(7)])
+    permuted = weighted.weights[orders]  # 7 x time x heads
+    logits = weighted.predict(permuted)
     assert logits.shape == (7, 4)
     for weights, expected in zip(permuted, logits, strict=True):
-        assert torch.allclose(it.predict(weights), expected, atol=1e-12)
-        assert torch.allclose(by_definition(model, it, weights), expected, atol=1e-12)
-    of_batch = torch.stack([whole.weights, torch.zeros_like(whole.weights)])
-    assert torch.allclose(whole.predict(of_batch)[0], whole.predict(), atol=1e-12)
+        assert torch.allclose(weighted.predict(weights), expected, atol=1e-12)
+        assert torch.allclose(by_definition(model, weighted, weights), expected, atol=1e-12)
+    batch_weights = torch.stack([whole.weights, torch.zeros_like(whole.weights)])
+    assert torch.allclose(whole.predict(batch_weights)[0], whole.predict(), atol=1e-12)
 
 
-def by_definition(model: Classifier, it: WeightedSum, weights: torch.Tensor) -> torch.Tensor:
+def by_definition(model: Classifier, weighted: WeightedSum, weights: torch.Tensor) -> torch.Tensor:
     """z_h = sum_t a_th v_th of one document, through the network's own layers."""
-    vector = (weights[..., None] * it.values).sum(0).flatten()
+    vector = (weights[..., None] * weighted.values).sum(0).flatten()
     attention = model.network.document_encoder.attention
     if isinstance(attention, MultiHeadAttention):
         vector = attention.output(vector)
-    return model.network.classify(vector) + it.constant
+    return model.network.classify(vector) + weighted.constant
 
 
 @pytest.mark.parametrize(
@@ -324,26 +326,28 @@ def by_definition(model: Classifier, it: WeightedSum, weights: torch.Tensor) -> 
 def test_one_hot_and_uniform_weights_are_one_state_and_the_mean_of_the_states(changes):
     model = make(**changes)
     batch = batch_for(model)
-    it, states = weighted_sum(model, batch)[0], model.network.encode(batch).vectors[0]
+    weighted, states = weighted_sum(model, batch)[0], model.network.encode(batch).vectors[0]
     classify = model.network.classify
     assert torch.allclose(
-        it.predict(torch.eye(len(it.weights)).double()[..., None]),
-        classify(states[: len(it.weights)]),
+        weighted.predict(torch.eye(len(weighted.weights)).double()[..., None]),
+        classify(states[: len(weighted.weights)]),
     )
-    uniform = torch.full_like(it.weights, 1 / len(it.weights))
-    assert torch.allclose(it.predict(uniform), classify(states[: len(it.weights)].mean(0)))
+    uniform = torch.full_like(weighted.weights, 1 / len(weighted.weights))
+    assert torch.allclose(
+        weighted.predict(uniform), classify(states[: len(weighted.weights)].mean(0))
+    )
 
 
 def test_gradients_of_the_weighted_sum_reach_the_embeddings_through_its_weights_or_past_them():
     model = make(attention="none", pooling="attention")
     batch = batch_for(model)
     embeddings = model.network.embed(batch).detach().requires_grad_()
-    it = weighted_sum(model, batch, embeddings)
-    (through,) = torch.autograd.grad(it.predict().sum(), embeddings, retain_graph=True)
+    weighted = weighted_sum(model, batch, embeddings)
+    (through,) = torch.autograd.grad(weighted.predict().sum(), embeddings, retain_graph=True)
     (expected,) = torch.autograd.grad(
         model.network.classify(model.network.encoder(embeddings, batch.lengths)).sum(), embeddings
     )
-    (past,) = torch.autograd.grad(it.predict(it.weights.detach()).sum(), embeddings)
+    (past,) = torch.autograd.grad(weighted.predict(weighted.weights.detach()).sum(), embeddings)
     assert torch.allclose(through, expected, atol=1e-10) and not torch.allclose(through, past)
     assert past.abs().sum() > 0 and (past[batch.ids == 0] == 0).all()
 
@@ -351,43 +355,45 @@ def test_gradients_of_the_weighted_sum_reach_the_embeddings_through_its_weights_
 def test_weights_can_be_optimised_step_after_step_against_one_weighted_sum():
     model = make(attention="multi-head", pooling="attention")
     with torch.no_grad():
-        it = weighted_sum(model, batch_for(model))
-    scores = it.weights.clamp(min=1e-9).log().requires_grad_()
-    before = it.predict().detach()
+        weighted = weighted_sum(model, batch_for(model))
+    scores = weighted.weights.clamp(min=1e-9).log().requires_grad_()
+    before = weighted.predict().detach()
     for _ in range(3):
-        logits = it.predict(torch.softmax(scores, 1))
+        logits = weighted.predict(torch.softmax(scores, 1))
         (gradient,) = torch.autograd.grad(logits[:, 0].sum(), scores)
         scores = (scores + gradient).detach().requires_grad_()
-    assert (it.predict(torch.softmax(scores, 1))[:, 0] > before[:, 0])[it.lengths > 1].all()
+    assert (weighted.predict(torch.softmax(scores, 1))[:, 0] > before[:, 0])[
+        weighted.lengths > 1
+    ].all()
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         *(
-            ({"attention": attention, "pooling": "last"}, "no one weight a token")
+            ({"attention": attention, "pooling": "last"}, "one weight for each token cannot")
             for attention in SELF_ATTENTIONS
         ),
         *(
-            ({"attention": attention, "pooling": "max"}, "no one weight a token")
+            ({"attention": attention, "pooling": "max"}, "one weight for each token cannot")
             for attention in SELF_ATTENTIONS
         ),
-        ({"pooling": "max", "hierarchical": True}, "no one weight a token"),
+        ({"pooling": "max", "hierarchical": True}, "one weight for each token cannot"),
         (
             {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 8},
             "reads no token",
         ),
     ],
 )
-def test_where_a_prediction_rests_on_no_weighted_sum_the_error_says_why(changes, reason):
+def test_the_error_says_why_a_model_has_no_weighted_sum(changes, reason):
     model = make(**changes)
     with pytest.raises(HeedError, match=reason):
         weighted_sum(model, batch_for(model))
 
 
-def test_the_weighted_sum_is_of_a_prediction_never_of_a_training_step():
+def test_the_weighted_sum_of_a_model_in_training_mode_is_an_error():
     model = make(pooling="attention")
-    with pytest.raises(ValueError, match="training mode"):
+    with pytest.raises(ValueError, match="needs a model in evaluation mode"):
         weighted_sum(model.train(), batch_for(model))
 
 

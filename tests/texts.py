@@ -1,9 +1,10 @@
-"""Finds the report's texts for `pybabel extract` (babel.cfg) and for tests/test_language.py,
-whether a call has them or a table.
+"""Finds the texts of the report in code, templates and tables.
+
+Used by `pybabel extract` (babel.cfg) and by tests/test_language.py.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,45 +14,50 @@ from heed.report import documents, experiments
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.report.renderers.templates import TEMPLATES
-from heed.search.outcome import CHOSEN, CUT
+from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
 
 REPORT = TEMPLATES.parent
-TEXT_ARGUMENTS = {"say": (0,)}  # function: which are texts
-KEYS = ("gain", "runs")  # constants within a text argument that choose a text and are none
+# Constants within an argument of `say` that choose a text and are none.
+KEYS = ("gain", "runs")
 # evaluation/explanation.py
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
 # search/outcome.py
 STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")
 
-Text = tuple[int, str]  # line and text
+# Line and text; a text with a plural is a pair, (singular, plural).
+Text = tuple[int, str | tuple[str, str]]
 
 
-def of_code(source: str) -> Iterator[Text]:
-    """Yield the texts of calls in Python, both of a condition."""
+def code_texts(source: str) -> Iterator[Text]:
+    """Yield the texts of `say` and `say_count` in Python, both of a conditional expression."""
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
-        for index in TEXT_ARGUMENTS.get(getattr(call.func, "id", ""), ()):
-            for node in ast.walk(call.args[index]):
+        function = getattr(call.func, "id", "")
+        if function == "say":
+            for node in ast.walk(call.args[0]):
                 if (
                     isinstance(node, ast.Constant)
                     and isinstance(node.value, str)
                     and node.value not in KEYS
                 ):
                     yield node.lineno, node.value
+        elif function == "say_count":
+            singular, plural = (ast.literal_eval(argument) for argument in call.args[:2])
+            yield call.lineno, (singular, plural)
 
 
-def of_template(source: str, latex: bool) -> Iterator[Text]:
-    """Yield the texts of calls in a template, both of a condition."""
-    made = latex_environment() if latex else environment()
-    for call in made.parse(source).find_all(nodes.Call):
-        for index in TEXT_ARGUMENTS.get(getattr(call.node, "name", ""), ()):
-            for const in [call.args[index], *call.args[index].find_all(nodes.Const)]:
+def template_texts(source: str, latex: bool) -> Iterator[Text]:
+    """Yield the texts of `say` in a template, both of a conditional expression."""
+    jinja = latex_environment() if latex else environment()
+    for call in jinja.parse(source).find_all(nodes.Call):
+        if getattr(call.node, "name", "") == "say":
+            for const in [call.args[0], *call.args[0].find_all(nodes.Const)]:
                 if isinstance(const, nodes.Const):
                     yield const.lineno, const.value
 
 
-def of_tables() -> Iterator[Text]:
-    """Yield the texts that stand in tables, or that other modules name."""
+def table_texts() -> Iterator[Text]:
+    """Yield the texts in tables of the report, and those of other packages."""
     for group, keys in experiments.GROUPS.items():
         yield from ((1, text) for text in (group, *(name for _, name, _ in keys)))
     others = (
@@ -60,37 +66,45 @@ def of_tables() -> Iterator[Text]:
         RULES,
         STOPS,
         OFTEN,
-        (CHOSEN, CUT),
+        (DEPENDENT_DRAWS, STOPPED_EARLY),
     )
     yield from ((1, text) for texts in others for text in texts)
 
 
 def all_texts() -> set[str]:
-    """Return every text of the report."""
-    found = [
+    """Return every text of the report, singular and plural."""
+    texts = [
         text
         for path in sorted(REPORT.rglob("*.py"))
-        for text in of_code(path.read_text(encoding="utf-8"))
+        for _, text in code_texts(path.read_text(encoding="utf-8"))
     ]
     for path in sorted(TEMPLATES.glob("*.jinja")):
-        found += of_template(path.read_text(encoding="utf-8"), ".tex." in path.name)
-    return {text for _, text in [*found, *of_tables()]}
+        source = path.read_text(encoding="utf-8")
+        texts += [text for _, text in template_texts(source, ".tex." in path.name)]
+    texts += [text for _, text in table_texts()]
+    return {form for text in texts for form in ([text] if isinstance(text, str) else text)}
 
 
-Extracted = Iterator[tuple[int, None, str, list[str]]]
+# Line, function, text or texts, comments: what pybabel expects.
+Extracted = Iterator[tuple[int, str | None, str | tuple[str, str], list[str]]]
+
+
+def _messages(texts: Iterable[Text]) -> Extracted:
+    for line, text in texts:
+        yield line, None if isinstance(text, str) else "ngettext", text, []
 
 
 def extract_code(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Extracted:
-    """Yield the texts of a Python file, as pybabel wants them."""
-    return ((line, None, text, []) for line, text in sorted(of_code(file.read().decode())))
+    """Yield the texts of a Python file for pybabel."""
+    return _messages(sorted(code_texts(file.read().decode()), key=lambda text: text[0]))
 
 
 def extract_template(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Extracted:
-    """Yield the texts of a template, as pybabel wants them."""
-    texts = of_template(file.read().decode(), ".tex." in Path(file.name).name)
-    return ((line, None, text, []) for line, text in sorted(texts))
+    """Yield the texts of a template for pybabel."""
+    texts = template_texts(file.read().decode(), ".tex." in Path(file.name).name)
+    return _messages(sorted(texts, key=lambda text: text[0]))
 
 
 def extract_tables(file: BinaryIO, keywords: Any, comment_tags: Any, options: Any) -> Extracted:
-    """Yield the texts of tables, whatever the file."""
-    return ((line, None, text, []) for line, text in of_tables())
+    """Yield the texts of tables for pybabel, whatever the file."""
+    return _messages(table_texts())

@@ -1,9 +1,8 @@
-"""The stage `code`: check params.yaml, and write into results/code what code each stage runs, for
-DVC to compare.
+"""The stage `code`: check params.yaml, and write into results/code which code each stage runs.
 
-A file names the modules that the command of a stage imports, lazily or not, with their digests; the
-files of their packages that are not code (templates); and the versions of what they compute with.
-The other stages depend on such a file each.
+Each file names the modules that the command of a stage imports, lazily or not, with their digests;
+the files of their packages that are not code (templates); and the versions of the libraries that
+they compute with. Every other stage depends on one such file, which DVC compares.
 """
 
 import ast
@@ -29,25 +28,22 @@ from heed.code.digests import (
 )
 from heed.files import HeedError, write_text
 from heed.study import Params, load
-from heed.tasks import PARTS
+from heed.tasks import STAGE_MODULES
 
 SRC = Path("src")
 STAGES = (
     "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate",
     "compare", "report",
 )  # fmt: skip
-# The study refuses a params.yaml by what these say of each kind of corpus, and takes nothing else
-# from them. The stage `code` has refused it before any other, so an edit of how a corpus is read
-# repeats no search.
-CHECKED = ("heed.corpora.kinds", "heed.corpora.publication")
+# heed.study checks params.yaml by what these modules say of each kind of corpus, and uses nothing
+# else of them. The stage `code` runs that check before any other stage, so an edit of how a corpus
+# is read repeats no search.
+ONLY_FOR_CHECKS = ("heed.corpora.kinds", "heed.corpora.publication")
 Functions = dict[str, ast.FunctionDef]
 
 
 def read_roots() -> dict[str, set[str]]:
-    """Return the modules that the command of each stage imports.
-
-    They are read from cli.py, so that no list of them drifts.
-    """
+    """Return the modules that the command of each stage imports, by stage, as cli.py says."""
     tree = ast.parse((SRC / "heed/cli.py").read_text(encoding="utf-8"))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     shared = {node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
@@ -55,9 +51,7 @@ def read_roots() -> dict[str, set[str]]:
 
 
 def imported_by(function: ast.FunctionDef, functions: Functions) -> set[str]:
-    """Return the modules that a command imports, and those of the helpers in cli.py that it
-    calls.
-    """
+    """Return the modules that a command and the functions of cli.py that it calls import."""
     names = {
         node.module
         for node in ast.walk(function)
@@ -73,7 +67,7 @@ def imported_by(function: ast.FunctionDef, functions: Functions) -> set[str]:
 
 
 def read_graph() -> grimp.ImportGraph:
-    """Return what imports what in heed, but for type checkers.
+    """Return the graph of imports in heed, without imports that only type checkers read.
 
     A module imports its package too, whose code runs before it.
     """
@@ -83,7 +77,7 @@ def read_graph() -> grimp.ImportGraph:
     for module in IGNORED & graph.modules:
         for imported in graph.find_modules_directly_imported_by(module):
             graph.remove_import(importer=module, imported=imported)
-    for imported in CHECKED:
+    for imported in ONLY_FOR_CHECKS:
         for importer in graph.find_modules_that_directly_import(imported):
             if importer.startswith("heed.study."):
                 graph.remove_import(importer=importer, imported=imported)
@@ -95,9 +89,7 @@ def read_graph() -> grimp.ImportGraph:
 
 
 def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
-    """Return the tasks whose parts each command loads: {(stage, key): tasks}; the key is empty for
-    one that has none.
-    """
+    """Return the tasks whose parts each command loads: {(stage, key or empty): tasks}."""
     task = {name: experiment.task for name, experiment in params.experiments.items()}
     tasks: dict[tuple[str, str], set[str]] = {}
     for stage in STAGES:
@@ -110,16 +102,14 @@ def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
 
 
 def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:
-    """Return the modules that a stage loads for `tasks`, of heed and, by name alone, of others."""
-    parts = {f"heed.tasks.{task}.{part}" for task in tasks for part in PARTS.get(stage, ())}
+    """Return the modules that a stage loads for `tasks`, with the packages that they import."""
+    parts = {f"heed.tasks.{task}.{part}" for task in tasks for part in STAGE_MODULES.get(stage, ())}
     modules = (roots | parts) & graph.modules
     return modules.union(*(graph.find_upstream_modules(module) for module in modules))
 
 
 def describe(modules: set[str]) -> str:
-    """Return the text of a file: the digests of the modules and of their packages' other files, and
-    versions.
-    """
+    """Return a file as JSON: digests of modules and of their packages' other files, versions."""
     code = {_path(module) for module in modules - IGNORED if module.startswith("heed.")}
     packages = {path.parent for path in code if path.name == "__init__.py"}
     paths = code | {path for package in packages for path in _other_files(package)}
@@ -136,8 +126,8 @@ def _path(module: str) -> Path:
 
 
 def _other_files(package: Path) -> list[Path]:
-    """Return the files of a package that are not code, but not those of packages within it."""
-    found = []
+    """Return the files of a package that are not code, without those of its subpackages."""
+    files = []
     for path in package.rglob("*"):
         owner = next(
             folder
@@ -151,49 +141,47 @@ def _other_files(package: Path) -> list[Path]:
             and path.suffix not in (".py", ".pyc")
             and not hidden
         ):
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
-def texts() -> dict[Path, str]:
+def code_texts() -> dict[Path, str]:
     """Return what the stage writes: {file: text}.
 
     Raises HeedError: params.yaml is wrong; code that does not parse.
     """
     params = load()
-    for path in (SRC / "heed").rglob(
-        "*.py"
-    ):  # grimp would stop at the first that does not parse, with a longer message
+    # grimp would stop at the first that does not parse, with a longer message
+    for path in (SRC / "heed").rglob("*.py"):
         digest_file(path)
     roots, graph = read_roots(), read_graph()
     described: dict[tuple[str, frozenset[str]], str] = {}  # most keys of a stage have the same task
-    for (stage, _), tasks in (loads := read_tasks(params)).items():
+    tasks_by_key = read_tasks(params)
+    for (stage, _), tasks in tasks_by_key.items():
         if (kind := (stage, frozenset(tasks))) not in described:
             described[kind] = describe(closure(stage, tasks, roots[stage], graph))
     return {
         code_file(stage, key): described[stage, frozenset(tasks)]
-        for (stage, key), tasks in loads.items()
+        for (stage, key), tasks in tasks_by_key.items()
     }
 
 
-def changed(wanted: dict[Path, str]) -> dict[Path, str]:
-    """Return those of the wanted files that are otherwise than they should be."""
+def find_changed(texts: dict[Path, str]) -> dict[Path, str]:
+    """Return those of the files that do not exist or have another text."""
     return {
         path: text
-        for path, text in wanted.items()
+        for path, text in texts.items()
         if not path.exists() or path.read_text("utf-8") != text
     }
 
 
 def main() -> None:
-    """Check params.yaml, write the files that change, and delete those of keys that params.yaml no
-    longer has.
-    """
+    """Check params.yaml, write the files that change, and delete those of keys that are gone."""
     try:
-        wanted = texts()
-        for path in [path for path in CODE.rglob("*") if path.is_file() and path not in wanted]:
+        texts = code_texts()
+        for path in [path for path in CODE.rglob("*") if path.is_file() and path not in texts]:
             path.unlink()
-        for path, text in changed(wanted).items():
+        for path, text in find_changed(texts).items():
             write_text(path, text)
     except HeedError as error:
         sys.exit(f"heed: {error}")

@@ -1,5 +1,4 @@
-"""What heed uses of DVC and Snakemake beyond their documented interfaces: one function a name, and
-nowhere else.
+"""What heed uses of DVC and Snakemake beyond their documented interfaces, one function each.
 
 tests/test_engine_names.py tests each function, and says which one a new version of an engine
 breaks. DVC is imported late: it takes a second, and jobs on other machines do not need it.
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# a job; --wait-for-lock counts only before `repro`
+# the command of a job; DVC heeds --wait-for-lock only before `repro`
 REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")
 RWLOCK = Path(".dvc/tmp/rwlock")
 STAGE_VARIABLE = "DVC_STAGE"
@@ -51,11 +50,10 @@ def dvc_errors() -> type[Exception]:
 
 
 def pipeline_stages(repository: Any) -> list[Any]:
-    """Return the stages of dvc.yaml, each after those it reads from: an edge of DVC's graph goes to
-    what a stage reads from.
-    """
+    """Return the stages of dvc.yaml, each after those it reads from."""
     import networkx as nx
 
+    # an edge of DVC's graph goes from a stage to one that it reads from
     return [
         stage
         for stage in nx.dfs_postorder_nodes(repository.index.graph)
@@ -86,27 +84,27 @@ def stage_name(stage: Any) -> str:
 
 
 def stage_meta(stage: Any) -> dict[str, Any]:
-    """Return what stands under `meta` of a stage in dvc.yaml."""
+    """Return the `meta` of a stage in dvc.yaml."""
     return stage.meta or {}
 
 
 def dependencies(stage: Any) -> list[Any]:
-    """Return DVC's entries of what a stage reads."""
+    """Return DVC's entries of the files and folders that a stage reads."""
     return list(stage.deps)
 
 
 def outputs(stage: Any) -> list[Any]:
-    """Return DVC's entries of what a stage writes."""
+    """Return DVC's entries of the files and folders that a stage writes."""
     return list(stage.outs)
 
 
 def command_changed(stage: Any) -> bool:
-    """Whether the command is another than in dvc.lock; takes no lock, unlike Stage.changed()."""
+    """Whether the command differs from dvc.lock; takes no lock, unlike Stage.changed()."""
     return bool(stage.changed_stage())
 
 
 def always_runs(stage: Any) -> bool:
-    """Whether a stage runs whatever has changed."""
+    """Whether a stage runs even if nothing has changed."""
     return bool(stage.always_changed or stage.is_callback)
 
 
@@ -119,7 +117,7 @@ def is_frozen(stage: Any) -> bool:
 
 
 def entry_path(repository: Any, entry: Any) -> str:
-    """Return the path of a dependency or output from the top folder."""
+    """Return the path of a dependency or output, relative to the top folder."""
     return os.path.relpath(entry.fs_path, repository.root_dir)
 
 
@@ -129,22 +127,20 @@ def is_recorded(entry: Any) -> bool:
 
 
 def entry_changes(entry: Any) -> dict[str, Any]:
-    """Return how a dependency or output differs from dvc.lock: {path: modified}; for params.yaml
-    {path: {key: modified}}.
-    """
+    """Return an entry's changes since dvc.lock: {path: change}, of params {path: {key: change}}."""
     return entry.status() or {}
 
 
 def recorded_output(repository: Any, recorded: Mapping[str, Any]) -> Any:
-    """Return DVC's entry of an output that dvc.lock records, whatever stage it was of."""
+    """Return DVC's entry of an output in dvc.lock, whichever stage has written it."""
     from dvc.output import loadd_from
 
-    # it takes entries apart
+    # loadd_from changes the dict that it gets, hence a copy
     return loadd_from(next(iter(repository.index.stages)), [dict(recorded)])[0]
 
 
 def is_in_cache(output: Any) -> bool:
-    """Whether DVC's cache holds an output, whole."""
+    """Whether DVC's cache holds an output completely."""
     return not output.changed_cache()
 
 
@@ -152,8 +148,9 @@ def is_in_cache(output: Any) -> bool:
 
 
 def read_yaml(path: Path) -> Any:
-    """Return a YAML file as DVC reads it: by ruamel.yaml's C parser where that is installed, which
-    is stricter than YAML 1.2.
+    """Return the content of a YAML file as DVC reads it.
+
+    DVC uses ruamel.yaml's C parser where that is installed, which is stricter than YAML 1.2.
 
     Raises:
         ValueError: DVC cannot read the file; with its line.
@@ -181,14 +178,12 @@ def check_lock(content: Any) -> None:
 
 
 def rwlock_processes(root: Path) -> set[int]:
-    """Return the processes that hold a stage, as DVC's rwlock says; none where it is cut off or
-    missing.
-    """
+    """Return the ids of processes that lock a stage, by DVC's rwlock; none if it is unreadable."""
     try:
-        held = json.loads((root / RWLOCK).read_text(encoding="utf-8"))
+        locks = json.loads((root / RWLOCK).read_text(encoding="utf-8"))
         entries = [
-            *held.get("write", {}).values(),
-            *(one for many in held.get("read", {}).values() for one in many),
+            *locks.get("write", {}).values(),
+            *(entry for readers in locks.get("read", {}).values() for entry in readers),
         ]
         return {int(entry["pid"]) for entry in entries}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -196,15 +191,15 @@ def rwlock_processes(root: Path) -> set[int]:
 
 
 def running_stage(environment: Mapping[str, str]) -> str:
-    """Return the stage whose command has this environment, or nothing."""
+    """Return the stage whose command has this environment, or an empty string."""
     return environment.get(STAGE_VARIABLE, "")
 
 
-# --- Snakemake: `workflow`, as a Snakefile has it -------------------------------------------------
+# --- Snakemake: the object `workflow` of a Snakefile ----------------------------------------------
 
 
 def is_main_process(workflow: Any) -> bool:
-    """Whether this is the snakemake that a person has called, not a job of it."""
+    """Whether this is the snakemake that a person has started, not a job of it."""
     return bool(workflow.is_main_process)
 
 
@@ -214,19 +209,17 @@ def is_dry_run(workflow: Any) -> bool:
 
 
 def is_running_jobs(workflow: Any) -> bool:
-    """Whether jobs will run: neither a dry run, nor --touch, nor --lint and the like; known once
-    inputs are asked for.
-    """
+    """Whether jobs will run (no dry run, --touch or --lint); known once a rule's inputs are."""
     return bool(workflow.executor_plugin and not workflow.dryrun and not workflow.touch)
 
 
 def cores(workflow: Any) -> int:
-    """Return --cores."""
+    """Return the value of --cores."""
     return workflow.resource_settings.cores or 1
 
 
 def silence_snakemake() -> None:
-    """Keep from the terminal what Snakemake says at every job and what a person cannot use."""
+    """Hide Snakemake's messages about every job, and those that do not help a user."""
     logging.getLogger(SNAKEMAKE_LOGGER).addFilter(
         lambda record: not _is_useless(record.getMessage())
     )

@@ -33,6 +33,6 @@ def load_run(model: str, seed: int) -> "Predictor":
 
 # a process that a stage has started: a worker of Ray, or one that tokenises
 if "HEED_PLANNED" in os.environ:
-    from heed.code.guard import join
+    from heed.code.guard import guard_child_process
 
-    join()
+    guard_child_process()

@@ -119,7 +119,7 @@ def predict(model: str, text: list[str], seeds: list[int]) -> None:
         raise HeedError(
             f"heed predict is the stage that writes results/predict/{model}: it takes no text. "
             f"To classify one: heed classify {model} {'TEXT' if text else '-'}"
-            + ("" if text else ". In a loop that reads a pipe say: heed predict ... </dev/null")
+            + ("" if text else ". In a loop that reads a pipe, run: heed predict ... </dev/null")
         )
     count = write_predictions(model, seeds or _study_seeds())
     print(f"{model}: {count:,} predictions")
@@ -179,7 +179,7 @@ def report(check: bool) -> None:
     inputs = load(), _read_comparison(), PUBLISHED, RESULTS, REPORTS
     if check:
         from heed.pipeline import LOCK
-        from heed.report.check import check as check_report
+        from heed.report.check import check_report
 
         print(check_report(*inputs, LOCK))
         return

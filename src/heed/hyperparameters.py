@@ -1,7 +1,7 @@
-"""What a recipe may set about a network and its training, each hyperparameter declared once.
+"""The hyperparameters of a network and its training, each declared once.
 
-The schema of params.yaml is made from these declarations (heed.study.defaults), and recipes are
-read into them, where pydantic is not installed too. A task puts together what its models have
+The schema of params.yaml is generated from these declarations (heed.study.defaults), and recipes
+are read into them, also where pydantic is not installed. A task combines those that its models have
 (tasks/TASK/recipe.py).
 """
 
@@ -14,23 +14,21 @@ ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score fun
 
 
 def hyperparameter(default: Any, description: str, **limits: float) -> Any:
-    """Return a dataclass field with what the schema says of it; `limits` are pydantic's gt, ge, lt
-    and le.
-    """
+    """Return a dataclass field for the schema; `limits` are pydantic's gt, ge, lt and le."""
     return dataclasses.field(
         default=default, metadata={"description": description, "limits": limits}
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
     vocabulary_size: int = hyperparameter(
-        30000, "types kept of the run's own training part, with padding and unknown", ge=3
+        30000, "types of the run's training part in the vocabulary, with padding and unknown", ge=3
     )
     lowercase: bool = hyperparameter(
-        True, "types that differ in case alone are one entry of the vocabulary"
+        True, "types that differ only in case are one entry of the vocabulary"
     )
     max_tokens: int = hyperparameter(
         400, "length cap: the tokens of a document that are read", gt=0
@@ -45,14 +43,14 @@ class Reading:
 
 
 @dataclasses.dataclass(frozen=True)
-class Architecture(Reading):
-    """The network of a classifier: embedding, encoder, self-attention, pooling, linear layer, and a
-    linear branch.
-    """
+class Architecture(Preprocessing):
+    """The architecture of a classifier: the network and a linear branch."""
 
     embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0)
     embedding_std: float = hyperparameter(
-        0.1, "deviation of the normal distribution embeddings start from (torch's own is 1)", gt=0
+        0.1,
+        "standard deviation of the initial embeddings, which are normal (torch's default is 1)",
+        gt=0,
     )
     bigram_buckets: int = hyperparameter(
         0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0
@@ -70,13 +68,13 @@ class Architecture(Reading):
         ),
     )
     hierarchical: bool = hyperparameter(
-        False, "words make sentence vectors, those the document's: the whole encoder at both levels"
+        False, "words to sentence vectors, these to the document's: an encoder at each level"
     )
     hidden_size: int = hyperparameter(
         64, "H, LSTM hidden size of each direction; states have 2H", gt=0
     )
     skip: bool = hyperparameter(
-        False, "the embeddings stand beside the BiLSTM's states: states have 2H + E"
+        False, "the embeddings are concatenated to the BiLSTM's states, which have 2H + E"
     )
     linear_size: int = hyperparameter(64, "L, size of the linear layer before the output", gt=0)
     attention: Literal["none", "multi-head", "single-head", "uniform"] = hyperparameter(
@@ -113,8 +111,8 @@ class Architecture(Reading):
     branch_loss: Literal["joint", "separate"] = hyperparameter(
         "joint",
         (
-            "joint: one loss on the sum of both logits; separate: a loss for each part, the sum "
-            "only predicts"
+            "joint: one loss on the sum of both logits; separate: a loss for each part; the sum of "
+            "logits is only for prediction"
         ),
     )
     branch_rate: float = hyperparameter(
@@ -122,7 +120,10 @@ class Architecture(Reading):
     )
     branch_dropout: float = hyperparameter(0.0, "dropout on the branch's features", ge=0, lt=1)
     word_dropout: float = hyperparameter(
-        0.0, "share of tokens that are an unknown word, anew in every step", ge=0, lt=1
+        0.0,
+        "share of tokens that are replaced by the unknown word, at random in every step",
+        ge=0,
+        lt=1,
     )
     embedding_dropout: float = hyperparameter(0.0, "dropout on the embeddings", ge=0, lt=1)
     state_dropout: float = hyperparameter(0.0, "dropout on the states", ge=0, lt=1)
@@ -132,16 +133,12 @@ class Architecture(Reading):
 
     @property
     def state_size(self) -> int:
-        """Size of the states that attention and pooling see: 2H, with `skip` 2H + E; without a
-        BiLSTM E.
-        """
+        """Size of the states: 2H, with `skip` 2H + E; without a BiLSTM E."""
         return encoder_size(self, self.embedding_dim)
 
     @property
     def score_functions(self) -> dict[str, str]:
-        """The score functions that the network has, each with where: multi-head, single-head or
-        pooling.
-        """
+        """The network's score functions → where they are: multi-head, single-head or pooling."""
         scores: dict[str, str] = {}
         if self.encoder == "none":
             return scores
@@ -154,24 +151,18 @@ class Architecture(Reading):
         return scores
 
     def without_attention(self) -> Self:
-        """Return the same network without self-attention; a pooling by attention becomes
-        the mean.
-        """
+        """Return the same network without attention; a pooling by attention becomes the mean."""
         pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
         return dataclasses.replace(self, attention="none", pooling=pooling)
 
     @property
     def chooses_weights(self) -> bool:
-        """Whether the network's weights over its words depend on the text: by a score function, or
-        by a maximum.
-        """
+        """Whether the weights of words depend on the text: by a score function or a maximum."""
         return bool(self.score_functions) or (self.encoder != "none" and self.pooling == "max")
 
 
 def encoder_size(h: Architecture, input_size: int) -> int:
-    """Return the size of the states over inputs of `input_size`: embeddings, or vectors of
-    sentences.
-    """
+    """Return the size of the states for inputs (words, or sentences) of `input_size`."""
     return 2 * h.hidden_size + h.skip * input_size if h.encoder == "bilstm" else input_size
 
 
@@ -220,7 +211,7 @@ class Training:
         ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
     )
     device: Literal["auto", "cpu", "cuda"] = hyperparameter(
-        "auto", "auto: a free GPU where there is one"
+        "auto", "auto: a free GPU if there is one, else the CPU"
     )
     threads: int = hyperparameter(
         1,

@@ -1,9 +1,8 @@
-"""What DVC records of the pipeline, for `heed publish`, `heed report --check` and the source of
-every number.
+"""What DVC records of the pipeline, for `heed publish`, `heed report --check` and the report.
 
-The only module of the package that knows DVC: how it hashes, how it names a stage, what stands in
-dvc.lock, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline, and knows all
-that is beyond these few facts.
+The only module of the package that knows DVC: how it hashes, how it names a stage, what dvc.lock
+holds, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline, and knows all that
+is beyond these few facts.
 """
 
 import hashlib
@@ -21,9 +20,7 @@ LOCK = Path("dvc.lock")
 
 
 def check_up_to_date(root: Path) -> None:
-    """Raise HeedError unless DVC says that all results are those of params.yaml, the code and the
-    data.
-    """
+    """Raise HeedError unless `dvc status` finds every stage up to date."""
     done = subprocess.run(
         [sys.executable, "-m", "dvc", "status", "--json"],
         cwd=root,
@@ -32,8 +29,8 @@ def check_up_to_date(root: Path) -> None:
         check=False,
     )
     if done.returncode:
-        said = done.stderr.strip().splitlines() or ["no reason given"]
-        raise HeedError(f"dvc status: {said[-1]}")
+        lines = done.stderr.strip().splitlines() or ["no reason given"]
+        raise HeedError(f"dvc status: {lines[-1]}")
     if stale := list(json.loads(done.stdout)):
         names = f"{', '.join(stale[:3])}{', ...' * (len(stale) > 3)}"
         raise HeedError(
@@ -44,10 +41,7 @@ def check_up_to_date(root: Path) -> None:
 
 
 def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
-    """Yield a line for each output below `folders` that is not what dvc.lock records.
-
-    None without a dvc.lock.
-    """
+    """Yield a message for each output below `folders` that differs from dvc.lock, if it exists."""
     if not lock.exists():
         return
     stages = yaml.safe_load(lock.read_text(encoding="utf-8")).get("stages", {})
@@ -62,20 +56,18 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
 
 
 def stage_name(stage: str, *keys: str) -> str:
-    """Return DVC's name of a stage with the keys that its command takes:
-    evaluate@imdb-attention.
-    """
+    """Return DVC's name of a stage and the keys of its command: evaluate@imdb-attention."""
     return "@".join([stage, *keys])
 
 
 def md5(path: Path) -> str:
-    """Return DVC's hash of a file: its content lies under that name in DVC's cache."""
+    """Return DVC's hash of a file, which is also its name in DVC's cache."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def folder_md5(folder: Path) -> str:
-    """Return DVC's hash of a folder: of the list of its files' hashes and names."""
+    """Return DVC's hash of a folder: the hash of a list of its files' hashes and names."""
     files = sorted(
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
     )

@@ -1,4 +1,4 @@
-"""The stage `predict`: what the runs of a model predict, and what later stages need of it."""
+"""The stage `predict`: the predictions of a model's runs, and their statistics for later stages."""
 
 import pandas as pd
 
@@ -15,20 +15,20 @@ from heed.paths import (
     train_command,
 )
 from heed.recipe import write_recipe
-from heed.tasks import part
+from heed.tasks import task_module
 from heed.tasks.interface import Predictor
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
-from heed.training.device import device as choose_device
-from heed.training.run import RunInfo, check_tokens, read_run, rows_of
+from heed.training.device import choose_device
+from heed.training.run import RunInfo, check_tokens, read_run, split_documents
 
 
 def write_predictions(name: str, seeds: list[int]) -> int:
-    """Write results/predict/NAME from the runs of `seeds`; return how many predictions there are.
+    """Write results/predict/NAME from the runs of `seeds`; return the number of predictions.
 
     Raises:
-        HeedError: a run is missing, is another model's or seed's, or was made with another recipe
-            than the others; tokens that are not the recipe's.
+        HeedError: a run is missing, is of another model or seed, or was made with another recipe
+            than the others; the tokens are not those of the recipe.
 
     """
     runs = _read_runs(name, seeds)
@@ -39,25 +39,25 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     device = choose_device(recipe.hyperparameters.device)
     tables: list[pd.DataFrame] = []
     statistics: list[pd.DataFrame] = []
-    shown: dict[str, pd.DataFrame] = {}
+    explained: dict[str, pd.DataFrame] = {}
     for run in runs:
         predictor = load_predictor(run, device)
-        rows = rows_of(recipe, tokens, run.seed)
+        rows = split_documents(recipe, tokens, run.seed)
         validation, test = (
             predictor.predict(tokens, rows[part]) for part in ("validation", "test")
         )
         statistics.append(_statistics(predictor, test, run.seed))
-        shown = shown or predictor.show(tokens, test)  # of the first seed
+        explained = explained or predictor.explain(tokens, test)  # of the first seed
         tables += [
-            _marked(table, run.seed, part)
+            _with_seed_and_split(table, run.seed, part)
             for table, part in ((validation, "validation"), (test, "test"))
         ]
     predictions = pd.concat(tables, ignore_index=True)
     with writing_folder(PREDICTIONS / name, checksums=True) as out:
         predictions.to_parquet(out / PREDICTED, index=False)
         pd.concat(statistics, ignore_index=True).to_parquet(out / STATISTICS, index=False)
-        for what, table in shown.items():
-            table.to_parquet(out / f"{what}.parquet", index=False)
+        for table_name, table in explained.items():
+            table.to_parquet(out / f"{table_name}.parquet", index=False)
         write_recipe(out / MODEL_RECIPE, recipe)
         write_json(
             out / MODEL_RUNS,
@@ -75,7 +75,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
 
 
 def _read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
-    """Return the runs of all seeds, all made by one recipe."""
+    """Return the runs of all seeds. Raises HeedError unless all were made with one recipe."""
     runs = [read_run(name, seed) for seed in seeds]
     for run in runs:
         if run.recipe != runs[0].recipe:
@@ -87,15 +87,15 @@ def _read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
 
 
 def load_predictor(run: RunInfo, device: str) -> Predictor:
-    """Return a run that is ready to predict. Raises HeedError when it is not whole."""
+    """Return the predictor of a run. Raises HeedError if a file is missing or broken."""
     name, seed = run.recipe.model, run.seed
-    predictor: Predictor = part(run.recipe.task, "prediction").load_predictor(
+    predictor: Predictor = task_module(run.recipe.task, "prediction").load_predictor(
         run_folder(name, seed), run.recipe, device, train_command(name, seed)
     )
     return predictor
 
 
-def _marked(table: pd.DataFrame, seed: int, split: str) -> pd.DataFrame:
+def _with_seed_and_split(table: pd.DataFrame, seed: int, split: str) -> pd.DataFrame:
     """Return the table with the columns `seed`, `id` and `split` first."""
     table.insert(0, "seed", seed)
     table.insert(2, "split", split)

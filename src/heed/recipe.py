@@ -8,7 +8,7 @@ from heed.files import HeedError, read_yaml, write_yaml
 from heed.hyperparameters import Configuration
 from heed.paths import recipe_file
 from heed.records import read_record
-from heed.tasks import part
+from heed.tasks import task_module
 from heed.tokens.meta import Meta, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
@@ -20,8 +20,9 @@ Hyperparameters = TypeVar("Hyperparameters")
 
 @dataclasses.dataclass(frozen=True)
 class CorpusFacts:
-    """What a report says of the corpus: its kind, sizes, and whether it is a part of its source or
-    made by heed.
+    """What a report prints of the corpus.
+
+    `reduced`: it is a part of its source. `generated`: heed generated it.
     """
 
     kind: str
@@ -34,11 +35,11 @@ class CorpusFacts:
 
 @dataclasses.dataclass(frozen=True)
 class Recipe(Generic[Data, Hyperparameters]):
-    """Everything that determines a training but the seed; `data` and `hyperparameters` are its
-    task's.
+    """Everything that determines a training, except the seed.
 
-    `tokens` is the digest of the tokenised corpus; `folds` is 0 for a fixed split; `parameters` is
-    the count for a full vocabulary of this corpus.
+    `data` and `hyperparameters` are defined by the task. `tokens` is the digest of the tokenised
+    corpus; `folds` is 0 for a fixed split; `parameters` is the count for the vocabulary of the
+    whole corpus.
     """
 
     model: str
@@ -64,7 +65,7 @@ class Recipe(Generic[Data, Hyperparameters]):
         return dataclasses.replace(self, hyperparameters=values)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the recipe as its file has it."""
+        """Return the content of the recipe's file."""
         return dataclasses.asdict(self)
 
 
@@ -74,34 +75,40 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> Reci
     Args:
         params: the study.
         name: a key of `models`.
-        search: the folder of the search that tunes it, with best.yaml.
-        tokens: the folder of its corpus, with meta.json.
+        search: the folder of the search that tunes the model, with best.yaml.
+        tokens: the folder of the model's corpus, with meta.json.
 
     Raises:
-        HeedError: a file is missing; the corpus does not have what the experiment asks for.
+        HeedError: a file is missing; the corpus lacks the label of the experiment.
 
     """
     return resolve(params, name, read_best(search), read_meta(tokens))
 
 
 def read_best(search: Path) -> Configuration:
-    """Return the winner in the folder of a search. Raises HeedError when it is missing."""
+    """Return the hyperparameters in best.yaml of a search. Raises HeedError if it is missing."""
     return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
 
 
 def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
-    """Return the recipe of model `name` with the hyperparameters `best` put in, for a corpus with
-    this meta.json.
+    """Return the recipe of model `name`, with the hyperparameters `best` of its search.
 
-    A trial of a search and the training with its winner are resolved here alike.
+    The recipes of a search's trials are resolved by this function too.
+
+    Args:
+        params: the study.
+        name: a key of `models`.
+        best: replaces the hyperparameters in params.yaml.
+        meta: the meta.json of the model's corpus.
 
     Raises:
-        HeedError: the corpus does not have what the experiment asks for.
+        HeedError: the corpus lacks the label of the experiment.
 
     """
     model = params.models[name]
     experiment = params.experiments[model.experiment]
-    schema, capacity = part(experiment.task, "recipe"), part(experiment.task, "capacity")
+    schema = task_module(experiment.task, "recipe")
+    capacity = task_module(experiment.task, "capacity")
     data = schema.resolve_data(
         experiment.data.model_dump(), meta, f"experiments.{model.experiment}.data"
     )
@@ -136,31 +143,31 @@ def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:
 def read_recipe(path: str | Path, made_by: str) -> Recipe[Any, Any]:
     """Return the recipe in `path`.
 
-    Raises HeedError when it is missing or broken; `made_by` is the command that writes it.
+    Raises HeedError if it is missing or broken; `made_by` is the command that writes it.
     """
     return parse_recipe(read_yaml(path, made_by), Path(path), made_by)
 
 
-def recipe_of(model: str) -> Recipe[Any, Any]:
-    """Return the recipe of a model. Raises HeedError when it is missing or broken."""
+def read_model_recipe(model: str) -> Recipe[Any, Any]:
+    """Return the recipe of a model. Raises HeedError if it is missing or broken."""
     return read_recipe(recipe_file(model), f"heed recipe {model}")
 
 
 def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
-    """Return the recipe that a file holds, with every key of it and no other.
+    """Return the recipe from the content of its file.
 
     Args:
-        values: as the file was read.
+        values: the content of the file.
         path: the file, for the message.
-        made_by: the command that writes it, for the message.
+        made_by: the command that writes the file, for the message.
 
     Raises:
-        HeedError: it is none, or an older heed's.
+        HeedError: a key is missing or unknown, or a value is wrong, as in a file of an older heed.
 
     """
     try:
         recipe = read_record(Recipe, values, strict=True)
-        schema = part(recipe.task, "recipe")
+        schema = task_module(recipe.task, "recipe")
         data = read_record(schema.Data, recipe.data, "data", strict=True)
         hyperparameters = read_record(
             schema.Hyperparameters, recipe.hyperparameters, "hyperparameters", strict=True

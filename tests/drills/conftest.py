@@ -1,4 +1,4 @@
-"""The undisturbed study of the drills, and the rooms in which a copy of it is broken."""
+"""Fixtures of the drills: the undisturbed study, and copies of it that get a fault."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ from tests.drills.study import PARAMS, PLAIN, STAGES, WHOLE, Heed, Study
 from tests.test_drivers import finished, toy  # noqa: F401 (the fixtures of the toy study)
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
-# root then obeys rwx as anyone does
+# root then needs permissions like any other user
 WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 
 
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def mounts() -> bool:
-    """Whether this process may mount: it gets a mount namespace of its own, which ends with it."""
+    """Whether this process may mount: it then has a mount namespace until it ends."""
     libc = ctypes.CDLL(None, use_errno=True)
     return not libc.unshare(NEW_MOUNTS) and not libc.mount(b"none", b"/", None, PRIVATE_BELOW, None)
 
@@ -40,7 +40,7 @@ def heed(mounts: bool) -> Iterator[Heed]:
 
 
 @pytest.fixture(scope="session")
-def obedient(mounts: bool) -> Iterator[Heed]:
+def unprivileged(mounts: bool) -> Iterator[Heed]:
     """The warm command without root's right to read and write everything."""
     if os.geteuid() == 0 and not shutil.which("setpriv"):
         pytest.skip(
@@ -57,7 +57,7 @@ def undisturbed(path: Path, heed: Heed, params: str) -> Study:
     for command in WHOLE:
         if command != "search hunt" or "tuned_by: hunt" in params:
             study.run(command)
-    study.kept = study.files()
+    study.expected = study.files()
     return study
 
 
@@ -75,40 +75,36 @@ def tuned(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
 
 @pytest.fixture
 def study_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Study]]:
-    """Return a function that gives a copy of the undisturbed study in which a stage runs, to be
-    broken.
-    """
-    room = tmp_path / "clone"
+    """Return a function that copies the undisturbed study in which a stage runs."""
+    clone = tmp_path / "clone"
 
-    def copy(stage: str, into: Path = room) -> Study:
+    def copy(stage: str, folder: Path = clone) -> Study:
         study = request.getfixturevalue("tuned" if stage == "search" else "plain")
-        shutil.copytree(study.path, into, symlinks=True, dirs_exist_ok=True)
-        return Study(into, study.heed, study.kept)
+        shutil.copytree(study.path, folder, symlinks=True, dirs_exist_ok=True)
+        return Study(folder, study.heed, study.expected)
 
     yield copy
-    shutil.rmtree(room, ignore_errors=True)
+    shutil.rmtree(clone, ignore_errors=True)
 
 
 @pytest.fixture
 def mounted(mounts: bool) -> Iterator[Callable[..., Callable[[], None]]]:
-    """Return a function that runs `mount` with the arguments given, and returns one that takes it
-    away again.
-    """
+    """Return a function that runs `mount` with its arguments, and returns one that unmounts."""
     if not mounts:
         pytest.skip(
             "no right to mount here: run as root, or as `unshare --user --map-root-user --mount "
             "make drills`"
         )
-    held: list[str] = []
+    mount_points: list[str] = []
 
     def mount(*arguments: str) -> Callable[[], None]:
         subprocess.run(["mount", *arguments], check=True)
-        held.append(arguments[-1])
+        mount_points.append(arguments[-1])
         return unmount
 
     def unmount() -> None:
-        while held:
-            subprocess.run(["umount", "--lazy", held.pop()], check=False)
+        while mount_points:
+            subprocess.run(["umount", "--lazy", mount_points.pop()], check=False)
 
     yield mount
     unmount()
@@ -117,15 +113,15 @@ def mounted(mounts: bool) -> Iterator[Callable[..., Callable[[], None]]]:
 @pytest.fixture(scope="session")
 def moments(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Study, str], list[str]]:
     """Return a function that lists each time a stage touches a file, as warm.py counts them."""
-    known: dict[str, list[str]] = {}
+    events: dict[str, list[str]] = {}
 
-    def of(study: Study, stage: str) -> list[str]:
-        if stage not in known:
+    def trace_stage(study: Study, stage: str) -> list[str]:
+        if stage not in events:
             command, outs = STAGES[stage]
             trace = tmp_path_factory.mktemp("trace") / stage
             study.remove(outs)
             study.run(command, trace=trace)
-            known[stage] = trace.read_text().splitlines()
-        return known[stage]
+            events[stage] = trace.read_text().splitlines()
+        return events[stage]
 
-    return of
+    return trace_stage

@@ -1,4 +1,4 @@
-"""A study small enough to be broken a thousand times, and what runs it."""
+"""The small study of the drills, and the class that runs its commands."""
 
 import contextlib
 import hashlib
@@ -35,10 +35,10 @@ models:
   author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt,
       match: author-attention, attention: multi-head, heads: 2}
 """
-PLAIN = re.sub(r"searches:\n.*\n", "searches: {}\n", PARAMS).replace(
+PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
     "tuned_by: hunt", "tuned_by: none"
 )
-# stage: (the command that is disturbed, what it leaves), in the order in which they run
+# stage: (the command that is disturbed, its outputs), in the order in which they run
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
@@ -53,7 +53,7 @@ STAGES: dict[str, tuple[str, list[str]]] = {
     "report": ("report", ["reports"]),
 }
 SLOW = {"search"}  # starts Ray: some 20 s
-# stage: the stages that read what it leaves
+# stage: the stages that read its outputs
 READERS = {
     "download": ["tokenize"], "tokenize": ["recipe", "train", "predict", "opponents", "evaluate"],
     "untuned": ["recipe author-baseline"], "search": ["recipe"], "recipe": ["train"],
@@ -78,27 +78,27 @@ WHOLE = [
 
 @dataclass
 class Outcome:
-    """How a command ended: its exit code (negative: a signal) and all that it said."""
+    """How a command ended: its exit code (negative: a signal) and its output."""
 
     code: int
     output: str
 
     @property
     def message(self) -> str:
-        """heed's own last word; the output must hold exactly one and no traceback."""
-        said = [line for line in self.output.splitlines() if line.startswith("heed: ")]
+        """heed's only message; the output must hold exactly one and no traceback."""
+        messages = [line for line in self.output.splitlines() if line.startswith("heed: ")]
         assert self.code == 1, f"exit code {self.code}: {self.output}"
         assert "Traceback" not in self.output, self.output
-        assert len(said) == 1, self.output
-        return said[0]
+        assert len(messages) == 1, self.output
+        return messages[0]
 
 
 class Heed:
-    """The warm command (warm.py); `prefix` is what starts it, such as setpriv."""
+    """The warm command (warm.py); `prefix` is a command that starts it, such as setpriv."""
 
     def __init__(self, *prefix: str) -> None:
         self.prefix = prefix
-        self.command = [*prefix, sys.executable, "-m", "heed.cli"]  # as anyone starts it
+        self.command = [*prefix, sys.executable, "-m", "heed.cli"]  # as a user starts it
         self.environment = os.environ | {
             "PYTHONPATH": str(ROOT / "src"),
             "CUDA_VISIBLE_DEVICES": "",
@@ -110,7 +110,7 @@ class Heed:
             cwd=ROOT,
         )  # fmt: skip
         assert self._line() == str(ROOT / "src/heed"), (
-            "another heed than this tree's is being drilled"
+            "the drills run another heed than this tree's"
         )
 
     def _line(self) -> str:
@@ -127,12 +127,14 @@ class Heed:
         cold: bool = False,
         **environment: str,
     ) -> Outcome:
-        """Run `heed COMMAND` in `folder`.
+        """Run `heed COMMAND` in `folder`; a command that takes longer than `limit` seconds hangs.
 
-        A command that takes longer than `limit` seconds hangs: an error.
+        A `cold` one is a process that imports everything itself; several may run at once, each
+        called from its own thread.
 
-        A `cold` one is a process that imports everything anew; several may run at once, each called
-        from its own thread.
+        Raises:
+            AssertionError: the command hangs.
+
         """
         with tempfile.NamedTemporaryFile("w+", suffix=".log") as log:
             job = {
@@ -143,32 +145,37 @@ class Heed:
                 "kill": kill,
                 "trace": trace and str(trace),
             }
-            hung = threading.Event()
-            process = None
-            if cold or command == "search hunt":
-                process = subprocess.Popen(
-                    [*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment
-                )
-                child = process.pid
-            else:
-                assert self.process.stdin
-                print(json.dumps(job), file=self.process.stdin, flush=True)
-                child = int(self._line())
-            self.child = child
-
-            def end() -> None:
-                hung.set()
-                os.killpg(child, signal.SIGKILL)
-
-            timer = threading.Timer(limit, end)
-            timer.start()
-            code = process.wait() if process else int(self._line())
-            timer.cancel()
-            with contextlib.suppress(ProcessLookupError):  # what the command has left running
-                os.killpg(child, signal.SIGKILL)
+            code = self._run_job(job, limit, cold or command == "search hunt")
             output = Path(log.name).read_text(errors="replace")
-        assert not hung.is_set(), f"heed {command} hung for {limit} s: {output}"
+        assert code is not None, f"heed {command} hung for {limit} s: {output}"
         return Outcome(code, output)
+
+    def _run_job(self, job: dict, limit: float, cold: bool) -> int | None:
+        """Run a job of warm.py; return its exit code, or None where it had to be killed."""
+        process = None
+        if cold:
+            process = subprocess.Popen(
+                [*self.prefix, sys.executable, WARM, json.dumps(job)], env=self.environment
+            )
+            child = process.pid
+        else:
+            assert self.process.stdin
+            print(json.dumps(job), file=self.process.stdin, flush=True)
+            child = int(self._line())
+        self.child = child
+        hung = threading.Event()
+
+        def kill() -> None:
+            hung.set()
+            os.killpg(child, signal.SIGKILL)
+
+        timer = threading.Timer(limit, kill)
+        timer.start()
+        code = process.wait() if process else int(self._line())
+        timer.cancel()
+        with contextlib.suppress(ProcessLookupError):  # processes that the command has left running
+            os.killpg(child, signal.SIGKILL)
+        return None if hung.is_set() else code
 
     def end(self) -> None:
         assert self.process.stdin
@@ -182,35 +189,33 @@ class Study:
 
     path: Path
     heed: Heed
-    kept: dict[str, str] = field(default_factory=dict)  # the undisturbed study's files
+    expected: dict[str, str] = field(default_factory=dict)  # the undisturbed study's files
 
     def make(self, params: str) -> None:
-        """Write what a command needs of a clone."""
+        """Write the files of a clone that commands need."""
         (self.path / "data").mkdir(parents=True)
         (self.path / "params.yaml").write_text(params)
         (self.path / "data/published").symlink_to(ROOT / "data/published")
 
-    def run(self, command: str, heed: Heed | None = None, **how: object) -> str:
-        """Run a command that must end well."""
-        outcome = (heed or self.heed).run(self.path, command, **how)  # type: ignore[arg-type]
+    def run(self, command: str, heed: Heed | None = None, **options: object) -> str:
+        """Run a command that must succeed."""
+        outcome = (heed or self.heed).run(self.path, command, **options)  # type: ignore[arg-type]
         assert outcome.code == 0, f"heed {command}: {outcome.output}"
         return outcome.output
 
-    def try_(self, command: str, heed: Heed | None = None, **how: object) -> Outcome:
+    def try_(self, command: str, heed: Heed | None = None, **options: object) -> Outcome:
         """Run a command that may fail."""
-        return (heed or self.heed).run(self.path, command, **how)  # type: ignore[arg-type]
+        return (heed or self.heed).run(self.path, command, **options)  # type: ignore[arg-type]
 
     def files(self) -> dict[str, str]:
-        """Return every file of the study with its hash: data, results and report, but for times and
-        unfinished work.
-        """
-        found = itertools.chain.from_iterable(
-            (self.path / room).rglob("*")
-            for room in ("data/raw", "data/tokens", "results", "reports")
+        """Return {path: hash} of data, results and report, without times and unfinished work."""
+        contents = itertools.chain.from_iterable(
+            (self.path / folder).rglob("*")
+            for folder in ("data/raw", "data/tokens", "results", "reports")
         )
         paths = [
             path
-            for path in [*found, self.path / "metrics.json"]
+            for path in [*contents, self.path / "metrics.json"]
             if path.is_file() or path.is_symlink()
         ]
         named = {str(path.relative_to(self.path)): path for path in paths}
@@ -221,17 +226,15 @@ class Study:
         }
 
     def remove(self, outs: list[str]) -> None:
-        """Delete what a stage has left, as DVC does before it runs the stage."""
+        """Delete the outputs of a stage, as DVC does before it runs the stage."""
         for out in outs:
             path = self.path / out
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
-    def is_whole(self) -> None:
-        """Make the report again; every file of the study must be the undisturbed one's, and none
-        left over.
-        """
-        found = self.files()
-        assert sorted(found) == sorted(self.kept), "files missing or left over"
-        assert [name for name in found if found[name] != self.kept[name]] == [], "bytes differ"
+    def assert_recovered(self) -> None:
+        """Make the report again; the study must have exactly the files of the undisturbed one."""
+        files = self.files()
+        assert sorted(files) == sorted(self.expected), "files missing or left over"
+        assert [name for name in files if files[name] != self.expected[name]] == [], "bytes differ"
         self.run("report")
-        assert self.files() == self.kept
+        assert self.files() == self.expected

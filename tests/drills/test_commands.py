@@ -1,6 +1,4 @@
-"""Plain commands in a hostile place: children that die, a second command at once, a strange path, a
-clock set back.
-"""
+"""Plain commands with killed children, two at once, in a strange path, with a wrong clock."""
 
 import os
 import shutil
@@ -22,25 +20,25 @@ LARGE = PLAIN.replace("documents: 200", "documents: 1200")
 
 def meanwhile(function: Callable[[], Outcome]) -> tuple[threading.Thread, list[Outcome]]:
     """Start `function` in a thread; its outcome will be in the list."""
-    found: list[Outcome] = []
-    thread = threading.Thread(target=lambda: found.append(function()))
+    outcomes: list[Outcome] = []
+    thread = threading.Thread(target=lambda: outcomes.append(function()))
     thread.start()
-    return thread, found
+    return thread, outcomes
 
 
 def workers(heed: Heed) -> list[psutil.Process]:
-    """Wait until the running command has processes of its own that work, and return them."""
+    """Wait until the running command has started worker processes, and return them."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         child = getattr(heed, "child", 0)
         if child and psutil.pid_exists(child):
-            found = [
+            processes = [
                 process
                 for process in psutil.Process(child).children()
                 if "spawn_main" in " ".join(process.cmdline())
             ]
-            if len(found) > 1:
-                return found
+            if len(processes) > 1:
+                return processes
         time.sleep(0.05)
     raise AssertionError("no process was started")
 
@@ -51,21 +49,23 @@ def large(tmp_path: Path, heed: Heed) -> Study:
     study.make(LARGE)
     study.run("download sample")
     study.run("tokenize letters")
-    study.kept = study.files()
+    study.expected = study.files()
     return study
 
 
 @pytest.mark.slow
 @pytest.mark.drill("kill -9 of a stage's child: tokenize (a search's: Ray)")
-def test_a_killed_child_is_said_and_the_next_command_is_whole(large: Study) -> None:
+def test_a_killed_child_is_reported_and_the_next_command_recovers(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
-    thread, found = meanwhile(lambda: large.try_("tokenize letters", HEED_THREADS="2", limit=300))
+    thread, outcomes = meanwhile(
+        lambda: large.try_("tokenize letters", HEED_THREADS="2", limit=300)
+    )
     workers(large.heed)[-1].kill()
     thread.join()
-    assert "was killed" in found[0].message
+    assert "was killed" in outcomes[0].message
     assert not (large.path / "data/tokens/letters").exists()
     large.run("tokenize letters", HEED_THREADS="2")
-    assert large.files() == large.kept
+    assert large.files() == large.expected
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_children_of_a_killed_command_end(large: Study) -> None:
     _, alive = psutil.wait_procs(children, timeout=30)
     assert not alive
     large.run("tokenize letters")
-    assert large.files() == large.kept
+    assert large.files() == large.expected
 
 
 @pytest.mark.slow
@@ -95,18 +95,16 @@ def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Stu
     command, outs = STAGES[stage]
     study.remove(outs)
     both = [meanwhile(lambda: study.try_(command, cold=True)) for _ in range(2)]
-    for thread, found in both:
+    for thread, outcomes in both:
         thread.join()
-        assert found[0].code == 0, found[0].output
-    study.is_whole()
+        assert outcomes[0].code == 0, outcomes[0].output
+    study.assert_recovered()
 
 
 @pytest.mark.slow
 @pytest.mark.drill("a second command while the first, of another params.yaml, still runs")
 def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) -> None:
-    """As after kill -9 of a driver: its stage runs on, with the old recipe, beside the one that the
-    next driver starts.
-    """
+    """After kill -9 of a driver its stage still runs, with the old recipe, when the next starts."""
     study = study_of("train")
     command, outs = STAGES["train"]
     recipe = study.path / "results/recipe/author-attention.yaml"
@@ -126,15 +124,13 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     output = study.run(command)
     assert "another `heed train author-attention 1` is running here: waiting for it" in output
     assert first.wait() == 0
-    study.is_whole()
+    study.assert_recovered()
 
 
 @pytest.mark.slow
 @pytest.mark.drill("a run in the place of another")
 def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> None:
-    """DVC takes the word of dvc.lock: a hash put there by hand brings another run from the
-    cache.
-    """
+    """DVC trusts dvc.lock: a hash written into it by hand brings another run from the cache."""
     study = study_of("train")
     command, outs = STAGES["train"]
     study.remove(outs)
@@ -145,7 +141,7 @@ def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> N
         "--seed 1"
     ) in message
     study.run(command)
-    study.is_whole()
+    study.assert_recovered()
 
 
 STRANGE = ["with a space", "Grüße 世界 и мир", 'quote\'s "two" & $HOME; 100% (#1) [a]', "-dash"]
@@ -155,7 +151,7 @@ STRANGE = ["with a space", "Grüße 世界 и мир", 'quote\'s "two" & $HOME; 
 @pytest.mark.drill("path with spaces, non-ASCII, and what shells read")
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_strange_path(name: str, tmp_path: Path, heed: Heed, plain: Study) -> None:
-    assert undisturbed(tmp_path / name / "clone", heed, PLAIN).kept == plain.kept
+    assert undisturbed(tmp_path / name / "clone", heed, PLAIN).expected == plain.expected
 
 
 @pytest.mark.slow
@@ -164,7 +160,7 @@ def test_a_search_in_a_strange_path(study_of: Callable[..., Study], tmp_path: Pa
     study = study_of("search", tmp_path / STRANGE[1] / STRANGE[0])
     study.remove(STAGES["search"][1])
     study.run("search hunt")
-    study.is_whole()
+    study.assert_recovered()
 
 
 CLOCK = r"""
@@ -198,17 +194,17 @@ time_t time(time_t *t) {
 
 @pytest.fixture(scope="session")
 def clock_set_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment in which a process reads a clock that is ten days late."""
+    """Return the environment of a process whose clock is ten days late."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         pytest.skip("no C compiler, and so no clock to set back")
-    room = tmp_path_factory.mktemp("clock")
-    (room / "clock.c").write_text(CLOCK)
+    folder = tmp_path_factory.mktemp("clock")
+    (folder / "clock.c").write_text(CLOCK)
     subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", room / "clock.so", room / "clock.c", "-ldl"],
+        [compiler, "-shared", "-fPIC", "-o", folder / "clock.so", folder / "clock.c", "-ldl"],
         check=True,
     )
-    environment = {"LD_PRELOAD": str(room / "clock.so")}
+    environment = {"LD_PRELOAD": str(folder / "clock.so")}
     late = subprocess.run(
         ["date", "+%s"], env=os.environ | environment, capture_output=True, text=True, check=True
     )
@@ -227,7 +223,7 @@ def test_a_clock_set_back(clock_set_back: dict[str, str], study_of: Callable[...
                 study.run(command, late)
     finally:
         late.end()
-    study.is_whole()
+    study.assert_recovered()
 
 
 @pytest.mark.slow
@@ -242,4 +238,4 @@ def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study
     assert "out of memory" in study.try_(STAGES["train"][0]).message
     (study.path / "params.yaml").write_text(text)
     study.run("recipe author-attention")
-    study.is_whole()
+    study.assert_recovered()

@@ -1,8 +1,7 @@
-"""A driver meets a fault at three stages; the same driver again makes the undisturbed report, byte
-for byte.
+"""After a fault at one of three stages the same driver makes the undisturbed report, byte for byte.
 
-The real dvc.yaml, DVC and Snakefile; a stand-in for `heed` (tests/toy), whose report is a hash of
-all that led to it.
+The real dvc.yaml, DVC and Snakefile; a stub of `heed` (tests/toy), whose report is a hash of all
+its inputs.
 """
 
 import contextlib
@@ -47,34 +46,34 @@ def report_of(toy: Toy) -> Report:
 
 @pytest.fixture(scope="session")
 def undisturbed(finished: Toy, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
-    """Return a function that gives the report after a change, made without any fault."""
-    known: dict[str, Report] = {"": report_of(finished)}
+    """Return a function that makes the report after a change of params.yaml, without any fault."""
+    reports: dict[str, Report] = {"": report_of(finished)}
 
-    def of(change: str) -> Report:
-        if change not in known:
+    def make(change: str) -> Report:
+        if change not in reports:
             toy = finished.copy(tmp_path_factory.mktemp("undisturbed"))
             toy.change(*CHANGES[change][:2])
             toy.run("dvc", "repro")
-            known[change] = report_of(toy)
-        return known[change]
+            reports[change] = report_of(toy)
+        return reports[change]
 
-    return of
+    return make
 
 
-def recovers(
-    toy: Toy, driver: list[str], expected: Report, allowed: str = "", mended: str = ""
+def assert_recovers(
+    toy: Toy, driver: list[str], expected: Report, allowed: str = "", damaged: str = ""
 ) -> None:
-    """The plain command again makes the undisturbed report, and leaves nothing to do.
+    """The same command again makes the undisturbed report, and leaves nothing to do.
 
-    `dvc repro` may say `allowed`, of a file `mended` of its own that it then can do without;
-    snakemake mends that itself.
+    `dvc repro` may fail with the message `allowed` about its own file `damaged`, and recovers when
+    that is deleted; snakemake repairs the file itself.
     """
     code, output = toy.try_(*driver)
     assert "Traceback" not in output, output
     if code:
         assert allowed and allowed in output, output
         assert driver == DRIVERS["dvc"]
-        (toy.path / mended).unlink()
+        (toy.path / damaged).unlink()
         toy.run(*driver)
     assert report_of(toy) == expected
     assert "up to date" in toy.run("dvc", "status")
@@ -93,7 +92,7 @@ class Drill:
     def stopped(self, prefix: tuple[str, ...] = ()) -> Iterator[subprocess.Popen]:
         """Start the driver and yield it when the stage has written its first file and waits.
 
-        All are gone afterwards.
+        All processes are ended afterwards.
         """
         process = self.toy.start(*prefix, *self.driver, TOY_HOLD=self.command)
         end = time.monotonic() + 120
@@ -113,16 +112,16 @@ class Drill:
     def stage_process(self) -> int:
         return int(self.held.read_text())
 
-    def goes_on(self, process: subprocess.Popen) -> tuple[int, str]:
-        """Let the stage go on; return how the driver ended."""
+    def resume(self, process: subprocess.Popen) -> tuple[int, str]:
+        """Let the stage continue; return the driver's exit code and output."""
         self.held.unlink()
         output = process.communicate(timeout=120)[0]
         assert "Traceback" not in output, output
         return process.returncode, output
 
-    def recovers(self) -> None:
-        """The plain command again makes the undisturbed report."""
-        recovers(self.toy, self.driver, self.expected)
+    def assert_recovers(self) -> None:
+        """The same command again makes the undisturbed report."""
+        assert_recovers(self.toy, self.driver, self.expected)
 
 
 @pytest.fixture
@@ -143,7 +142,7 @@ def test_kill_9_of_the_driver_alone(drill: Drill) -> None:
         drill.held.unlink()
         output = again.communicate(timeout=200)[0]
         assert not again.returncode, output
-    drill.recovers()
+    drill.assert_recovers()
 
 
 @pytest.mark.slow
@@ -153,7 +152,7 @@ def test_kill_9_of_the_driver_alone(drill: Drill) -> None:
 def test_kill_9_of_all(drill: Drill) -> None:
     with drill.stopped() as process:
         os.killpg(process.pid, signal.SIGKILL)
-    drill.recovers()
+    drill.assert_recovers()
 
 
 @pytest.mark.slow
@@ -163,9 +162,9 @@ def test_kill_9_of_all(drill: Drill) -> None:
 def test_kill_9_of_the_stage(drill: Drill) -> None:
     with drill.stopped() as process:
         os.kill(drill.stage_process, signal.SIGKILL)
-        code, _ = drill.goes_on(process)
+        code, _ = drill.resume(process)
         assert code
-    drill.recovers()
+    drill.assert_recovers()
 
 
 def power_cut(path: Path) -> None:
@@ -174,10 +173,10 @@ def power_cut(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.drill("power cut under a driver: the last-written file cut off, or empty")
-@pytest.mark.parametrize("left", [0, 0.5])
+@pytest.mark.parametrize("share", [0, 0.5])
 @each_driver
 @each_stage
-def test_power_cut(drill: Drill, left: float) -> None:
+def test_power_cut(drill: Drill, share: float) -> None:
     """As `stopped`, and the newest files of the stage, of DVC and of Snakemake did not reach the
     disk.
     """
@@ -190,8 +189,8 @@ def test_power_cut(drill: Drill, left: float) -> None:
         *drill.toy.path.glob(".heed/snakemake/*/plan.json"),
     ]:
         if path.exists():
-            os.truncate(path, int(path.stat().st_size * left))
-    recovers(
+            os.truncate(path, int(path.stat().st_size * share))
+    assert_recovers(
         drill.toy, drill.driver, drill.expected, "RWLock-file '.dvc/tmp/rwlock'", ".dvc/tmp/rwlock"
     )
 
@@ -217,10 +216,10 @@ def test_a_full_disk(
         with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
             while file.write(bytes(4096)):
                 pass
-        code, _ = drill.goes_on(process)
-        assert code, "nothing was written any more, and yet all was well"
+        code, _ = drill.resume(process)
+        assert code, "nothing could be written, and yet the driver succeeded"
     filler.unlink()
-    drill.recovers()
+    drill.assert_recovers()
 
 
 @pytest.mark.slow
@@ -228,15 +227,15 @@ def test_a_full_disk(
 @each_driver
 @each_stage
 def test_a_read_only_folder(drill: Drill, mounted: Callable) -> None:
-    room = str(drill.toy.path / drill.out.split("/")[0])
-    mounted("--bind", room, room)
-    unmount = mounted("-o", "remount,bind,ro", room)
+    folder = str(drill.toy.path / drill.out.split("/")[0])
+    mounted("--bind", folder, folder)
+    unmount = mounted("-o", "remount,bind,ro", folder)
     code, output = drill.toy.try_(*drill.driver)
     assert code
     assert "Traceback" not in output
     assert "Read-only file system" in output
     unmount()
-    drill.recovers()
+    drill.assert_recovers()
 
 
 @pytest.mark.slow
@@ -257,7 +256,7 @@ def test_no_permission(drill: Drill, mounts: bool) -> None:
     assert code
     assert "Traceback" not in output
     assert "ermission denied" in output
-    drill.recovers()
+    drill.assert_recovers()
 
 
 @pytest.mark.slow
@@ -281,6 +280,5 @@ def test_the_real_study_killed_is_that_of_the_plain_commands(
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     toy.run(*DRIVERS[driver])
-    found = Study(clone, plain.heed).files()
-    assert found == plain.kept
+    assert Study(clone, plain.heed).files() == plain.expected
     assert "up to date" in toy.run("dvc", "status")

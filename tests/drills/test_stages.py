@@ -1,6 +1,4 @@
-"""A stage meets a fault; the same command again gives the same bytes, and nothing partial is ever
-taken as good.
-"""
+"""After a fault in a stage the same command gives the same bytes; no stage reads a partial file."""
 
 import contextlib
 import os
@@ -11,19 +9,19 @@ import pytest
 
 from tests.drills.study import READERS, STAGES, Heed, Study
 
-QUICK = ("train",)
+FAST = ("train",)
 
 
-def each(quick: tuple[str, ...] = QUICK) -> list:
-    """Every stage; those that are not quick are for `make drills`."""
+def each_stage(fast: tuple[str, ...] = FAST) -> list:
+    """Return every stage; those that are not fast run in `make drills` only."""
     return [
-        pytest.param(stage, marks=[] if stage in quick else pytest.mark.slow) for stage in STAGES
+        pytest.param(stage, marks=[] if stage in fast else pytest.mark.slow) for stage in STAGES
     ]
 
 
 @pytest.mark.drill("kill -9 of a stage, at four moments")
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
-@pytest.mark.parametrize("stage", each())
+@pytest.mark.parametrize("stage", each_stage())
 def test_kill_9_of_a_stage(
     stage: str, share: float, study_of: Callable[..., Study], moments: Callable
 ) -> None:
@@ -39,20 +37,20 @@ def test_kill_9_of_a_stage(
         == -9
     )
     study.run(command)
-    study.is_whole()
+    study.assert_recovered()
 
 
-def room_of(stage: str) -> str:
+def top_folder(stage: str) -> str:
     """Return the folder below which a stage writes."""
     return STAGES[stage][1][0].split("/")[0]
 
 
 @pytest.mark.drill("disk full in a stage")
-@pytest.mark.parametrize("left", [0, 24_000], ids=["at once", "half-way"])
-@pytest.mark.parametrize("stage", each())
+@pytest.mark.parametrize("free_bytes", [0, 24_000], ids=["at once", "half-way"])
+@pytest.mark.parametrize("stage", each_stage())
 def test_a_full_disk(
     stage: str,
-    left: int,
+    free_bytes: int,
     study_of: Callable[..., Study],
     mounted: Callable,
     tmp_path: Path,
@@ -66,33 +64,33 @@ def test_a_full_disk(
     with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
         while file.write(bytes(4096)):
             pass
-    os.truncate(filler, max(0, filler.stat().st_size - left))
+    os.truncate(filler, max(0, filler.stat().st_size - free_bytes))
     outcome = study.try_(command)
-    if outcome.code or not left:
+    if outcome.code or not free_bytes:
         assert "Free space" in outcome.message
     else:
-        record_property("faults", 0)  # it needed no more
-    assert study.files() == study.kept, "a command that failed has changed something"
+        record_property("faults", 0)  # there was enough space
+    assert study.files() == study.expected, "a command that failed has changed something"
     filler.unlink()
     study.remove(outs)
     study.run(command)
-    study.is_whole()
+    study.assert_recovered()
 
 
 @pytest.mark.drill("read-only folder of a stage")
-@pytest.mark.parametrize("stage", each())
+@pytest.mark.parametrize("stage", each_stage())
 def test_a_read_only_folder(stage: str, study_of: Callable[..., Study], mounted: Callable) -> None:
     study = study_of(stage)
     command, outs = STAGES[stage]
-    room = str(study.path / room_of(stage))
-    mounted("--bind", room, room)
-    unmount = mounted("-o", "remount,bind,ro", room)
+    folder = str(study.path / top_folder(stage))
+    mounted("--bind", folder, folder)
+    unmount = mounted("-o", "remount,bind,ro", folder)
     assert "Read-only file system" in study.try_(command).message
-    assert study.files() == study.kept
+    assert study.files() == study.expected
     unmount()
     study.remove(outs)
     study.run(command)
-    study.is_whole()
+    study.assert_recovered()
 
 
 INPUTS = {
@@ -111,28 +109,30 @@ OUTPUTS = {"download": "data/raw/sample", "report": "reports"}  # written file b
 
 
 @pytest.mark.drill("no permission in a stage: to write, to read")
-@pytest.mark.parametrize("to", ["write", "read"])
-@pytest.mark.parametrize("stage", each(quick=()))
-def test_no_permission(stage: str, to: str, study_of: Callable[..., Study], obedient: Heed) -> None:
+@pytest.mark.parametrize("access", ["write", "read"])
+@pytest.mark.parametrize("stage", each_stage(fast=()))
+def test_no_permission(
+    stage: str, access: str, study_of: Callable[..., Study], unprivileged: Heed
+) -> None:
     study = study_of(stage)
     command, outs = STAGES[stage]
-    if to == "read" and stage not in INPUTS:
+    if access == "read" and stage not in INPUTS:
         pytest.skip("reads no file")
     path = study.path / (
-        INPUTS[stage] if to == "read" else OUTPUTS.get(stage, str(Path(outs[0]).parent))
+        INPUTS[stage] if access == "read" else OUTPUTS.get(stage, str(Path(outs[0]).parent))
     )
     mode = path.stat().st_mode
-    path.chmod(0 if to == "read" else 0o555)
+    path.chmod(0 if access == "read" else 0o555)
     try:
-        message = study.try_(command, obedient).message
+        message = study.try_(command, unprivileged).message
     finally:
         path.chmod(mode)
     assert "Permission denied" in message
-    assert (path if to == "write" else path.relative_to(study.path)).name in message
-    assert study.files() == study.kept
+    assert (path if access == "write" else path.relative_to(study.path)).name in message
+    assert study.files() == study.expected
     study.remove(outs)
     study.run(command)
-    study.is_whole()
+    study.assert_recovered()
 
 
 def half(content: bytes) -> bytes:
@@ -144,17 +144,17 @@ def empty(content: bytes) -> bytes:
 
 
 def flipped(content: bytes) -> bytes:
-    """One bit of the last quarter is another."""
-    at = len(content) * 3 // 4
-    return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
+    """Return the content with one bit of the last quarter flipped."""
+    position = len(content) * 3 // 4
+    return content[:position] + bytes([content[position] ^ 4]) + content[position + 1 :]
 
 
-def answer(study: Study, reader: str, file: str, before: dict[str, str]) -> str:
-    """Run a stage that may read a damaged file; return what was wrong with its answer."""
+def complaint(study: Study, reader: str, file: str, before: dict[str, str]) -> str:
+    """Run a stage that may read a damaged file; return how it fails to refuse it, or nothing."""
     outcome = study.try_(STAGES.get(reader, (reader,))[0])
     if outcome.code == 0:
         changed = {name for name in study.files() if study.files()[name] != before.get(name)}
-        return f"{reader} took it and wrote {sorted(changed)[:3]}" if changed else ""
+        return f"{reader} read it and wrote {sorted(changed)[:3]}" if changed else ""
     try:
         message = outcome.message
     except AssertionError:
@@ -172,7 +172,7 @@ def answer(study: Study, reader: str, file: str, before: dict[str, str]) -> str:
 @pytest.mark.parametrize("damage", [half, empty, flipped])
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if READERS[stage]])
 @pytest.mark.slow
-def test_a_damaged_file_is_refused_by_all_who_read_it(
+def test_a_damaged_file_is_refused_by_every_stage_that_reads_it(
     stage: str,
     damage: Callable[[bytes], bytes],
     study_of: Callable[..., Study],
@@ -182,7 +182,7 @@ def test_a_damaged_file_is_refused_by_all_who_read_it(
     command, outs = STAGES[stage]
     files = [
         name
-        for name in study.kept
+        for name in study.expected
         if any(name == out or name.startswith(f"{out}/") for out in outs)
     ]
     complaints = []
@@ -197,16 +197,17 @@ def test_a_damaged_file_is_refused_by_all_who_read_it(
         injected += 1
         for reader in READERS[stage]:
             if damage is flipped and "recipe" in (stage, reader.split()[0]):
-                # reads single files, and writes one: they are whole or not, and DVC knows their
-                # bytes
+                # its single files have no checksums: only DVC detects another content
                 continue
-            if fault := answer(study, reader, file, before):
+            if fault := complaint(study, reader, file, before):
                 complaints.append(f"{file}: {fault}")
         path.write_bytes(content)
-        for name in {name for name in study.files() if study.files()[name] != study.kept.get(name)}:
+        for name in {
+            name for name in study.files() if study.files()[name] != study.expected.get(name)
+        }:
             raise AssertionError(f"{name} was changed: {complaints}")
     record_property("faults", injected)
     assert complaints == []
     study.remove(outs)
     study.run(command)
-    study.is_whole()
+    study.assert_recovered()

@@ -1,5 +1,6 @@
-"""What DVC and Snakemake keep is broken, edited by hand or held by the dead; the driver makes the
-same report or says what to do.
+"""The files of DVC and Snakemake are damaged, edited by hand or locked by dead processes.
+
+The driver makes the same report or says what to do.
 """
 
 import json
@@ -13,10 +14,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.drills.test_commands import STRANGE, clock_set_back  # noqa: F401 (a fixture)
-from tests.drills.test_drivers import DRIVERS, each_driver, power_cut, recovers, report_of
+from tests.drills.test_drivers import DRIVERS, assert_recovers, each_driver, power_cut, report_of
 from tests.drills.test_drivers import STAGES as OUTS
 from tests.drills.test_drivers import undisturbed as undisturbed
-from tests.test_drivers import CHANGES, SNAKEMAKE, Toy, running
+from tests.test_drivers import CHANGES, SNAKEMAKE, Toy, wait_for_output
 
 TITLE = "the title of the study"
 each_out = pytest.mark.parametrize("stage", OUTS)
@@ -27,23 +28,23 @@ def locked(toy: Toy) -> dict:
 
 
 def cached(toy: Toy, out: str) -> list[Path]:
-    """Return the cache's files of an output: the folder's list, then its files."""
+    """Return the paths in the cache of an output: of the folder's list, then of its files."""
     entry = next(o for stage in locked(toy).values() for o in stage["outs"] if o["path"] == out)
 
-    def at(md5: str) -> Path:
+    def cache_path(md5: str) -> Path:
         return toy.path / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
 
-    first = at(entry["md5"])
+    first = cache_path(entry["md5"])
     return (
-        [first, *(at(file["md5"]) for file in json.loads(first.read_text()))]
+        [first, *(cache_path(file["md5"]) for file in json.loads(first.read_text()))]
         if first.suffix == ".dir"
         else [first]
     )
 
 
-def spoil(path: Path) -> None:
+def corrupt(path: Path) -> None:
     path.chmod(0o644)
-    path.write_bytes(b"spoiled" + path.read_bytes()[7:])
+    path.write_bytes(b"corrupt" + path.read_bytes()[7:])
 
 
 def output(stage: str) -> str:
@@ -53,7 +54,7 @@ def output(stage: str) -> str:
 @pytest.mark.slow
 @pytest.mark.drill("cache object corrupted, missing")
 @pytest.mark.parametrize(
-    ("fault", "which"), [(spoil, -1), (Path.unlink, 0)], ids=["corrupted", "missing"]
+    ("fault", "which"), [(corrupt, -1), (Path.unlink, 0)], ids=["corrupted", "missing"]
 )
 @each_driver
 @each_out
@@ -64,7 +65,7 @@ def test_a_broken_cache(
     fault(cached(toy, output(stage))[which])
     path = toy.path / output(stage)
     shutil.rmtree(path) if path.is_dir() else path.unlink()
-    recovers(toy, DRIVERS[driver], undisturbed(""))
+    assert_recovers(toy, DRIVERS[driver], undisturbed(""))
 
 
 def edited(path: Path) -> None:
@@ -81,30 +82,27 @@ def test_a_broken_output(
 ) -> None:
     path = toy.path / output(stage)
     fault(next(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else path)
-    recovers(toy, DRIVERS[driver], undisturbed(""))
+    assert_recovers(toy, DRIVERS[driver], undisturbed(""))
 
 
 @pytest.mark.slow
 @pytest.mark.drill("orphans whose cache is broken are not deleted")
-@pytest.mark.parametrize("fault", [spoil, Path.unlink, None])
-def test_what_the_cache_does_not_have_is_not_swept(toy: Toy, fault: Callable | None) -> None:
-    """Snakemake deletes results of models that the study no longer has; a result must not be lost
-    by that.
-    """
+@pytest.mark.parametrize("fault", [corrupt, Path.unlink, None])
+def test_orphans_that_the_cache_does_not_have_are_kept(toy: Toy, fault: Callable | None) -> None:
+    """Snakemake deletes results of models that the study no longer has, but never the last copy."""
     out = "results/train/author-baseline/2"
-    kept = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
+    before = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
     if fault:
         fault(cached(toy, out)[-1])
     else:  # the result is not the cached one
         edited(min((toy.path / out).iterdir()))
-        kept = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
+        before = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
     toy.change("[1, 2]", "[1]")
     toy.run(*SNAKEMAKE)
-    there = {path.name: path.read_bytes() for path in (toy.path / out).iterdir()}
-    assert there == kept
+    assert {path.name: path.read_bytes() for path in (toy.path / out).iterdir()} == before
 
 
-# no such process; a process that has nothing to do with it, as after a restart
+# the id of no process; the id of an unrelated process, as after a restart
 DEAD, OTHER = 2**22 - 3, 1
 
 
@@ -117,19 +115,19 @@ DEAD, OTHER = 2**22 - 3, 1
 def test_a_stale_lock(toy: Toy, driver: str, holder: int | str, undisturbed: Callable) -> None:
     toy.change(*CHANGES[TITLE][:2])
     (toy.path / ".dvc/tmp/lock").write_text(f"{holder}\n")
-    held = {
+    lock = {
         "write": {str(toy.path / "reports/index.html"): {"pid": holder, "cmd": "dvc repro"}},
         "read": {},
     }
     text = (
-        json.dumps(held)
+        json.dumps(lock)
         if isinstance(holder, int)
         else '{"write": {"/a/p'
         if holder == "cut off"
         else ""
     )
     (toy.path / ".dvc/tmp/rwlock").write_text(text)
-    recovers(toy, DRIVERS[driver], undisturbed(TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock")
+    assert_recovers(toy, DRIVERS[driver], undisturbed(TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock")
 
 
 @pytest.mark.slow
@@ -141,7 +139,7 @@ def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Cal
     change = "a hyperparameter of one model"
     toy.change(*CHANGES[change][:2])
     process = toy.start(*DRIVERS[first], TOY_SLEEP="3")
-    running(toy, process, "Running stage 'train@" if first == "dvc" else "Job 1: train@")
+    wait_for_output(process, "Running stage 'train@" if first == "dvc" else "Job 1: train@")
     code, output = toy.try_(*DRIVERS[second], TOY_SLEEP="1")
     assert "Traceback" not in output
     assert not code or "is busy" in output or "Unable to acquire lock" in output, output
@@ -150,7 +148,7 @@ def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Cal
     assert not process.returncode or "is busy" in output or "Unable to acquire lock" in output, (
         output
     )
-    recovers(toy, DRIVERS[second], undisturbed(change))
+    assert_recovers(toy, DRIVERS[second], undisturbed(change))
 
 
 def change_md5(toy: Toy, stage: str, kind: str) -> None:
@@ -183,15 +181,18 @@ BY_HAND: dict[str, Callable[[Toy], None]] = {
 @each_driver
 def test_a_dvc_lock_edited_by_hand(toy: Toy, driver: str, edit: str, undisturbed: Callable) -> None:
     BY_HAND[edit](toy)
-    recovers(toy, DRIVERS[driver], undisturbed(""), "dvc.lock' validation failed", "dvc.lock")
+    assert_recovers(
+        toy, DRIVERS[driver], undisturbed(""), "dvc.lock' validation failed", "dvc.lock"
+    )
 
 
 def conflict(path: Path) -> str:
-    """Put the markers of a merge around a line in the middle; return the text as it was."""
+    """Put the markers of a merge around a line in the middle; return the original text."""
     text = path.read_text()
     lines = text.splitlines(keepends=True)
-    at = len(lines) // 2
-    lines[at : at + 1] = ["<<<<<<< HEAD\n", lines[at], "=======\n", lines[at], ">>>>>>> other\n"]
+    middle = len(lines) // 2
+    line = lines[middle]
+    lines[middle : middle + 1] = ["<<<<<<< HEAD\n", line, "=======\n", line, ">>>>>>> other\n"]
     path.write_text("".join(lines))
     return text
 
@@ -214,7 +215,7 @@ def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callabl
     if code:
         assert file in output
         (toy.path / file).write_text(text)
-    recovers(toy, DRIVERS[driver], undisturbed(""))
+    assert_recovers(toy, DRIVERS[driver], undisturbed(""))
 
 
 @pytest.mark.slow
@@ -233,7 +234,7 @@ def test_a_clock_set_back(
         if path.is_file() and not path.is_symlink() and ".dvc/cache" not in str(path):
             os.utime(path, (future, future))
     toy.environment |= clock_set_back
-    recovers(toy, DRIVERS[driver], undisturbed(change))
+    assert_recovers(toy, DRIVERS[driver], undisturbed(change))
 
 
 @pytest.mark.slow
@@ -246,4 +247,4 @@ def test_a_strange_path(
     change = "a hyperparameter of one model"
     toy = finished.copy(tmp_path / name)
     toy.change(*CHANGES[change][:2])
-    recovers(toy, DRIVERS[driver], undisturbed(change))
+    assert_recovers(toy, DRIVERS[driver], undisturbed(change))

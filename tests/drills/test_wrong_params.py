@@ -1,6 +1,4 @@
-"""Every value of a params.yaml is replaced by others: valid, or one line a mistake with file, line
-and key; never a traceback.
-"""
+"""Every value of a params.yaml is replaced: it is valid, or one line names file, line and key."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,25 +32,25 @@ JUNK = [
 LINE = re.compile(r"params\.yaml:\d+: (not valid YAML: .+|expected sections .+|.*: .+)")
 
 
-def values(node: Node) -> Iterator[tuple[int, int]]:
-    """Yield where each value begins and ends."""
+def spans(node: Node) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each key and value in the text."""
     yield node.start_mark.index, node.end_mark.index
     if isinstance(node, MappingNode):
         for key, value in node.value:
             yield key.start_mark.index, key.end_mark.index
-            yield from values(value)
+            yield from spans(value)
     elif isinstance(node, SequenceNode):
         for value in node.value:
-            yield from values(value)
+            yield from spans(value)
     assert isinstance(node, MappingNode | SequenceNode | ScalarNode)
 
 
 @pytest.mark.slow
 @pytest.mark.drill("params.yaml: every key and value replaced by others")
 def test_any_wrong_value_is_answered_with_file_line_and_key(record_property: Callable) -> None:
-    places = sorted(set(values(YAML(typ="safe", pure=True).compose(SAMPLE))))
+    positions = sorted(set(spans(YAML(typ="safe", pure=True).compose(SAMPLE))))
     injected = 0
-    for number, (start, end) in enumerate(places):
+    for number, (start, end) in enumerate(positions):
         for junk in JUNK[number % 3 :: 3]:
             injected += 1
             text = f"{SAMPLE[:start]}{junk}{SAMPLE[end:]}"

@@ -1,13 +1,12 @@
-"""A warm `heed`: everything it imports is imported once; each command then runs in a forked process
-of its own.
+"""A warm `heed`: it imports everything once, and then runs each command in a forked process.
 
-A drill runs hundreds of commands, and importing takes longer than what they do. Reads a job a line
-(JSON) from standard input, answers with the process's id when it has started, and with its exit
+A drill runs hundreds of commands, and importing takes longer than running them. Reads jobs (JSON,
+one in each line) from standard input, prints the process's id when a job has started, and its exit
 status when it has ended.
 
-A job may name a fault: `trace` writes down every event that touches the study's files, `kill` is
-kill -9 just before the event of that number. `python warm.py JOB` runs one job cold: a search,
-since Ray reads the environment when it is imported.
+`trace` of a job names a file into which every event that changes the study's files is written;
+`kill` is the number of the event before which the job is killed (kill -9). `python warm.py JOB`
+runs one job cold: a search, since Ray reads the environment when it is imported.
 """
 
 import atexit
@@ -28,18 +27,18 @@ LATER = (
     "scipy.stats",
     "spacy.lang.xx",
     "torch._dynamo",
-)  # at first need otherwise
+)  # modules that are imported only when they are needed
 CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree")
 
 
 def inject(kill: int | str | None, trace: str | None) -> None:
     """Count the events that change files below the working folder; write them to `trace`.
 
-    Die before the one of number `kill`, or of that text: where a search is depends on time, and so
-    does the number.
+    Kill the process before the event `kill`: its number, or its text for a search, in which the
+    number depends on time.
     """
-    here, count = f"{Path.cwd()}/", 0
-    told = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if trace else -1
+    folder, count = f"{Path.cwd()}/", 0
+    trace_file = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if trace else -1
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal count
@@ -53,20 +52,20 @@ def inject(kill: int | str | None, trace: str | None) -> None:
         path = (
             str(Path.cwd() / os.fsdecode(arguments[0])) if not isinstance(arguments[0], int) else ""
         )
-        if not path.startswith(here):
+        if not path.startswith(folder):
             return
-        told_as = re.sub(r"\.\d+\.tmp", ".tmp", f"{event} {path.removeprefix(here)}")
-        if kill in (count, told_as):
+        line = re.sub(r"\.\d+\.tmp", ".tmp", f"{event} {path.removeprefix(folder)}")
+        if kill in (count, line):
             os.kill(os.getpid(), signal.SIGKILL)
-        if told >= 0:
-            os.write(told, f"{told_as}\n".encode())
+        if trace_file >= 0:
+            os.write(trace_file, f"{line}\n".encode())
         count += 1
 
     sys.addaudithook(hook)
 
 
 def run(job: dict[str, Any]) -> int:
-    """Be the command `heed` in this process; return its exit code."""
+    """Run the command `heed` in this process; return its exit code."""
     os.setsid()
     os.chdir(job["folder"])
     os.environ.update(job["environment"])
@@ -91,7 +90,7 @@ def run(job: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    """Run the one job that is given, or import everything and serve."""
+    """Run the job of the command line, or import everything and run jobs from standard input."""
     if len(sys.argv) > 1:
         sys.exit(run(json.loads(sys.argv[1])))
     import heed

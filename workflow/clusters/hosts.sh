@@ -2,11 +2,12 @@
 # A Ray cluster over plain hosts that share this clone's folder under the same path (docs/cluster.md).
 #
 #   eval "$(workflow/clusters/hosts.sh up 10.0.0.1 10.0.0.2 10.0.0.3)"    the first is this host, where the search will run
-#   workflow/clusters/hosts.sh add 10.0.0.1 10.0.0.4                      one more, at any time
+#   workflow/clusters/hosts.sh add 10.0.0.1 10.0.0.4                      add a host, at any time
 #   workflow/clusters/hosts.sh down 10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4
 #
-# `up` prints what the search needs to find the cluster. Only who holds the token file may use it: it lies in .heed/, which
-# git ignores. Each host gives all its cores and GPUs; HEED_RAY_CPUS says fewer. HEED_ON is how a command gets to a host.
+# `up` prints the variables by which a search finds the cluster. Only users who can read the token file may use it: it lies in
+# .heed/, which git ignores. Each host offers all its cores and GPUs, or HEED_RAY_CPUS cores. HEED_ON is the command that runs
+# another command on a host.
 set -euo pipefail
 
 on=${HEED_ON:-ssh} port=${HEED_RAY_PORT:-6379}
@@ -16,19 +17,19 @@ ray=$(command -v ray || echo "$root/.venv/bin/ray")
 
 usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
 
-start() { # HOST ARGUMENT...: one node of Ray on a host
+start() { # HOST ARGUMENT...: start a node of Ray on a host
     local host=$1 cpus=${HEED_RAY_CPUS:-}
     shift
     # shellcheck disable=SC2086 # HEED_ON may be several words
     $on "$host" env RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" RAY_ENABLE_UV_RUN_RUNTIME_ENV=0 HEED_NODE="$host" \
         "$ray" start --node-ip-address="$host" ${cpus:+--num-cpus="$cpus"} --disable-usage-stats "$@" >&2 </dev/null ||
-        { echo "hosts.sh: no Ray on $host; the lines above say why" >&2; exit 1; }
+        { echo "hosts.sh: no Ray on $host; see the lines above" >&2; exit 1; }
 }
 
 [ $# -ge 2 ] || usage
-what=$1 head=$2
+command=$1 head=$2
 shift 2
-case $what in
+case $command in
 up)
     mkdir -p "$root/.heed"
     [ -s "$token" ] || (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$token")

@@ -1,7 +1,6 @@
-"""Code: which program a stage runs, as numbers that can be compared.
+"""Code: digests of the program that a stage runs.
 
-No stage computes anything with it.
-
-`digests` describes a source file without its comments and layout; `guard` compares what a command
-loads with what its stage was planned with (results/code, which workflow/digests.py writes).
+`digests` computes the digest of a source file without its comments and layout; `guard` compares the
+modules that a command loads with those that its stage was planned with (results/code, which
+workflow/digests.py writes). No stage computes results with it.
 """

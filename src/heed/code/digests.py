@@ -1,9 +1,8 @@
-"""What a program does, as one number: the digest of a source file, less comments, docstrings and
-layout.
+"""The digest of a source file, without comments, docstrings and layout.
 
 The stage `code` (workflow/digests.py) writes the digests that each stage depends on; guard.py
-compares them while a stage runs; an unfinished training or search is kept by them. So an edit of
-words repeats nothing, and any other edit does.
+compares them while a stage runs; an unfinished training or search is resumed only if they are the
+same. So an edit of comments repeats no stage, and any other edit repeats those that run the code.
 """
 
 import ast
@@ -18,14 +17,14 @@ from heed.files import HeedError, sha256
 
 CODE = Path("results/code")
 PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
-# Stages whose code goes by the task of an experiment have a file for each key of a section of
+# Stages whose code depends on the task of an experiment have a file for each key of a section of
 # params.yaml, the others one.
 SECTIONS = {
     "search": "searches", "recipe": "models", "train": "models", "predict": "models",
     "opponents": "experiments", "evaluate": "models",
 }  # fmt: skip
-# They choose the command or the modules of a task, compare code or show progress, and can change no
-# result.
+# These modules choose the command or the modules of a task, compare code or show progress. They
+# cannot change any result.
 IGNORED = {
     "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.progress",
     "heed.tasks", "heed.search.progress", "heed.training.progress",
@@ -35,33 +34,33 @@ DISTRIBUTIONS = {
     "numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "spacy": "spacy",
     "torch": "torch",
 }  # fmt: skip
-# fields of syntax trees that change nothing
-NO_CODE = {"ctx", "kind", "type_comment", "type_ignores"}
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+# fields of syntax trees that do not change the program
+IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
+WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
-_known: dict[tuple[Any, ...], str] = {}
+_digest_cache: dict[tuple[Any, ...], str] = {}
 
 
 def code_file(stage: str, key: str = "") -> Path:
-    """Return the file of the stage `code` that says what code `heed STAGE KEY` runs."""
+    """Return the file in which the stage `code` describes the code of `heed STAGE KEY`."""
     return CODE / stage / f"{key}.json" if stage in SECTIONS else CODE / f"{stage}.json"
 
 
 def digest_file(path: Path) -> str:
-    """Return the digest of a file: of Python its program, of anything else its bytes.
+    """Return the digest of a file: of its program for Python, of its bytes for other files.
 
-    A file is read again when it was touched.
+    A file is read again only when it was modified.
 
     Raises:
-        HeedError: Python that does not parse, with file and line.
+        HeedError: the file is Python that does not parse; with file and line.
         OSError: the file cannot be read.
 
     """
     state = path.stat()
     key = (path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-    if key not in _known:
-        _known[key] = _digest_module(path) if path.suffix == ".py" else sha256(path)
-    return _known[key]
+    if key not in _digest_cache:
+        _digest_cache[key] = _digest_module(path) if path.suffix == ".py" else sha256(path)
+    return _digest_cache[key]
 
 
 def _digest_module(path: Path) -> str:
@@ -74,8 +73,9 @@ def _digest_module(path: Path) -> str:
 
 
 def digest_source(source: str) -> str:
-    """Return the digest of a program: of its syntax tree without positions and docstrings; the same
-    under every Python.
+    """Return the digest of a program: of its syntax tree without positions and docstrings.
+
+    It is the same under every version of Python.
 
     Raises:
         SyntaxError: the source does not parse.
@@ -89,18 +89,21 @@ def digest_source(source: str) -> str:
 def _describe(value: Any, words: list[str]) -> None:
     """Append the words that describe a node of a syntax tree, a list of nodes, or a plain value."""
     if isinstance(value, ast.Constant | ast.MatchSingleton):
-        words.append(ascii(value.value))  # repr() would go by the Unicode tables of this Python
+        # repr() would depend on the Unicode tables of this version of Python
+        words.append(ascii(value.value))
     elif isinstance(value, ast.AST):
         words.append(f"({type(value).__name__}")
         for field, inner in sorted(ast.iter_fields(value)):
-            if field not in NO_CODE and _counts(inner := _without_docstring(value, field, inner)):
+            if field in IGNORED_FIELDS:
+                continue
+            if not _is_empty(content := _normalize_field(value, field, inner)):
                 words.append(f"{field}=")
-                _describe(inner, words)
+                _describe(content, words)
         words.append(")")
     elif isinstance(value, list):
         words.append("[")
         for inner in value:
-            # a gap, as in {**more} or a keyword without a default: no constant is written so
+            # a gap, as in {**more} or a keyword without a default; no constant is described as -
             if inner is None:
                 words.append("-")
             else:
@@ -110,51 +113,45 @@ def _describe(value: Any, words: list[str]) -> None:
         words.append(ascii(value))
 
 
-def _counts(value: Any) -> bool:
-    """Whether a field says something: a newer Python may have fields that an older one does not,
-    empty or 0 for old syntax.
-    """
-    return value is not None and value != [] and value != 0
+def _is_empty(value: Any) -> bool:
+    """Whether a field is None, [] or 0, as new fields of a newer Python are for old syntax."""
+    return value is None or value == [] or value == 0
 
 
-def _without_docstring(node: ast.AST, field: str, value: Any) -> Any:
-    """Return the value of a field: a body without its docstring, the text of an f-string in as few
-    parts as there can be.
-    """
+def _normalize_field(node: ast.AST, field: str, value: Any) -> Any:
+    """Return the value of a field: a body without its docstring, an f-string with merged texts."""
     if (
         field == "body"
-        and isinstance(node, DOCUMENTED)
+        and isinstance(node, WITH_DOCSTRING)
         and ast.get_docstring(node, clean=False) is not None
     ):
         return value[1:]
     if field == "values" and isinstance(node, ast.JoinedStr):
-        return _joined(value)
+        return _merge_texts(value)
     return value
 
 
-def _joined(parts: list[ast.expr]) -> list[ast.expr]:
-    """Return the parts of an f-string with texts that stand side by side as one: Pythons differ in
-    where they cut.
-    """
-    joined: list[ast.expr] = []
+def _merge_texts(parts: list[ast.expr]) -> list[ast.expr]:
+    """Return the parts of an f-string with adjacent texts merged: Python versions differ there."""
+    merged: list[ast.expr] = []
     for part in parts:
-        last = joined[-1] if joined else None
+        last = merged[-1] if merged else None
         if isinstance(part, ast.Constant) and isinstance(last, ast.Constant):
-            joined[-1] = ast.Constant(str(last.value) + str(part.value))
+            merged[-1] = ast.Constant(str(last.value) + str(part.value))
         elif not isinstance(part, ast.Constant) or part.value:
-            joined.append(part)
-    return joined
+            merged.append(part)
+    return merged
 
 
-def loaded_modules(*later: str) -> dict[str, str]:
-    """Return the modules of heed that this process has loaded, with their digests, less those that
-    can change no result.
+def loaded_modules(*not_yet_loaded: str) -> dict[str, str]:
+    """Return {module: digest} of heed's modules in this process that can change a result.
 
     Args:
-        later: modules that will be loaded, and cannot be yet.
+        not_yet_loaded: modules to include that this process will load later.
 
     """
-    names = {name for name in sys.modules if name.startswith("heed.")}.union(later) - IGNORED
+    loaded = {name for name in sys.modules if name.startswith("heed.")}
+    names = loaded.union(not_yet_loaded) - IGNORED
     return {
         name: digest_file(Path(spec.origin))
         for name in sorted(names)
@@ -163,9 +160,7 @@ def loaded_modules(*later: str) -> dict[str, str]:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the installed versions of those of `packages` that can change a result, without what
-    names a build (+cpu).
-    """
+    """Return the versions of those `packages` that can change a result, without a build (+cpu)."""
     from importlib import metadata  # here: it takes 20 ms, and most commands compare nothing
 
     distributions = sorted(DISTRIBUTIONS[package] for package in {*packages} & {*DISTRIBUTIONS})

@@ -48,15 +48,15 @@ def download(name: str, source: "Source", folder: Path) -> None:
 
 def _select_files(name: str, source: "Source") -> list[File]:
     """Return the files of a source, or those that params.yaml names."""
-    known = {file.name: file for file in SOURCE_KINDS[source.kind].files}
+    files = {file.name: file for file in SOURCE_KINDS[source.kind].files}
     if source.files is None:
-        return [file for file in known.values() if not file.on_request]
+        return [file for file in files.values() if not file.on_request]
     for file in source.files:
-        if file not in known:
+        if file not in files:
             raise HeedError(
-                f"params.yaml: sources.{name}.files: there is no {file}. Known: {', '.join(known)}"
+                f"params.yaml: sources.{name}.files: there is no {file}. Known: {', '.join(files)}"
             )
-    return [known[file] for file in source.files]
+    return [files[file] for file in source.files]
 
 
 def _fetch(name: str, file: File, path: Path) -> None:

@@ -32,7 +32,7 @@ from heed.evaluation.verdicts import last_rise_pp, verdict
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
-from heed.tasks import part
+from heed.tasks import task_module
 from heed.tasks.interface import LOWER_IS_BETTER, Metric, Metrics
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _read_experiment(
     opponents = read_opponents(name)
     hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
     roles = assign_roles(hyperparameters, opponents, question.attention)
-    metrics: Metrics = part(recipe.task, "metrics").make_metrics(recipe.data)
+    metrics: Metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
     return _Experiment(tested, opponents, roles, metrics, metrics.named(question.metrics[name]))
 
 
@@ -239,7 +239,7 @@ def _experiment_result(
         comparisons.setdefault(first, {})[second] = dataclasses.replace(difference, verdict=judged)
     return ExperimentResult(
         task=recipe.task,
-        groups=part(recipe.task, "metrics").about(recipe.data),
+        groups=task_module(recipe.task, "metrics").detail_names(recipe.data),
         metric=metric,
         attention=experiment.roles.attention,
         controls=experiment.roles.controls,
@@ -293,7 +293,7 @@ def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> li
 
 def _summarize_figures(tested: Tested, metrics: Metrics) -> Figures:
     """Return every figure of a model or an opponent, with one value for each run."""
-    runs = [metrics.of(table.to_numpy()) for table in tested.statistics]
+    runs = [metrics.compute(table.to_numpy()) for table in tested.statistics]
     return {figure.name: spread([run[figure.name] for run in runs]) for figure in metrics.figures}
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from heed.files import HeedError, read_json, reading, write_json
 from heed.recipe import CorpusFacts
 from heed.records import FLATTENED, as_json, read_record
-from heed.tasks import part
+from heed.tasks import task_module
 
 COMMAND = "heed compare"
 
@@ -251,7 +251,7 @@ def _with_hyperparameters(name: str, experiment: ExperimentResult) -> Experiment
                     "experiment"
                 )
     try:
-        hyperparameters = part(experiment.task, "recipe").Hyperparameters
+        hyperparameters = task_module(experiment.task, "recipe").Hyperparameters
         models = {
             variant: dataclasses.replace(
                 model, hyperparameters=hyperparameters(**model.hyperparameters)

@@ -6,7 +6,7 @@ from heed.evaluation.tested import read_model
 from heed.files import reading, writing_folder
 from heed.history import read_history
 from heed.paths import EVALUATIONS, PREDICTED, PREDICTIONS
-from heed.tasks import part
+from heed.tasks import task_module
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
@@ -20,7 +20,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     path = PREDICTIONS / name / PREDICTED
     with reading(path, f"heed predict {name}"):
         predictions = pd.read_parquet(path)
-    task = part(tested.recipe.task, "evaluation")
+    task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
     with writing_folder(EVALUATIONS / name, checksums=True) as out:

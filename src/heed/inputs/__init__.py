@@ -1,5 +1,4 @@
-"""Inputs: the arrays of a corpus as what a model reads.
+"""Inputs of a model, made from the arrays of a corpus: vocabulary, batches, n-grams, TF-IDF.
 
-`vocabulary`, `batches`, and the features `ngrams` and `tfidf`. Nothing here opens a file or knows
-what is learned.
+Nothing here opens a file or depends on the task.
 """

@@ -1,5 +1,6 @@
-"""Batches of documents of similar length, in an order that the seed alone decides."""
+"""Batches of documents of similar length, in an order that depends only on the seed."""
 
+import copy
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -13,17 +14,19 @@ from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.inputs.vocabulary import Vocabulary
 from heed.tokens.arrays import Tokens
 
-WINDOW = 20  # batches whose documents are sorted by length together; 1.9-2.5 times faster than none
-# Tokens of one pass, padding included, on the CPU. A larger training step is done in parts, and
-# evaluation goes by as many: as fast, with less memory, and tensors of one size are used again
-# where others leave gaps (docs/performance.md).
+# batches whose documents are sorted by length together; 1.9-2.5 times faster than without sorting
+WINDOW = 20
+# Maximum tokens of a forward pass on the CPU, padding included. A larger training step is split
+# into several passes, and evaluation uses batches of this size: as fast, with less memory, and
+# tensors of equal size reuse memory that others would fragment (docs/performance.md).
 MAX_PADDED_TOKENS = 6144
 
 
 @dataclasses.dataclass(frozen=True)
 class Bags:
-    """Several bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`, with `weights`
-    beside them or None.
+    """Bags of rows of an embedding table: bag i has the rows `ids[begin[i]:begin[i + 1]]`.
+
+    `weights` has a weight for each of `ids`, or is None.
     """
 
     ids: torch.Tensor
@@ -38,26 +41,19 @@ class Bags:
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Documents padded to the longest; what a model does not use is None.
+    """Documents padded to the longest; features that a model does not use are None."""
 
-    ids: vocabulary indices (batch, time). lengths: tokens (batch,). rows: documents of the corpus
-        (batch,). sentences: tokens of each sentence (batch, sentences), 0 where a document has no
-        more. bigrams: rows (batch, time). characters: a bag of character n-grams for each type that
-        occurs, and each token's bag in `character_of` (batch, time). linear: each document's TF-IDF
-        features.
-    """
-
-    ids: torch.Tensor
-    lengths: torch.Tensor
-    rows: np.ndarray
-    sentences: torch.Tensor | None = None
-    bigrams: torch.Tensor | None = None
-    characters: Bags | None = None
-    character_of: torch.Tensor | None = None
-    linear: Bags | None = None
+    ids: torch.Tensor  # vocabulary indices (batch, time)
+    lengths: torch.Tensor  # tokens of each document (batch,)
+    rows: np.ndarray  # row of each document in the corpus (batch,)
+    sentences: torch.Tensor | None = None  # tokens of each sentence (batch, sentences), 0: padding
+    bigrams: torch.Tensor | None = None  # hashed bigrams (batch, time)
+    characters: Bags | None = None  # the character n-grams of each type in the batch
+    character_of: torch.Tensor | None = None  # the bag in `characters` of each token (batch, time)
+    linear: Bags | None = None  # the TF-IDF features of each document
 
     def to(self, device: str) -> "Batch":
-        """Return the batch on `device`; `rows` stay where they are."""
+        """Return the batch on `device`; `rows` stay on the CPU."""
         if device == "cpu":
             return self
         moved = {
@@ -68,10 +64,8 @@ class Batch:
         return dataclasses.replace(self, **moved)
 
 
-class Encoded:
-    """A corpus as a run reads it: vocabulary indices, the length cap, and the features that its
-    recipe asks for.
-    """
+class EncodedCorpus:
+    """A corpus as the inputs of one model: vocabulary indices, length cap and features."""
 
     def __init__(
         self,
@@ -80,15 +74,13 @@ class Encoded:
         hyperparameters: Architecture,
         linear: scipy.sparse.csr_matrix | None = None,
     ) -> None:
-        """Take the TF-IDF features of the documents (documents, columns) where the model has a
-        linear branch.
-        """
+        """Encode the corpus; `linear` are the TF-IDF features (documents, columns), if any."""
         h = hyperparameters
         self.vocabulary = vocabulary
         self._tokens, self._linear = tokens, linear
         self._index = vocabulary.encode(tokens.lexicon)
-        self._max_tokens, self._ends = h.max_tokens, h.truncation == "ends"
-        self._sentences, self._bigrams = h.hierarchical, h.bigram_buckets
+        self._max_tokens, self._keeps_both_ends = h.max_tokens, h.truncation == "ends"
+        self._is_hierarchical, self._bigram_buckets = h.hierarchical, h.bigram_buckets
         self._characters = None
         if h.character_buckets:
             fold = str.lower if h.lowercase else str
@@ -96,95 +88,107 @@ class Encoded:
                 [fold(word) for word in tokens.lexicon], h.character_buckets
             )
 
+    def with_linear(self, linear: scipy.sparse.csr_matrix) -> "EncodedCorpus":
+        """Return the same corpus with the features of a linear branch, (documents, columns)."""
+        encoded = copy.copy(self)
+        encoded._linear = linear
+        return encoded
+
     def lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Return how many tokens are read of each document in `rows`: (rows,)."""
+        """Return the number of tokens of each document in `rows`, after truncation: (rows,)."""
         return np.minimum(
             self._tokens.offsets[rows + 1] - self._tokens.offsets[rows], self._max_tokens
         )
 
     def positions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which token of its document stands at each place, (rows, time), and where there is
-        one.
+        """Return the position of each token in its document, and the token mask: (rows, time).
 
-        A document longer than the cap is read from its start, or with truncation `ends` half from
-        its start and half up to its end.
+        Of a document longer than the cap the first tokens are read, or with truncation `ends` half
+        of them from its start and half from its end.
         """
         lengths = self.lengths(rows)
         time = np.arange(max(1, int(lengths.max(initial=1))))[None]
-        there = time < lengths[:, None]
-        if not self._ends:
-            return np.broadcast_to(time, there.shape), there
+        token_mask = time < lengths[:, None]
+        if not self._keeps_both_ends:
+            return np.broadcast_to(time, token_mask.shape), token_mask
         skipped = self._tokens.offsets[rows + 1] - self._tokens.offsets[rows] - lengths
-        late = time >= (self._max_tokens + 1) // 2
-        return np.where(late, time + skipped[:, None], time), there
+        is_second_half = time >= (self._max_tokens + 1) // 2
+        return np.where(is_second_half, time + skipped[:, None], time), token_mask
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return the documents `rows` as one batch, in that order; an empty document has
-        length 0.
-        """
-        positions, there = self.positions(rows)
-        types = self._tokens.ids[(self._tokens.offsets[rows][:, None] + positions)[there]]
-        ids = np.zeros(there.shape, np.int64)
-        ids[there] = self._index[types]
-        more: dict[str, Any] = {}
-        if self._sentences:
-            more["sentences"] = torch.from_numpy(self._sentence_lengths(rows, positions, there))
-        if self._bigrams:
-            more["bigrams"] = torch.from_numpy(bigrams(ids, there, self._bigrams))
+        """Return the documents `rows` as one batch, in that order; an empty one has length 0."""
+        positions, token_mask = self.positions(rows)
+        types = self._tokens.ids[(self._tokens.offsets[rows][:, None] + positions)[token_mask]]
+        ids = np.zeros(token_mask.shape, np.int64)
+        ids[token_mask] = self._index[types]
+        features: dict[str, Any] = {}
+        if self._is_hierarchical:
+            sentences = self._sentence_lengths(rows, positions, token_mask)
+            features["sentences"] = torch.from_numpy(sentences)
+        if self._bigram_buckets:
+            features["bigrams"] = torch.from_numpy(bigrams(ids, token_mask, self._bigram_buckets))
         if self._characters is not None:
-            occurring, bag = np.unique(types, return_inverse=True)
-            place = np.zeros(there.shape, np.int64)
-            place[there] = bag
-            more["characters"] = Bags(*map(torch.from_numpy, self._characters.of(occurring)))
-            more["character_of"] = torch.from_numpy(place)
+            batch_types, bag = np.unique(types, return_inverse=True)
+            character_of = np.zeros(token_mask.shape, np.int64)
+            character_of[token_mask] = bag
+            ngrams = self._characters.look_up(batch_types)
+            features["characters"] = Bags(*map(torch.from_numpy, ngrams))
+            features["character_of"] = torch.from_numpy(character_of)
         if self._linear is not None:
-            part = self._linear[rows]
-            arrays = part.indices.astype(np.int64), part.indptr[:-1].astype(np.int64), part.data
-            more["linear"] = Bags(*map(torch.from_numpy, arrays))
-        return Batch(torch.from_numpy(ids), torch.from_numpy(self.lengths(rows)), rows, **more)
+            tfidf = self._linear[rows]
+            arrays = tfidf.indices.astype(np.int64), tfidf.indptr[:-1].astype(np.int64), tfidf.data
+            features["linear"] = Bags(*map(torch.from_numpy, arrays))
+        return Batch(torch.from_numpy(ids), torch.from_numpy(self.lengths(rows)), rows, **features)
 
     def _sentence_lengths(
-        self, rows: np.ndarray, positions: np.ndarray, there: np.ndarray
+        self, rows: np.ndarray, positions: np.ndarray, token_mask: np.ndarray
     ) -> np.ndarray:
-        """Return how many read tokens each sentence has: (rows, sentences); sentences that are not
-        read are left out.
+        """Return the tokens of each sentence after truncation, without empty ones, padded with 0.
+
+        The shape is (rows, sentences).
         """
-        found = []
-        for row, place, real in zip(rows, positions, there, strict=True):
-            sentence = np.searchsorted(self._tokens.sentences(row), place[real], side="right")
+        lengths = []
+        for row, document_positions, mask in zip(rows, positions, token_mask, strict=True):
+            starts = self._tokens.sentences(row)
+            sentence = np.searchsorted(starts, document_positions[mask], side="right")
             counts = np.bincount(sentence)
-            found.append(counts[counts > 0])
-        table = np.zeros((len(rows), max(1, *map(len, found))), np.int64)
-        for i, counts in enumerate(found):
-            table[i, : len(counts)] = counts
-        return table
+            lengths.append(counts[counts > 0])
+        padded = np.zeros((len(rows), max(1, *map(len, lengths))), np.int64)
+        for i, counts in enumerate(lengths):
+            padded[i, : len(counts)] = counts
+        return padded
 
-    def training(
-        self, rows: np.ndarray, batch_size: int, seed: int, epoch: int, places: int | None = None
+    def training_steps(
+        self,
+        rows: np.ndarray,
+        batch_size: int,
+        seed: int,
+        epoch: int,
+        max_padded_tokens: int | None = None,
     ) -> Iterator[list[Batch]]:
-        """Yield every document once, shuffled, a step at a time; the order depends on `seed` and
-        `epoch` alone.
+        """Yield the batches of each training step; every document occurs once, in random order.
 
-        A step's documents come in as many parts as are needed for none to have more than `places`
-        places, padding included, or one document; None: in one part.
+        The order depends only on `seed` and `epoch`. A step is one batch, or several when it has
+        more than `max_padded_tokens`, padding included; each of them has at least one document.
         """
         generator = np.random.default_rng((seed, epoch))
         order = generator.permutation(rows)
         window = WINDOW * batch_size
         batches = []
         for start in range(0, len(order), window):
-            part = order[start : start + window]
-            part = part[np.argsort(self.lengths(part), kind="stable")]
-            batches += [part[i : i + batch_size] for i in range(0, len(part), batch_size)]
+            documents = order[start : start + window]
+            documents = documents[np.argsort(self.lengths(documents), kind="stable")]
+            batches += [documents[i : i + batch_size] for i in range(0, len(documents), batch_size)]
         for i in generator.permutation(len(batches)):
-            longest = int(self.lengths(batches[i]).max(initial=1))
-            size = len(batches[i]) if places is None else max(1, places // max(1, longest))
-            yield [
-                self.batch(part) for part in np.array_split(batches[i], -(-len(batches[i]) // size))
-            ]
+            size = len(batches[i])
+            if max_padded_tokens is not None:
+                longest = int(self.lengths(batches[i]).max(initial=1))
+                size = max(1, max_padded_tokens // max(1, longest))
+            parts = np.array_split(batches[i], -(-len(batches[i]) // size))
+            yield [self.batch(part) for part in parts]
 
-    def evaluation(self, rows: np.ndarray) -> Iterator[Batch]:
-        """Yield every document once, the longest first; `Batch.rows` says which is where."""
+    def evaluation_batches(self, rows: np.ndarray) -> Iterator[Batch]:
+        """Yield every document once, the longest first; `Batch.rows` has their rows."""
         order = rows[np.argsort(-self.lengths(rows), kind="stable")]
         lengths = self.lengths(order)
         start = 0
@@ -194,6 +198,6 @@ class Encoded:
             start += size
 
 
-def batches_an_epoch(documents: int, batch_size: int) -> int:
-    """Return how many batches `Encoded.training` yields: every window but the last is full."""
+def steps_per_epoch(documents: int, batch_size: int) -> int:
+    """Return the number of training steps of an epoch, one for each batch."""
     return -(-documents // batch_size)

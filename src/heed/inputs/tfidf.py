@@ -14,37 +14,36 @@ ANALYZERS: dict[str, dict[str, Any]] = {
 MIN_DOCUMENTS = 2  # features of fewer training documents are left out
 
 
-def kinds(features: str) -> tuple[str, ...]:
-    """Return the analyzers that `features` (words, characters, both) stands for."""
+def analyzer_names(features: str) -> tuple[str, ...]:
+    """Return the keys of ANALYZERS that `features` (words, characters, both) means."""
     return tuple(ANALYZERS) if features == "both" else (features,)
 
 
 class HashedTfIdf:
-    """sublinear TF-IDF of hashed n-grams, each kind in `buckets` columns of its own and of length
-    1.
+    """Sublinear TF-IDF of hashed n-grams, in `buckets` columns per analyzer, normalised for each.
 
-    Hashing needs no list of features: `idf`, one number a column, is all there is to keep. It is 0
-    for a column that fewer than MIN_DOCUMENTS training documents have.
+    Hashing needs no list of features: the only state is `idf`, one number per column. It is 0 for a
+    column that occurs in fewer than MIN_DOCUMENTS training documents.
     """
 
     def __init__(self, features: str, buckets: int, idf: np.ndarray | None = None) -> None:
-        """Take an `idf` (columns,) that was fitted before, or None to `fit`."""
+        """Use a fitted `idf` (columns,), or None to call `fit` later."""
         self._vectorizers = [
             HashingVectorizer(
-                **ANALYZERS[kind], n_features=buckets, alternate_sign=False, norm=None
+                **ANALYZERS[name], n_features=buckets, alternate_sign=False, norm=None
             )
-            for kind in kinds(features)
+            for name in analyzer_names(features)
         ]
         self._buckets, self.idf = buckets, idf
 
     def fit(self, texts: list[str]) -> None:
-        """Count in how many of the training `texts` each column occurs."""
+        """Compute `idf` from the number of training `texts` in which each column occurs."""
         parts = []
         for vectorizer in self._vectorizers:
             counts = vectorizer.transform(texts)
             idf = TfidfTransformer().fit(counts).idf_
-            found = np.bincount(counts.indices, minlength=self._buckets)
-            parts.append(np.where(found < MIN_DOCUMENTS, 0.0, idf))
+            document_counts = np.bincount(counts.indices, minlength=self._buckets)
+            parts.append(np.where(document_counts < MIN_DOCUMENTS, 0.0, idf))
         self.idf = np.concatenate(parts).astype(np.float32)
 
     def transform(self, texts: list[str]) -> scipy.sparse.csr_matrix:

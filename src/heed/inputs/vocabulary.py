@@ -1,4 +1,4 @@
-"""The vocabulary of a run: the most frequent types of its own training part."""
+"""The vocabulary of a run: the most frequent types of its training part."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ SPECIAL = ("<padding>", "<unknown>")
 class Vocabulary:
     """Words by index; 0 is padding, 1 is unknown.
 
-    With `lowercase`, words that differ in case alone are one.
+    With `lowercase`, words that differ only in case are one entry.
     """
 
     words: tuple[str, ...]
@@ -24,27 +24,26 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, types: list[str]) -> np.ndarray:
-        """Return the index of each type, UNKNOWN where the vocabulary has none: int32 (types,)."""
-        # Index 0 and 1 are never looked up: a text that says "<padding>" is an unknown word.
+        """Return the index of each type, UNKNOWN for unknown types: int32 (types,)."""
+        # Indices 0 and 1 are never looked up: "<padding>" in a text is an unknown word.
         index = {word: i for i, word in enumerate(self.words) if i >= len(SPECIAL)}
         fold = str.lower if self.lowercase else str
         return np.fromiter((index.get(fold(word), UNKNOWN) for word in types), np.int32, len(types))
 
 
 def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: bool) -> Vocabulary:
-    """Rank the types of the documents `rows` by frequency and keep `size`, padding and unknown
-    among them.
+    """Return the `size` - 2 most frequent types of the documents `rows`, after padding and unknown.
 
-    Ties go to the type that comes first in the lexicon, so the result does not depend on sorting.
+    Of types with equal frequency the first in the lexicon comes first.
     """
-    chosen = np.zeros(len(tokens.offsets) - 1, bool)
-    chosen[rows] = True
-    of_chosen = np.repeat(chosen, np.diff(tokens.offsets))
-    counts = np.bincount(tokens.ids[of_chosen], minlength=len(tokens.lexicon))
-    merged: dict[str, int] = {}
+    is_selected = np.zeros(len(tokens.offsets) - 1, bool)
+    is_selected[rows] = True
+    token_mask = np.repeat(is_selected, np.diff(tokens.offsets))
+    counts = np.bincount(tokens.ids[token_mask], minlength=len(tokens.lexicon))
+    frequencies: dict[str, int] = {}
     for type_id in np.flatnonzero(counts):
         word = tokens.lexicon[type_id].lower() if lowercase else tokens.lexicon[type_id]
-        merged[word] = merged.get(word, 0) + int(counts[type_id])
+        frequencies[word] = frequencies.get(word, 0) + int(counts[type_id])
     # stable: ties keep the lexicon's order
-    ranked = sorted(merged, key=merged.__getitem__, reverse=True)
+    ranked = sorted(frequencies, key=frequencies.__getitem__, reverse=True)
     return Vocabulary(SPECIAL + tuple(ranked[: max(0, size - len(SPECIAL))]), lowercase)

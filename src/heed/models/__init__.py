@@ -2,7 +2,7 @@
 
 How they are trained is in `training`, what for in `tasks`.
 
-`embedding`, `recurrent`, `attention` with its `scores`, and `pooling` are layers; `encoder` makes
-one vector of a sequence with them, and `classifier` logits of that vector. `weighted_sum` holds a
-prediction's weights and values apart, for what asks about other weights.
+`embedding`, `recurrent`, `attention` with its `scores`, and `pooling` are layers. `encoder` turns a
+sequence into one vector with them, and `classifier` turns that vector into logits. `weighted_sum`
+returns the weights and values behind a prediction, to compute it again under other weights.
 """

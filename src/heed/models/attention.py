@@ -1,9 +1,22 @@
-"""Attention over any score, multi-head scaled dot-product attention, and the control with uniform
-weights.
+"""Attention with any score, multi-head scaled dot-product attention, and the uniform control.
 
-Each attention has three methods: `weights(query, keys, key_padding_mask)`, `attend(query, keys,
-values, key_padding_mask, weights=None)`, which returns the output and the weights behind it,
-computed or given, and `forward`, the output alone, as fast as it can be had.
+Each attention has three methods.
+
+`weights(query, keys, key_padding_mask)` returns how much each query attends to each key: 0 at
+padding, and rows sum to 1 (all 0 where every key is padding).
+
+`attend(query, keys, values, key_padding_mask, weights=None)` returns the output and the weights it
+used. Given weights are used as they are, in place of those of query and keys.
+
+`forward(query, keys, values, key_padding_mask)` returns the output alone, as fast as possible.
+
+Shapes, H being the heads:
+    query: (batch, queries, query_size)
+    keys: (batch, keys, key_size)
+    values: (batch, keys, value_size)
+    key_padding_mask: (batch, keys), True at padding
+    weights: (batch, H, queries, keys); without H for `Attention`, which has no heads
+    output: (batch, queries, value_size)
 """
 
 import math
@@ -16,7 +29,7 @@ from heed.models.scores import SCORES, ScaledDot
 
 
 def masked_softmax(scores: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
-    """Return the softmax over the keys that are no padding.
+    """Return the softmax over the keys that are not padding.
 
     Args:
         scores: (batch, ..., keys)
@@ -29,27 +42,25 @@ def masked_softmax(scores: torch.Tensor, key_padding_mask: torch.Tensor) -> torc
     """
     mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
     weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
-    return weights.nan_to_num(0.0)  # a row of -inf alone has no softmax: defined as 0
+    return weights.nan_to_num(0.0)  # the softmax of a row of -inf is NaN: defined as 0
 
 
 class Attention(nn.Module):
-    """o_i = sum_j a_ij v_j with a_i = softmax_j(score(q_i, k_j)) (lecture 001), for any score of
-    `scores.SCORES`.
+    """o_i = sum_j a_ij v_j with a_i = softmax_j(score(q_i, k_j)) (lecture 001).
 
-    Queries may come from one sequence, and keys and values from another, as a decoder's do.
+    The score is any of `scores.SCORES`. Queries may come from one sequence, and keys and values
+    from another, as in a decoder.
     """
 
     def __init__(self, score: str, query_size: int, key_size: int, positions: int) -> None:
-        """Build the score; `positions` is the largest number of keys (the score `location` has a
-        row for each).
-        """
+        """Build the score; `positions` is the largest number of keys, for the score `location`."""
         super().__init__()
         self.score = SCORES[score](query_size, key_size, positions)
 
     def weights(
         self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
     ) -> torch.Tensor:
-        """Return the weights (batch, queries, keys); arguments as in `attend`."""
+        """Return the weights (batch, queries, keys)."""
         return masked_softmax(self.score(query, keys), key_padding_mask)
 
     def attend(
@@ -60,21 +71,7 @@ class Attention(nn.Module):
         key_padding_mask: torch.Tensor,
         weights: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what each query attends to, and how much to each key.
-
-        Args:
-            query: (batch, queries, query_size)
-            keys: (batch, keys, key_size)
-            values: (batch, keys, value_size)
-            key_padding_mask: (batch, keys), True at padding
-            weights: (batch, queries, keys), used as they are in place of those of query and keys.
-
-        Returns:
-            output: (batch, queries, value_size); 0 where every key is padding
-            weights: (batch, queries, keys), those used; if not given, 0 at padding, and rows sum to
-                1
-
-        """
+        """Return the output, 0 where every key is padding, and the weights used."""
         if weights is None:
             weights = self.weights(query, keys, key_padding_mask)
         return weights @ values, weights
@@ -91,8 +88,7 @@ class Attention(nn.Module):
 
 
 class SingleHeadAttention(nn.Module):
-    """`Attention` with any score, in the form of `MultiHeadAttention`: one head, and no
-    projections.
+    """`Attention` with the interface of `MultiHeadAttention`: one head, no projections.
 
     Query = keys = values = states is lecture 001's self-attention with Q = V.
     """
@@ -120,14 +116,11 @@ class SingleHeadAttention(nn.Module):
         key_padding_mask: torch.Tensor,
         weights: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return output (batch, queries, size) and weights (batch, heads = 1, queries, keys),
-        computed or as given.
-        """
+        """Return the output (batch, queries, size) and the weights used."""
         if weights is None:
             weights = self.weights(query, keys, key_padding_mask)
-        return self.attention.attend(query, keys, values, key_padding_mask, weights.squeeze(1))[
-            0
-        ], weights
+        output, _ = self.attention.attend(query, keys, values, key_padding_mask, weights.squeeze(1))
+        return output, weights
 
     def forward(
         self,
@@ -143,7 +136,7 @@ class SingleHeadAttention(nn.Module):
 def uniform_weights(
     query: torch.Tensor, key: torch.Tensor, key_padding_mask: torch.Tensor
 ) -> torch.Tensor:
-    """Return equal weights over the keys that are no padding.
+    """Return equal weights over the keys that are not padding.
 
     Args:
         query: (batch, heads, queries, d_k)
@@ -155,18 +148,18 @@ def uniform_weights(
             padding
 
     """
-    keep = (~key_padding_mask).to(query.dtype)
-    weights = keep / keep.sum(-1, keepdim=True).clamp(min=1)
+    token_mask = (~key_padding_mask).to(query.dtype)
+    weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
     return weights[:, None, None].expand(*query.shape[:3], key.shape[2])
 
 
 class MultiHeadAttention(nn.Module):
-    """Attention with the heads really split (Vaswani et al. 2017, section 3.2.2).
+    """Attention whose heads each see size / heads features (Vaswani et al. 2017, section 3.2.2).
 
     Four projections of size x size with bias, as the talk's parameter counts say. Self-attention is
     the call with query = keys = values; a decoder's queries come from another sequence. With
-    `uniform` the weights are equal instead of learned, all else the same: the control that tells
-    what the weights themselves are worth.
+    `uniform` the weights are equal instead of learned and all else is the same: a control for what
+    learned weights add.
     """
 
     def __init__(self, size: int, heads: int, uniform: bool = False) -> None:
@@ -184,16 +177,14 @@ class MultiHeadAttention(nn.Module):
     def weights(
         self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
     ) -> torch.Tensor:
-        """Return the weights (batch, heads, queries, keys); arguments as in `attend`."""
+        """Return the weights (batch, heads, queries, keys)."""
         split_query, split_keys = self._split(self.query(query)), self._split(self.key(keys))
         if self.uniform:
             return uniform_weights(split_query, split_keys, key_padding_mask)
         return masked_softmax(self.score(split_query, split_keys), key_padding_mask)
 
     def split_values(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the values that the weights are applied to: projected, by head, (batch, heads,
-        keys, size / heads).
-        """
+        """Return the projected values of each head, (batch, heads, keys, size / heads)."""
         return self._split(self.value(values))
 
     def attend(
@@ -204,22 +195,7 @@ class MultiHeadAttention(nn.Module):
         key_padding_mask: torch.Tensor,
         weights: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what each query attends to, and how much each head attends to each key.
-
-        Args:
-            query: (batch, queries, size)
-            keys: (batch, keys, size)
-            values: (batch, keys, size)
-            key_padding_mask: (batch, keys), True at padding
-            weights: (batch, heads, queries, keys), used as they are in place of those of query and
-                keys.
-
-        Returns:
-            output: (batch, queries, size)
-            weights: (batch, heads, queries, keys), those used; if not given, 0 at padding, and rows
-                sum to 1
-
-        """
+        """Return the output (batch, queries, size) and the weights used."""
         if weights is None:
             weights = self.weights(query, keys, key_padding_mask)
         return self._join(weights @ self.split_values(values)), weights
@@ -231,10 +207,9 @@ class MultiHeadAttention(nn.Module):
         values: torch.Tensor,
         key_padding_mask: torch.Tensor,
     ) -> torch.Tensor:
-        """Return the output of `attend`, by one fused kernel that never writes the weights down
-        (equal to 1e-6).
+        """Return the output of `attend` (equal to 1e-6), by one fused kernel without the weights.
 
-        Where every key is padding the output is finite and means nothing.
+        Where every key is padding the output is finite and has no meaning.
         """
         if self.uniform:
             return self.attend(query, keys, values, key_padding_mask)[0]
@@ -257,12 +232,11 @@ class MultiHeadAttention(nn.Module):
 
 
 def _attended_keys(key_padding_mask: torch.Tensor) -> torch.Tensor:
-    """Return the mask of `scaled_dot_product_attention`, (batch, 1, 1, keys): True at tokens, the
-    opposite of padding.
+    """Return the mask of `scaled_dot_product_attention`, (batch, 1, 1, keys), True at tokens.
 
-    No row is masked completely, for torch gives NaN there: an empty text attends to its first
-    position, padding.
+    torch returns NaN for a row that is masked completely. So an empty text attends to its first
+    position, which is padding.
     """
     token_mask = ~key_padding_mask
-    first = torch.arange(token_mask.shape[1], device=token_mask.device)[None] == 0
-    return (token_mask | (~token_mask.any(-1, keepdim=True) & first))[:, None, None]
+    is_first = torch.arange(token_mask.shape[1], device=token_mask.device)[None] == 0
+    return (token_mask | (~token_mask.any(-1, keepdim=True) & is_first))[:, None, None]

@@ -5,19 +5,20 @@ from torch import nn
 
 from heed.hyperparameters import Architecture
 from heed.inputs.batches import Bags, Batch
-from heed.inputs.tfidf import kinds
+from heed.inputs.tfidf import analyzer_names
 from heed.models.embedding import TokenEmbedding
 from heed.models.encoder import Encoder, HierarchicalEncoder, States
 
 
 class LinearBranch(nn.Module):
-    """Logits from hashed TF-IDF features, trained together with the rest: what a linear model sees
-    (Cheng et al. 2016, arxiv.org/abs/1606.07792: "wide" beside "deep"). `idf` (columns,) is fitted
-    on the training part and kept with the weights.
+    """Logits from hashed TF-IDF features, a linear model trained together with the network.
+
+    Cheng et al. 2016, arxiv.org/abs/1606.07792, call this "wide & deep". `idf` (columns,) is fitted
+    on the training part and stored with the weights.
     """
 
     def __init__(self, columns: int, classes: int, dropout: float) -> None:
-        """Start at 0: the branch says nothing before it has learned.
+        """Start all weights at 0, so that an untrained branch adds nothing to the logits.
 
         `dropout` is on the features.
         """
@@ -37,12 +38,11 @@ class LinearBranch(nn.Module):
 
 
 class Classifier(nn.Module):
-    """Embedding, encoder (BiLSTM, self-attention or none, pooling), linear layer with GELU, output
-    layer.
+    """Embedding, BiLSTM, self-attention or none, pooling, linear layer with GELU, output layer.
 
-    The sizes are those that fit the parameter counts of all twelve models of the talk; what the
-    talk leaves open (pooling, places of dropout, initialisation) are hyperparameters. A linear
-    branch may stand beside the network, or with `encoder: none` alone.
+    The sizes are those that fit the parameter counts of all twelve models of the talk. What the
+    talk leaves open (pooling, where dropout is applied, initialisation) are hyperparameters. A
+    linear branch may be added to the network; with `encoder: none` it is the whole model.
     """
 
     def __init__(
@@ -51,72 +51,70 @@ class Classifier(nn.Module):
         """Build the layers.
 
         Args:
-            vocabulary: how many words, padding and unknown among them.
-            classes: how many.
-            hyperparameters: a recipe's.
-            autocast: whether the network computes in bfloat16 where it is on a GPU.
+            vocabulary: number of words, padding and unknown among them.
+            classes: number of classes.
+            hyperparameters: those of a recipe.
+            autocast: whether the network computes in bfloat16 when it is on a GPU.
 
         """
         super().__init__()
         h = hyperparameters
         self.branch = None
         if h.linear_branch != "none":
-            columns = len(kinds(h.linear_branch)) * h.branch_buckets
+            columns = len(analyzer_names(h.linear_branch)) * h.branch_buckets
             self.branch = LinearBranch(columns, classes, h.branch_dropout)
         self.autocast = autocast
         self.network = None if h.encoder == "none" else Network(vocabulary, classes, h)
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        """Return the logits (batch, classes): the sum of the parts'."""
-        return torch.stack(self.parts(batch)).sum(0)
+        """Return the logits (batch, classes): those of network and linear branch, added."""
+        return torch.stack(self.logits_by_part(batch)).sum(0)
 
-    def parts(self, batch: Batch) -> list[torch.Tensor]:
-        """Return the logits (batch, classes) of the network and of the linear branch, as far as
-        there are.
-        """
-        found = []
+    def logits_by_part(self, batch: Batch) -> list[torch.Tensor]:
+        """Return the logits (batch, classes) of the network, of the linear branch, or of both."""
+        logits = []
         if self.network is not None:
             # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, and a trained model must
             # predict there.
             with torch.autocast(
                 "cuda", torch.bfloat16, enabled=self.autocast and batch.ids.is_cuda
             ):
-                found.append(self.network(batch).to(self.network.output.weight.dtype))
+                logits.append(self.network(batch).to(self.network.output.weight.dtype))
         if self.branch is not None:
             assert batch.linear is not None
-            found.append(self.branch(batch.linear))
-        return found
+            logits.append(self.branch(batch.linear))
+        return logits
 
     def token_weights(self, batch: Batch) -> torch.Tensor:
-        """Return one weight a token (batch, time), rows sum to 1: how much each position counts in
-        the pooled vector.
+        """Return the weight of each token in the pooled vector, (batch, time); rows sum to 1.
 
-        0 everywhere for a linear branch alone, which reads no token by itself. Weights are not
-        explanations by themselves (lecture 002).
+        A linear branch alone has no weights of tokens: 0 everywhere. Weights are not explanations
+        by themselves (lecture 002).
         """
         if self.network is None:
             return torch.zeros(batch.ids.shape, device=batch.ids.device)
         return self.network.encoder.token_weights(
-            self.network.embed(batch), self.network.extents(batch)
+            self.network.embed(batch), self.network.sequence_lengths(batch)
         )
 
     def sentence_weights(self, batch: Batch) -> torch.Tensor | None:
-        """Return one weight a sentence (batch, sentences), rows sum to 1; None for a model that
-        knows no sentences.
+        """Return the weight of each sentence, (batch, sentences); rows sum to 1.
+
+        None for a model that is not hierarchical.
         """
         if self.network is None or not isinstance(self.network.encoder, HierarchicalEncoder):
             return None
         return self.network.encoder.sentence_weights(
-            self.network.embed(batch), self.network.extents(batch)
+            self.network.embed(batch), self.network.sequence_lengths(batch)
         )
 
 
 class Network(nn.Module):
     """The neural part: tokens to logits.
 
-    `forward` is `classify` of what `attend` makes of `encode`, without the weights written down: a
-    training and a prediction use it. Whoever reads or gives weights calls the three; the gradient
-    goes through each of them.
+    `forward` computes `encode`, `attend` and `classify` in one call, with a fused attention that
+    stores no weights: for training and prediction. To read or to replace weights, call the three;
+    gradients flow through each of them.
     """
 
     def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture) -> None:
@@ -130,9 +128,10 @@ class Network(nn.Module):
         self.output = nn.Linear(h.linear_size, classes)
         self.dropout = nn.Dropout(h.dropout)
 
-    def extents(self, batch: Batch) -> torch.Tensor:
-        """Return what tells the encoder where texts end: sentence lengths (batch, sentences), or
-        lengths (batch,).
+    def sequence_lengths(self, batch: Batch) -> torch.Tensor:
+        """Return the lengths of the texts (batch,), or of a hierarchical model's sentences.
+
+        Lengths of sentences are (batch, sentences).
         """
         if isinstance(self.encoder, HierarchicalEncoder):
             assert batch.sentences is not None
@@ -141,23 +140,22 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Return the logits (batch, classes)."""
-        return self.classify(self.encoder(self.embed(batch), self.extents(batch)))
+        return self.classify(self.encoder(self.embed(batch), self.sequence_lengths(batch)))
 
     def embed(self, batch: Batch) -> torch.Tensor:
         """Return the embeddings (batch, time, embedding_dim); 0 at padding."""
         return self.embedding(batch)
 
     def encode(self, batch: Batch, embeddings: torch.Tensor | None = None) -> States:
-        """Return the states that self-attention and pooling read: of words, in a hierarchical model
-        of sentences.
+        """Return the states of the words, or of a hierarchical model's sentences.
 
         Args:
             batch: the documents.
-            embeddings: (batch, time, embedding_dim), in place of those of `embed`.
+            embeddings: (batch, time, embedding_dim), used in place of those of `embed`.
 
         """
         return self.encoder.encode(
-            self.embed(batch) if embeddings is None else embeddings, self.extents(batch)
+            self.embed(batch) if embeddings is None else embeddings, self.sequence_lengths(batch)
         )
 
     def attend(
@@ -166,9 +164,7 @@ class Network(nn.Module):
         pooling: torch.Tensor | None = None,
         attention: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Return the documents' vectors and the weights behind them, computed or as given:
-        `Encoder.attend`.
-        """
+        """Return the documents' vectors and the weights used; see `Encoder.attend`."""
         return self.document_encoder.attend(states, pooling, attention)
 
     def classify(self, vectors: torch.Tensor) -> torch.Tensor:
@@ -178,14 +174,9 @@ class Network(nn.Module):
 
     @property
     def document_encoder(self) -> Encoder:
-        """The encoder that makes the document's vector: of a hierarchical one that of the
-        sentences.
-        """
-        return (
-            self.encoder.sentences
-            if isinstance(self.encoder, HierarchicalEncoder)
-            else self.encoder
-        )
+        """The encoder that makes the document's vector: the upper one of a hierarchical encoder."""
+        encoder = self.encoder
+        return encoder.sentences if isinstance(encoder, HierarchicalEncoder) else encoder
 
 
 def count_parameters(vocabulary: int, classes: int, hyperparameters: Architecture) -> int:

@@ -1,6 +1,4 @@
-"""Token embeddings: of the word, and where asked for of its hashed word bigram and its hashed
-character n-grams.
-"""
+"""Token embeddings: word, and optionally hashed word bigram and hashed character n-grams."""
 
 import torch
 import torch.nn.functional as F
@@ -14,11 +12,12 @@ from heed.inputs.vocabulary import UNKNOWN
 class TokenEmbedding(nn.Module):
     """e_t = word_t + bigram(t-1, t) + mean of character n-grams_t, then dropout.
 
-    In training each token is with probability `word_dropout` an unknown word, without its n-grams.
+    In training each token is replaced by the unknown word, without n-grams, with probability
+    `word_dropout`.
     """
 
     def __init__(self, vocabulary: int, hyperparameters: Architecture) -> None:
-        """Build the tables; `vocabulary` counts padding and unknown too."""
+        """Build the tables; `vocabulary` includes padding and unknown."""
         super().__init__()
         h = hyperparameters
         size, std = h.embedding_dim, h.embedding_std
@@ -45,20 +44,23 @@ class TokenEmbedding(nn.Module):
             ids = ids.masked_fill(dropped, UNKNOWN)
         embedded = self.word(ids)
         if (ngrams := self._ngrams(batch)) is not None:
-            gone = batch.ids == 0 if dropped is None else dropped | (batch.ids == 0)
-            embedded = embedded + ngrams.masked_fill(gone[..., None], 0.0)
+            masked = batch.ids == 0 if dropped is None else dropped | (batch.ids == 0)
+            embedded = embedded + ngrams.masked_fill(masked[..., None], 0.0)
         return self.dropout(embedded)
 
     def _ngrams(self, batch: Batch) -> torch.Tensor | None:
-        found = None
+        """Return the sum of the n-gram embeddings (batch, time, embedding_dim); None without any.
+
+        Padding is not masked.
+        """
+        embedded = None
         if self.bigram is not None:
-            found = self.bigram(batch.bigrams)
+            embedded = self.bigram(batch.bigrams)
         if self.character is not None:
             assert batch.characters is not None and batch.character_of is not None
-            of_type = self.character(batch.characters.ids, batch.characters.begin)
+            by_type = self.character(batch.characters.ids, batch.characters.begin)
             # one row more: a batch of empty texts has no types
-            of_type = F.pad(of_type, (0, 0, 0, 1))
-            # padding takes row 0: masked by the caller
-            of_token = F.embedding(batch.character_of, of_type)
-            found = of_token if found is None else found + of_token
-        return found
+            by_type = F.pad(by_type, (0, 0, 0, 1))
+            by_token = F.embedding(batch.character_of, by_type)
+            embedded = by_token if embedded is None else embedded + by_token
+        return embedded

@@ -1,6 +1,4 @@
-"""From a sequence of vectors to one vector: recurrence, self-attention, pooling, each of them a
-hyperparameter.
-"""
+"""Encoders: from a sequence of vectors to one vector, by recurrence, self-attention and pooling."""
 
 import dataclasses
 from collections.abc import Callable
@@ -17,8 +15,9 @@ from heed.models.recurrent import BiLSTM, padding_mask
 
 @dataclasses.dataclass(frozen=True)
 class States:
-    """What self-attention and pooling read: vectors (batch, time, size), lengths (batch,), padding
-    (batch, time).
+    """The states that self-attention and pooling read.
+
+    vectors: (batch, time, size). lengths: (batch,). padding: (batch, time), True at padding.
     """
 
     vectors: torch.Tensor
@@ -29,17 +28,17 @@ class States:
 class Encoder(nn.Module):
     """BiLSTM or none, self-attention or none, pooling.
 
-    With `skip` the inputs stand beside the states, so that pooling and attention see both. `size`
-    is the size of what comes out.
+    With `skip` the inputs are concatenated to the states, so that attention and pooling see both.
+    `size` is the size of the output.
     """
 
     def __init__(self, input_size: int, hyperparameters: Architecture) -> None:
         """Build the layers for inputs of `input_size`."""
         super().__init__()
         h = hyperparameters
-        recurrent = h.encoder == "bilstm"
-        self.lstm = BiLSTM(input_size, h.hidden_size) if recurrent else None
-        self.skip = h.skip and recurrent
+        is_recurrent = h.encoder == "bilstm"
+        self.lstm = BiLSTM(input_size, h.hidden_size) if is_recurrent else None
+        self.skip = h.skip and is_recurrent
         self.size = encoder_size(h, input_size)
         self.dropout = nn.Dropout(h.state_dropout)
         self.attention: MultiHeadAttention | SingleHeadAttention | None = None
@@ -50,8 +49,12 @@ class Encoder(nn.Module):
         self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return (batch, size) for `inputs` (batch, time, input_size) with `lengths` (batch,); 0
-        for an empty text.
+        """Return the texts' vectors (batch, size), 0 for an empty text.
+
+        Args:
+            inputs: (batch, time, input_size)
+            lengths: (batch,)
+
         """
         states = self.encode(inputs, lengths)
         return self.pooling(self._self_attention(states), states.lengths, states.padding)
@@ -71,19 +74,21 @@ class Encoder(nn.Module):
         pooling: torch.Tensor | None = None,
         attention: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Return the vectors (batch, size), and the weights behind them: computed, or as given.
+        """Return the texts' vectors, and the weights that made them: computed, or as given.
 
         Args:
-            states: of `encode`.
+            states: returned by `encode`.
             pooling: weights of the pooling, (batch, time)
             attention: weights of the self-attention, (batch, heads, time, time)
 
         Returns:
-            vectors (batch, size); the pooling's weights; the self-attention's, None without one.
+            vectors: (batch, size)
+            pooling: weights of the pooling, (batch, time)
+            attention: weights of the self-attention; None without one.
 
         Raises:
-            HeedError: weights are given to a pooling that is no weighted sum of the states, or to a
-                self-attention that is not there.
+            HeedError: weights are given to a pooling that is not a weighted sum of the states, or
+                to a model without self-attention.
 
         """
         vectors = states.vectors
@@ -99,17 +104,15 @@ class Encoder(nn.Module):
         return pooled, pooling, attention
 
     def token_weights(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return how much each token counts, (batch, time): the `weights` of the states of
-        `encode`.
-        """
+        """Return the weight of each token, (batch, time); see `weights`."""
         return self.weights(self.encode(inputs, lengths))
 
     def weights(self, states: States) -> torch.Tensor:
-        """Return how much each position counts, (batch, time); rows sum to 1, 0 at padding.
+        """Return the weight of each position, (batch, time); rows sum to 1, 0 at padding.
 
-        Without self-attention that is the pooling's own weight. With it, the pooling's weight of
-        each query is handed on through the attention weights, averaged over heads. The pooling
-        reads what `forward` gives it, to the last bit.
+        Without self-attention these are the pooling's weights p. With it they are p A: the
+        pooling's weight of each query, times the attention weights A, averaged over heads. The
+        pooling reads the same vectors as in `forward`, to the last bit.
         """
         pooling = self.pooling.weights(self._self_attention(states), states.lengths, states.padding)
         if self.attention is None:
@@ -118,104 +121,99 @@ class Encoder(nn.Module):
         return (pooling[:, None] @ attention).squeeze(1)
 
     def _self_attention(self, states: States) -> torch.Tensor:
-        """Return the vectors that the pooling reads, without the weights behind them."""
+        """Return the vectors that the pooling reads, (batch, time, size)."""
         vectors = states.vectors
-        return (
-            vectors
-            if self.attention is None
-            else self.attention(vectors, vectors, vectors, states.padding)
-        )
+        if self.attention is None:
+            return vectors
+        return self.attention(vectors, vectors, vectors, states.padding)
 
 
 class HierarchicalEncoder(nn.Module):
-    """Words make sentences, sentences make the document (lecture 001; Yang et al. 2016, section
-    2.2).
+    """Words to sentences, sentences to the document (lecture 001; Yang et al. 2016, section 2.2).
 
     One Encoder reads the words of each sentence, another the sentence vectors. With the pooling
     `attention` this is the hierarchical attention network, with a BiLSTM where the paper has a GRU;
     with `mean` it is its control.
     """
 
-    SENTENCES = 256  # of similar length, read together: one long sentence does not pad them all
+    GROUP_SIZE = 256  # sentences of similar length are read together, so that padding stays short
 
     def __init__(self, input_size: int, hyperparameters: Architecture) -> None:
-        """Build both encoders, of the same hyperparameters."""
+        """Build both encoders, with the same hyperparameters."""
         super().__init__()
         self.words = Encoder(input_size, hyperparameters)
         self.sentences = Encoder(self.words.size, hyperparameters)
         self.size = self.sentences.size
 
     def forward(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return (batch, size); 0 for a document without a sentence.
+        """Return the documents' vectors (batch, size), 0 for a document without a sentence.
 
         Args:
             inputs: the documents' tokens, sentence after sentence, (batch, time, input_size)
-            sentences: tokens of each sentence, (batch, sentences), 0 after a document's last
+            sentences: number of tokens of each sentence, (batch, sentences); 0 after the last
 
         """
-        return self.sentences(*self._read_sentences(inputs, sentences))
+        return self.sentences(*self._encode_sentences(inputs, sentences))
 
     def encode(self, inputs: torch.Tensor, sentences: torch.Tensor) -> States:
-        """Return the states of the sentences, time counting sentences; arguments as in
-        `forward`.
-        """
-        return self.sentences.encode(*self._read_sentences(inputs, sentences))
+        """Return the sentences' states (batch, sentences, size); arguments as in `forward`."""
+        return self.sentences.encode(*self._encode_sentences(inputs, sentences))
 
     def sentence_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return how much each sentence counts, (batch, sentences); rows sum to 1.
+        """Return the weight of each sentence, (batch, sentences); rows sum to 1.
 
         Arguments as in `forward`.
         """
         return self.sentences.weights(self.encode(inputs, sentences))
 
     def word_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return how much each word counts in its sentence, (batch, time); the words of a sentence
-        sum to 1.
+        """Return the weight of each word within its sentence, (batch, time).
+
+        The weights of a sentence's words sum to 1.
         """
         time = inputs.shape[1]
 
-        def weights(words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-            of_words = self.words.token_weights(words, lengths)
-            return nn.functional.pad(of_words, (0, time - of_words.shape[1]))
+        def padded_weights(words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+            weights = self.words.token_weights(words, lengths)
+            return nn.functional.pad(weights, (0, time - weights.shape[1]))
 
-        # batch x sentences x place in the sentence
-        table = self._by_sentence(inputs, sentences, weights, time)
-        number, place, token_mask = _addresses(sentences, time)
+        # batch x sentences x position in the sentence
+        table = self._apply_to_sentences(inputs, sentences, padded_weights, time)
+        sentence, position, token_mask = _locate_tokens(sentences, time)
         rows = torch.arange(len(sentences), device=sentences.device)[:, None]
-        return table[rows, number, place].masked_fill(~token_mask, 0.0)
+        return table[rows, sentence, position].masked_fill(~token_mask, 0.0)
 
     def token_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return how much each word counts in the document, (batch, time): its weight times its
-        sentence's.
-        """
-        number, _, token_mask = _addresses(sentences, inputs.shape[1])
-        sentence_weights = self.sentence_weights(inputs, sentences).gather(1, number)
-        return (self.word_weights(inputs, sentences) * sentence_weights).masked_fill(
-            ~token_mask, 0.0
-        )
+        """Return the weight of each word in the document, (batch, time).
 
-    def _read_sentences(
+        That is its weight in its sentence times the sentence's weight.
+        """
+        sentence, _, token_mask = _locate_tokens(sentences, inputs.shape[1])
+        sentence_weights = self.sentence_weights(inputs, sentences).gather(1, sentence)
+        weights = self.word_weights(inputs, sentences) * sentence_weights
+        return weights.masked_fill(~token_mask, 0.0)
+
+    def _encode_sentences(
         self, inputs: torch.Tensor, sentences: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the vector of every sentence, (batch, sentences, size), and how many each document
-        has (batch,).
-        """
-        return self._by_sentence(inputs, sentences, self.words, self.words.size), (
-            sentences > 0
-        ).sum(1)
+        """Return the sentences' vectors (batch, sentences, size), and their number (batch,)."""
+        vectors = self._apply_to_sentences(inputs, sentences, self.words, self.words.size)
+        return vectors, (sentences > 0).sum(1)
 
-    def _by_sentence(
+    def _apply_to_sentences(
         self,
         inputs: torch.Tensor,
         sentences: torch.Tensor,
-        read: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+        function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
         size: int,
     ) -> torch.Tensor:
-        """Return `read(words, lengths)` (…, size) of every sentence, (batch, sentences, size); 0
-        where there is none.
+        """Return `function(words, lengths)` of every sentence, (batch, sentences, size).
+
+        `function` maps words (group, time, input_size) and lengths (group,) to (group, size).
+        Positions after a document's last sentence are 0.
         """
         sentence_mask = sentences > 0
-        lengths = sentences[sentence_mask]  # of all documents' sentences, one after the other
+        lengths = sentences[sentence_mask]  # of the sentences of all documents, in order
         starts = (sentences.cumsum(1) - sentences)[sentence_mask]
         document = torch.arange(len(inputs), device=inputs.device)[:, None].expand_as(sentences)[
             sentence_mask
@@ -224,25 +222,28 @@ class HierarchicalEncoder(nn.Module):
         table = inputs.new_zeros(*sentences.shape, size)
         if not len(order):
             return table
-        parts = []
-        for group in order.split(self.SENTENCES):
+        results = []
+        for group in order.split(self.GROUP_SIZE):
             time = torch.arange(int(lengths[group].max()), device=inputs.device)[None]
             position = (starts[group][:, None] + time).clamp(max=inputs.shape[1] - 1)
-            parts.append(read(inputs[document[group][:, None], position], lengths[group]))
-        vectors = torch.cat(parts)[torch.argsort(order)]
-        return table.masked_scatter(sentence_mask[..., None], vectors)
+            words = inputs[document[group][:, None], position]
+            results.append(function(words, lengths[group]))
+        in_order = torch.cat(results)[torch.argsort(order)]
+        return table.masked_scatter(sentence_mask[..., None], in_order)
 
 
-def _addresses(
+def _locate_tokens(
     sentences: torch.Tensor, time: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return each token's sentence and place in it, (batch, time), and whether there is a token."""
+    """Return each token's sentence, its position in the sentence, and the token mask.
+
+    All are (batch, time); the mask is True at tokens.
+    """
     ends = sentences.cumsum(1)
-    position = (
-        torch.arange(time, device=sentences.device)[None].expand(len(sentences), -1).contiguous()
-    )
-    number = torch.searchsorted(ends, position, right=True)
-    token_mask = position < ends[:, -1:]
-    number = number.clamp(max=sentences.shape[1] - 1)
-    place = (position - (ends - sentences).gather(1, number)).clamp(0, time - 1)
-    return number, place, token_mask
+    in_document = torch.arange(time, device=sentences.device)[None]
+    in_document = in_document.expand(len(sentences), -1).contiguous()
+    sentence = torch.searchsorted(ends, in_document, right=True)
+    token_mask = in_document < ends[:, -1:]
+    sentence = sentence.clamp(max=sentences.shape[1] - 1)
+    starts = (ends - sentences).gather(1, sentence)
+    return sentence, (in_document - starts).clamp(0, time - 1), token_mask

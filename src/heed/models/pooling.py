@@ -1,8 +1,8 @@
-"""From states to one vector a text. Each pooling also says how much each position counted.
+"""Poolings: from the states of a text to one vector, and the weight of each position in it.
 
-All take states (batch, time, size), lengths (batch,) and padding (batch, time), True at padding.
-`forward` returns vectors (batch, size), which are 0 for an empty text; `weights` returns (batch,
-time), rows sum to 1, 0 at padding; `pool` returns both, and accepts given weights.
+All methods take states (batch, time, size), lengths (batch,) and padding (batch, time), True at
+padding. `forward` returns vectors (batch, size), 0 for an empty text. `weights` returns weights
+(batch, time), 0 at padding; rows sum to 1. `pool` returns both, and accepts given weights.
 """
 
 import abc
@@ -16,9 +16,9 @@ from heed.models.attention import Attention, masked_softmax
 
 
 class Pooling(nn.Module, abc.ABC):
-    """What every pooling can do; shapes as in the module's docstring."""
+    """The interface of every pooling; shapes as in the module's docstring."""
 
-    not_a_sum = ""  # why the vector is no weighted sum of the states, where it is none
+    no_sum_reason = ""  # for a pooling that is not a weighted sum of the states: why
 
     @abc.abstractmethod
     def forward(
@@ -30,7 +30,7 @@ class Pooling(nn.Module, abc.ABC):
     def weights(
         self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor
     ) -> torch.Tensor:
-        """Return how much each position counts (batch, time)."""
+        """Return the weight of each position (batch, time)."""
 
     def pool(
         self,
@@ -39,30 +39,27 @@ class Pooling(nn.Module, abc.ABC):
         padding: torch.Tensor,
         weights: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the pooled vectors (batch, size) and how much each position counted (batch, time),
-        computed or as given.
+        """Return the pooled vectors (batch, size) and the weights used (batch, time).
 
         Raises:
-            HeedError: weights are given to a pooling that is no weighted sum of the states.
+            HeedError: weights are given to a pooling that is not a weighted sum of the states.
 
         """
         if weights is not None:
-            self.check_is_sum()
+            self.check_weighted_sum()
         return self(states, lengths, padding), self.weights(states, lengths, padding)
 
-    def check_is_sum(self) -> None:
-        """Raise HeedError where the vector is no weighted sum of the states."""
-        if self.not_a_sum:
+    def check_weighted_sum(self) -> None:
+        """Raise HeedError if the vector is not a weighted sum of the states."""
+        if self.no_sum_reason:
             raise HeedError(
-                f"{self.not_a_sum}. Poolings that are a weighted sum: mean, attention, "
+                f"{self.no_sum_reason}. Poolings that are a weighted sum: mean, attention, "
                 "max-attention"
             )
 
 
 class WeightedPooling(Pooling):
-    """A pooling whose vector is sum_t a_t h_t: the weights a are all that one of these has of its
-    own.
-    """
+    """A pooling whose vector is sum_t a_t h_t: a subclass defines the weights a, nothing else."""
 
     def forward(
         self, states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor
@@ -77,23 +74,21 @@ class WeightedPooling(Pooling):
         padding: torch.Tensor,
         weights: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the pooled vectors and the weights behind them, computed or as given."""
+        """Return the pooled vectors and the weights used, computed or as given."""
         if weights is None:
             weights = self.weights(states, lengths, padding)
         return (weights[:, None] @ states).squeeze(1), weights
 
 
 class Last(Pooling):
-    """The last state of each direction: the forward half at the last token, the backward half at
-    the first.
+    """The last state of each direction: forward at the last token, backward at the first.
 
     Weights: half on the last token and half on the first.
     """
 
-    not_a_sum = (
+    no_sum_reason = (
         "pooling `last` takes half of its features from the last token and half from the first: "
-        "no one weight a token "
-        "makes that vector"
+        "one weight for each token cannot make that vector"
     )
 
     def forward(
@@ -101,8 +96,9 @@ class Last(Pooling):
     ) -> torch.Tensor:
         """Return the pooled vectors; shapes as in the module's docstring."""
         half = states.shape[-1] // 2
-        at = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, half)
-        pooled = torch.cat([states[..., :half].gather(1, at).squeeze(1), states[:, 0, half:]], -1)
+        index = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, half)
+        last = states[..., :half].gather(1, index).squeeze(1)
+        pooled = torch.cat([last, states[:, 0, half:]], -1)
         return pooled.masked_fill((lengths == 0)[:, None], 0.0)
 
     def weights(
@@ -126,12 +122,12 @@ class Mean(WeightedPooling):
 class Max(Pooling):
     """The maximum over the tokens, feature by feature.
 
-    Weights: the share of features whose maximum stands there.
+    Weights: the share of features whose maximum is at that position.
     """
 
-    not_a_sum = (
-        "pooling `max` takes each feature from a token of its own: no one weight a token makes "
-        "that vector"
+    no_sum_reason = (
+        "pooling `max` takes each feature from a token of its own: one weight for each token "
+        "cannot make that vector"
     )
 
     def forward(
@@ -150,11 +146,11 @@ class Max(Pooling):
 
 
 class LearnedQuery(WeightedPooling):
-    """Attention with a query that is a parameter of the model (lectures 001 and 003; Yang et al.
-    2016, equations 5-7).
+    """Attention with a learned query (lectures 001 and 003; Yang et al. 2016, equations 5-7).
 
-    With the score `additive` this is lecture 003's u_t = tanh(W2 h_t + b), a = softmax(u . u_t):
-    the query reaches the score as b = W1 q, and the lecture's weight vector w is the score's u.
+    The query is a parameter of the model. With the score `additive` this is lecture 003's
+    u_t = tanh(W2 h_t + b), a = softmax(u . u_t): the bias is b = W1 q, and the lecture's weight
+    vector w is the score's u.
     """
 
     def __init__(self, score: str, size: int, positions: int) -> None:
@@ -172,11 +168,10 @@ class LearnedQuery(WeightedPooling):
 
 
 class MaxAttention(WeightedPooling):
-    """Attention whose query is the max-pooled text itself (Maini et al. 2020,
-    arxiv.org/abs/2005.00159, section 3).
+    """Attention whose query is the max-pooled text (Maini et al. 2020, section 3).
 
-    a = softmax_t(q . h_t / |h_t|) with q = max_t h_t, feature by feature; the output is sum_t a_t
-    h_t. No parameters.
+    a = softmax_t(q . h_t / |h_t|) with q = max_t h_t, feature by feature; the output is
+    sum_t a_t h_t. No parameters. (arxiv.org/abs/2005.00159)
     """
 
     def weights(
@@ -188,20 +183,22 @@ class MaxAttention(WeightedPooling):
 
 
 def _maximum(states: torch.Tensor, lengths: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+    """Return the maximum of each feature over the tokens, (batch, size); 0 for an empty text."""
     pooled = states.masked_fill(padding[..., None], -torch.inf).amax(1)
     return pooled.masked_fill((lengths == 0)[:, None], 0.0)
 
 
 def make_pooling(name: str, score: str, size: int, positions: int) -> Pooling:
-    """Return the pooling `name` for states of `size`; `score` and `positions` are for `attention`
-    alone.
+    """Return the pooling `name` for states of `size`.
+
+    Only the pooling `attention` uses `score` and `positions`, the largest number of tokens.
     """
     if name == "attention":
         return LearnedQuery(score, size, positions)
-    plain: dict[str, type[Pooling]] = {
+    poolings: dict[str, type[Pooling]] = {
         "last": Last,
         "mean": Mean,
         "max": Max,
         "max-attention": MaxAttention,
     }
-    return plain[name]()
+    return poolings[name]()

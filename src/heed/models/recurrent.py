@@ -1,4 +1,4 @@
-"""A bidirectional LSTM that padding cannot reach."""
+"""A bidirectional LSTM whose states do not depend on padding."""
 
 from typing import Any
 
@@ -7,9 +7,7 @@ from torch import nn
 
 
 class _Permuted(torch.autograd.Function):
-    """Rows in another order, by an order that is its own inverse: the gradient goes back by the
-    same copy of whole rows.
-    """
+    """Permute rows by a self-inverse index, so that the backward pass is the same permutation."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
@@ -25,7 +23,7 @@ class _Permuted(torch.autograd.Function):
 
 
 def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Reverse each text within its own length; padding stays where it is. Its own inverse.
+    """Return each text reversed within its length; padding stays in place. Its own inverse.
 
     Args:
         inputs: (batch, time, features)
@@ -33,9 +31,9 @@ def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.
 
     """
     batch, time, features = inputs.shape
-    at = torch.arange(time, device=inputs.device)[None]
+    position = torch.arange(time, device=inputs.device)[None]
     length = lengths[:, None]
-    index = torch.where(at < length, length - 1 - at, at)  # batch x time
+    index = torch.where(position < length, length - 1 - position, position)  # batch x time
     order = index + time * torch.arange(batch, device=inputs.device)[:, None]
     return _Permuted.apply(inputs.reshape(-1, features), order.view(-1)).view(batch, time, features)
 
@@ -58,7 +56,7 @@ class BiLSTM(nn.Module):
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the states: forward half, then backward half.
 
-        What stands at padding is finite and means nothing.
+        The states at padding are finite and have no meaning.
 
         Args:
             inputs: (batch, time, input_size)
@@ -74,7 +72,5 @@ class BiLSTM(nn.Module):
 
 
 def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
-    """Return (batch, time), True at padding: the meaning of `key_padding_mask` in
-    torch.nn.MultiheadAttention.
-    """
+    """Return the mask (batch, time), True at padding, as torch's `key_padding_mask` is."""
     return torch.arange(time, device=lengths.device)[None] >= lengths[:, None]

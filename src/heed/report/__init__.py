@@ -1,1 +1,1 @@
-"""Report: the only room that knows HTML and LaTeX."""
+"""The report: the only package that writes HTML and LaTeX."""

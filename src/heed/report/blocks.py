@@ -1,7 +1,7 @@
-"""Blocks: what a report is made of, before any of it is HTML, LaTeX or CSV.
+"""Blocks: the content of a report, independent of HTML, LaTeX and CSV.
 
-A chapter (chapters/) turns results into blocks; a renderer (renderers/) turns blocks into a form.
-Neither knows the other.
+Chapters (chapters/) turn results into blocks; renderers (renderers/) turn blocks into HTML, LaTeX
+and CSV. Neither imports the other.
 """
 
 import dataclasses
@@ -15,14 +15,14 @@ from heed.report.sources import Source
 
 PAGE, PAPER = "page", "paper"
 EVERYWHERE = (PAGE, PAPER)
-Item = TypeVar("Item")
+Record = TypeVar("Record")
 
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """A stretch of text with a style: strong, code, mark, verdict, german, or none.
+    """A part of a text with a style: strong, code, mark, verdict, german, or none.
 
-    A link is an address within the report; only the page has links.
+    `link` is an address within the report; only the page has links.
     """
 
     text: str
@@ -32,13 +32,13 @@ class Span:
 
 @dataclasses.dataclass(frozen=True)
 class Formula:
-    """A formula in characters, for the page, and in LaTeX."""
+    """A formula in Unicode, for the page, and in LaTeX."""
 
     text: str
     tex: str
 
     def __str__(self) -> str:
-        """Return the formula in characters."""
+        """Return the formula in Unicode."""
         return self.text
 
 
@@ -47,14 +47,14 @@ Texts = tuple[str | Span, ...]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Block:
-    """Anything of a report; `on` says where: page, paper, or neither (files only)."""
+    """A part of a report; `media` are those that have it: page, paper, or neither (files only)."""
 
-    on: tuple[str, ...] = EVERYWHERE
+    media: tuple[str, ...] = EVERYWHERE
 
 
 @dataclasses.dataclass(frozen=True)
 class Paragraph(Block):
-    """Running text; `style` is small, note (a framed warning) or nothing."""
+    """A paragraph; `style` is small, note (a framed warning) or empty."""
 
     texts: Texts
     style: str = ""
@@ -69,7 +69,7 @@ class Items(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Heading(Block):
-    """A heading within a section; `mark` stands after it, such as generated text."""
+    """A heading within a section, followed by `mark`, such as "generated text"."""
 
     title: str
     mark: str = ""
@@ -77,7 +77,7 @@ class Heading(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Section(Block):
-    """A titled part of the report; other files may link to its `key`."""
+    """A section with its heading; other files may link to its `key`."""
 
     key: str
     title: str
@@ -87,7 +87,7 @@ class Section(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Disclosure(Block):
-    """Blocks that the page opens on demand; `style` is the class that its style sheet knows."""
+    """Blocks that the page opens on demand; `style` is their CSS class."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -104,9 +104,9 @@ class Group(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """A value of a table with what stands around it.
+    """A value of a table with its annotations.
 
-    `note` is a small second line, such as a published figure; `change` stands in brackets after it.
+    `note` is a small second line, such as a published figure; `change` follows it in brackets.
     """
 
     value: Any
@@ -119,22 +119,22 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A column, declared once for every form.
+    """A column, declared once for HTML, LaTeX and CSV.
 
     Args:
-        key: its head in the CSV file; a column without one is not in it.
-        heading: its head for people; a column without one is in the CSV file only.
-        format: how its values are printed.
-        value: what a record has in this column: a plain value, or a Cell.
+        key: its name in the CSV file; a column without one is not in that file.
+        heading: its heading for people; a column without one is in the CSV file only.
+        format: the format of its values.
+        value: a function from a record to its value in this column, or to a Cell.
         unit: of its values, printed after the heading.
-        meaning: a sentence, printed below the table.
-        short: the heading where room is narrow, on paper.
+        meaning: an explanation, printed below the table.
+        short: a shorter heading for paper.
         group: a heading above several columns.
-        width: in millimetres on paper, for text that is broken there; 0 for as wide as its text.
-        paper: whether paper has it.
-        below: on paper its text stands on a line of its own below the row.
-        merge: on paper a value like the one above it is left out.
-        code: its values are code.
+        width: on paper in millimetres, for text that breaks into lines; 0: as wide as its text.
+        paper: whether paper has the column.
+        below: whether paper has its text on a separate line below the row.
+        merge: whether paper leaves out a value that is equal to the one above it.
+        code: whether its values are code.
 
     """
 
@@ -160,7 +160,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A row: a cell a column. `kind` is class, average or none; files may link to its `key`."""
+    """A row with a cell for each column; `kind` is class, average or empty; `key` is for links."""
 
     cells: tuple[Cell, ...]
     kind: str = ""
@@ -173,18 +173,18 @@ class Table(Block):
     """A table, declared once for page, paper and files.
 
     Args:
-        key: of its files, tables/KEY.csv and .tex, and of its place in the page, #table-KEY.
-        title: what it is.
+        key: of its files, tables/KEY.csv and .tex, and of its id in the page, #table-KEY.
+        title: its title.
         columns: see Column.
-        rows: see Row and `rows_of`.
-        caption: how to read it, above it.
+        rows: see Row and `make_rows`.
+        caption: an explanation above it.
         notes: paragraphs below it.
         sources: the files that its values come from.
-        where: the place within the first source.
-        mark: such as generated text: stands with the title.
-        style: figures (of a class each), first, worth, seeds, scores, from: its class in the page.
-        files: which files it has: csv, tex.
-        wide: on paper in one piece, scaled to the line.
+        location: the key in the first source that has its values.
+        mark: such as "generated text", printed after the title.
+        style: its CSS class: figures (of classes), first, worth, seeds, scores or from.
+        files: its files: csv, tex.
+        wide: whether paper scales it to the width of the line, on one page.
 
     """
 
@@ -195,49 +195,49 @@ class Table(Block):
     caption: str = ""
     notes: tuple[Texts, ...] = ()
     sources: tuple[Source, ...] = ()
-    where: str = ""
+    location: str = ""
     mark: str = ""
     style: str = ""
     files: tuple[str, ...] = ("csv", "tex")
     wide: bool = False
 
-    def places(self, medium: str) -> list[int]:
-        """Return which columns the page or the paper has."""
+    def column_indices(self, medium: str) -> list[int]:
+        """Return the indices of the columns that the page or the paper has."""
         return [
-            place
-            for place, column in enumerate(self.columns)
+            index
+            for index, column in enumerate(self.columns)
             if column.heading and (column.paper or medium != PAPER)
         ]
 
     def meanings(self, medium: str) -> str:
-        """Return what its columns mean, in one paragraph."""
-        columns = [self.columns[place] for place in self.places(medium)]
+        """Return the explanations of its columns, in one paragraph."""
+        columns = [self.columns[index] for index in self.column_indices(medium)]
         return " ".join(f"{each.heading}: {each.meaning}." for each in columns if each.meaning)
 
-    def printed(self, row: Row, place: int) -> str:
-        """Return a cell's value as people read it."""
-        return self.columns[place].format.printed(row.cells[place].value)
+    def printed(self, row: Row, index: int) -> str:
+        """Return the value in column `index` in its format for people."""
+        return self.columns[index].format.printed(row.cells[index].value)
 
-    def plain(self, row: Row, place: int) -> str:
-        """Return a cell's value as the CSV file has it."""
-        return self.columns[place].format.plain(row.cells[place].value)
+    def plain(self, row: Row, index: int) -> str:
+        """Return the value in column `index` in its format for the CSV file."""
+        return self.columns[index].format.plain(row.cells[index].value)
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure(Block):
-    """A figure, declared once; figures/KEY.svg and .pdf are drawn of it.
+    """A figure, declared once for figures/KEY.svg and .pdf.
 
     Args:
-        key: the name of its files, and of its place in the page, #figure-KEY.
-        title: what it shows.
-        caption: how to read it.
-        sources: the files that it is drawn of.
+        key: the name of its files, and of its id in the page, #figure-KEY.
+        title: its title.
+        caption: an explanation of it.
+        sources: the files that its values come from.
         draw: draws it on a matplotlib figure.
         size: width and height in inches.
-        subject: what it is of, where several figures have the same title.
-        says: what it shows, for who cannot see it.
-        mark: such as generated text.
-        wide: wider than a column.
+        subject: tells it from other figures with the same title: a model.
+        alt_text: a description for readers who cannot see it.
+        mark: such as "generated text".
+        wide: whether it is wider than a column.
 
     """
 
@@ -248,19 +248,19 @@ class Figure(Block):
     draw: Callable[[matplotlib.figure.Figure], None]
     size: tuple[float, float]
     subject: str = ""
-    says: str = ""
+    alt_text: str = ""
     mark: str = ""
     wide: bool = False
 
 
-def rows_of(
+def make_rows(
     columns: Iterable[Column],
-    records: Iterable[Item],
-    kind: Callable[[Item], str] = lambda _: "",
-    key: Callable[[Item], str] = lambda _: "",
-    in_csv: Callable[[Item], bool] = lambda _: True,
+    records: Iterable[Record],
+    kind: Callable[[Record], str] = lambda _: "",
+    key: Callable[[Record], str] = lambda _: "",
+    in_csv: Callable[[Record], bool] = lambda _: True,
 ) -> tuple[Row, ...]:
-    """Return a row a record: each column says what it has of it."""
+    """Return a row for each record, by the columns' `value` functions."""
     values = [column.value for column in columns]
     return tuple(
         Row(
@@ -277,8 +277,8 @@ def _cell(value: Any) -> Cell:
     return value if isinstance(value, Cell) else Cell(value)
 
 
-def within(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks, and all that stand within them."""
+def walk_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks and, after each, those within it."""
     for block in blocks:
         yield block
-        yield from within(getattr(block, "blocks", ()))
+        yield from walk_blocks(getattr(block, "blocks", ()))

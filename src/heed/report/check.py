@@ -1,6 +1,4 @@
-"""`heed report --check`: whether a report and the present results agree, number by number, and
-which numbers do not.
-"""
+"""`heed report --check`: whether a report agrees with the present results, number by number."""
 
 import csv
 import difflib
@@ -20,12 +18,13 @@ if TYPE_CHECKING:
     from heed.study import Params
 
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
-SAID = 5  # lines a file at most
-# what a report is made of
-READ = ("results/compare", "results/evaluate/", "results/predict/", "results/search/")
+MAX_LINES = 5  # of differences for each file
+# The folders of results that the report reads.
+RESULTS = ("results/compare", "results/evaluate/", "results/predict/", "results/search/")
+FOLDERS = ("tables", "figures", "plots", "documents")  # of a report
 
 
-def check(
+def check_report(
     params: "Params",
     comparison: Comparison,
     published: Path,
@@ -33,105 +32,101 @@ def check(
     reports: Path,
     lock: Path,
 ) -> str:
-    """Write the report anew in a temporary folder and compare both; return a line for people.
+    """Render the report into a temporary folder and compare both; return a message of success.
 
     Args:
         params: the study.
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
-        results: the folder of the stages before.
+        results: results/, with the results of the other stages.
         reports: the report to check.
         lock: dvc.lock, which records what DVC's cache has.
 
     Raises:
-        HeedError: they do not agree: every number that differs, with both values.
+        HeedError: they do not agree; the message has every number that differs, with both values.
 
     """
     with tempfile.TemporaryDirectory() as folder:
-        fresh = Path(folder)
-        render(params, comparison, published, results, fresh)
+        rendered = Path(folder)
+        render(params, comparison, published, results, rendered)
         names = sorted(
-            path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file()
+            path.relative_to(rendered).as_posix() for path in rendered.rglob("*") if path.is_file()
         )
-        wrong = [
-            *changed_outputs(lock, READ),
-            *(line for name in names for line in _few(differences(reports / name, fresh / name))),
-        ]
-    for part in ("tables", "figures", "plots", "documents"):
-        more = sorted(
-            path for path in (reports / part).glob("*") if f"{part}/{path.name}" not in names
-        )
-        wrong += [f"{path}: is no longer of the report" for path in more]
-    if wrong:
-        raise HeedError(
-            "\n  ".join(
-                [
-                    f"{reports}: does not agree with the present results. Run: dvc repro report",
-                    *wrong,
-                ]
-            )
-        )
+        problems = list(changed_outputs(lock, RESULTS))
+        for name in names:
+            problems += _first_lines(file_differences(reports / name, rendered / name))
+    problems += [
+        f"{path}: is no longer of the report"
+        for part in FOLDERS
+        for path in sorted((reports / part).glob("*"))
+        if f"{part}/{path.name}" not in names
+    ]
+    if problems:
+        head = f"{reports}: does not agree with the present results. Run: dvc repro report"
+        raise HeedError("\n  ".join([head, *problems]))
     return f"{reports}: agrees with the present results, every number in {len(names)} files"
 
 
-def _few(lines: Iterator[str]) -> list[str]:
-    every = list(lines)
-    return (
-        every
-        if len(every) <= SAID
-        else [*every[:SAID], f"and {len(every) - SAID} more in this file"]
-    )
+def _first_lines(lines: Iterator[str]) -> list[str]:
+    """Return the first of the differences of a file, and the number of the others."""
+    first = list(lines)
+    if len(first) <= MAX_LINES:
+        return first
+    return [*first[:MAX_LINES], f"and {len(first) - MAX_LINES} more in this file"]
 
 
-def differences(here: Path, fresh: Path) -> Iterator[str]:
-    """Yield a line for each number (or, where no number differs, each text) of a report's file that
-    is not as made anew.
+def file_differences(path: Path, rendered: Path) -> Iterator[str]:
+    """Yield a message for each number of a report's file that differs from the rendered file.
+
+    Where the numbers are the same and the text is not, the message names the line.
     """
-    if not here.exists():
-        yield f"{here}: is not there"
+    if not path.exists():
+        yield f"{path}: is not there"
         return
-    if here.read_bytes() == fresh.read_bytes():
+    if path.read_bytes() == rendered.read_bytes():
         return
-    if here.suffix == ".csv":
-        yield from _of_tables(here, fresh)
-    elif here.suffix in (".svg", ".pdf"):
-        yield f"{here}: drawn of other numbers"
+    if path.suffix == ".csv":
+        yield from _table_differences(path, rendered)
+    elif path.suffix in (".svg", ".pdf"):
+        yield f"{path}: drawn of other numbers"
     else:
-        yield from _of_lines(here, fresh)
+        yield from _text_differences(path, rendered)
 
 
-def _of_tables(here: Path, fresh: Path) -> Iterator[str]:
-    ours, theirs = (list(csv.reader(io.StringIO(_text(path)))) for path in (here, fresh))
-    if len(ours) != len(theirs) or ours[:1] != theirs[:1]:
-        yield f"{here}: has other rows or columns"
+def _table_differences(path: Path, rendered: Path) -> Iterator[str]:
+    old_rows, new_rows = (
+        list(csv.reader(io.StringIO(each.read_text(encoding="utf-8")))) for each in (path, rendered)
+    )
+    if len(old_rows) != len(new_rows) or old_rows[:1] != new_rows[:1]:
+        yield f"{path}: has other rows or columns"
         return
-    for number, (old, new) in enumerate(zip(ours, theirs, strict=True), 1):
-        for column, one, two in zip(ours[0], old, new, strict=False):
-            if one != two:
+    for number, (old_row, new_row) in enumerate(zip(old_rows, new_rows, strict=True), 1):
+        for column, old, new in zip(old_rows[0], old_row, new_row, strict=False):
+            if old != new:
                 yield (
-                    f"{here}: line {number}, {column}: {one or 'nothing'} in the report, "
-                    f"{two or 'nothing'} by the results"
+                    f"{path}: line {number}, {column}: {old or 'nothing'} in the report, "
+                    f"{new or 'nothing'} by the results"
                 )
 
 
-def _of_lines(here: Path, fresh: Path) -> Iterator[str]:
-    ours, theirs = (
-        re.sub(r"data:image/svg[^\"]*", "", _text(path)).split("\n") for path in (here, fresh)
+def _text_differences(path: Path, rendered: Path) -> Iterator[str]:
+    old_lines, new_lines = (
+        re.sub(r"data:image/svg[^\"]*", "", each.read_text(encoding="utf-8")).split("\n")
+        for each in (path, rendered)
     )
-    matcher = difflib.SequenceMatcher(None, ours, theirs, autojunk=False)
-    for kind, start, end, begin, stop in matcher.get_opcodes():
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if kind == "equal":
             continue
-        old, new = (
-            NUMBER.findall(re.sub(r"<[^>]*>", " ", "\n".join(part)))
-            for part in (ours[start:end], theirs[begin:stop])
+        old_numbers, new_numbers = (
+            NUMBER.findall(re.sub(r"<[^>]*>", " ", "\n".join(lines)))
+            for lines in (old_lines[old_start:old_end], new_lines[new_start:new_end])
         )
-        pairs = [(one, two) for one, two in zip(old, new, strict=False) if one != two]
-        if len(old) != len(new) or not pairs:
-            yield f"{here}: line {start + 1}: has other text"
-        for one, two in pairs if len(old) == len(new) else []:
-            yield f"{here}: line {start + 1}: {one} in the report, {two} by the results"
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+        same_count = len(old_numbers) == len(new_numbers)
+        pairs = [
+            (old, new) for old, new in zip(old_numbers, new_numbers, strict=False) if old != new
+        ]
+        if not same_count or not pairs:
+            yield f"{path}: line {old_start + 1}: has other text"
+        for old, new in pairs if same_count else []:
+            yield f"{path}: line {old_start + 1}: {old} in the report, {new} by the results"

@@ -1,7 +1,7 @@
-"""The document browser: what a model attended to, word by word, as in Yang et al. 2016, figures 5
-and 6.
+"""The document browser: a model's attention weights in documents (Yang et al. 2016, figures 5, 6).
 
-One page a model, so that an edition without any corpus text is the same report without this folder.
+There is a page for each model, in a folder of its own: an edition of the report without corpus text
+leaves this folder out.
 """
 
 import dataclasses
@@ -15,22 +15,21 @@ from heed.hyperparameters import Architecture
 from heed.paths import PREDICTED
 from heed.report.language import say
 
-READ_FIRST = 10  # words in each document's table
+MAX_WORDS = 10  # in the table of each document
 POOLINGS = {
     "last": "the pooling reads the last state of each direction",
     "mean": "the pooling counts all positions alike",
-    "max": "a word’s weight in the pooling is the share of features whose maximum stands there",
+    "max": "a word’s weight in the pooling is the share of features that have their maximum at "
+    "this word",
     "attention": "a word’s weight in the pooling is that of a learned query",
     "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
 }
-FAINT = 0.05  # of a document's largest weight: words below it are not shaded
+MIN_SHADE = 0.05  # of a document's largest weight: words below it are not shaded
 
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A stretch of text: a word with its `shade` from 0 to 1, or what stands between words, with
-    None.
-    """
+    """A word with its `shade` from 0 to 1, or the text between two words, with None."""
 
     text: str
     shade: float | None = None
@@ -40,8 +39,9 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class Sentence:
-    """Pieces of one sentence; `weight` for models that know sentences, with `shade` relative to the
-    largest.
+    """The pieces of a sentence; hierarchical models have its `weight` and `shade`.
+
+    `shade` is the weight over the largest weight of the document's sentences.
     """
 
     pieces: list[Piece]
@@ -50,13 +50,11 @@ class Sentence:
 
 
 @dataclasses.dataclass(frozen=True)
-class Said:
-    """What a variant said of a document over the seeds that were tested on it: classes with how
-    often, most often first.
-    """
+class VariantPredictions:
+    """The predictions of a variant for a document, over the seeds that were tested on it."""
 
     variant: str
-    classes: list[tuple[str, int]]
+    classes: list[tuple[str, int]]  # with counts, the most frequent first
     right: str  # always, sometimes, never
 
 
@@ -71,8 +69,8 @@ class Document:
     rule: str
     sentences: list[Sentence]
     unread: str
-    first: list[tuple[str, float]]  # the words with the largest weights
-    said: list[Said]
+    heaviest: list[tuple[str, float]]  # the words with the largest weights
+    predictions: list[VariantPredictions]
 
     @property
     def right(self) -> bool:
@@ -82,9 +80,7 @@ class Document:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """The share of weight on planted evidence, the share of words that are evidence, and in how
-    many documents.
-    """
+    """The shares of weight on planted evidence and of words that are evidence, with documents."""
 
     weight: float
     words: float
@@ -93,33 +89,34 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class Browser:
-    """All that one model's page shows."""
+    """The content of one model's page."""
 
     documents: list[Document]
     evidence: Evidence | None
     sentences: bool
-    classes: list[str]  # that occur as truth
+    classes: list[str]  # the true classes that occur
 
 
-def how(hyperparameters: Architecture) -> str:
-    """Return, in a sentence, what one weight a word means for this model: weights differ by
-    pooling.
-    """
+def describe_weights(hyperparameters: Architecture) -> str:
+    """Return a sentence on the meaning of a word's weight, which depends on the pooling."""
     pooling = POOLINGS[hyperparameters.pooling]
     if hyperparameters.attention == "none":
         return say("Here {pooling}.", pooling=say(pooling))
     return say(
         (
-            "Here self-attention comes first, with the mean over its heads; {pooling}, and hands "
-            "its weights on through it."
+            "Here self-attention comes first, with the mean over its heads; {pooling}, and its "
+            "weights are multiplied by those of self-attention."
         ),
         pooling=say(pooling),
     )
 
 
-def browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the page of the model whose predictions are in `folder`, beside what `others`
-    (variant: folder) said of its documents.
+def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
+    """Return the browser of a model.
+
+    Args:
+        folder: the predictions of the model.
+        others: the predictions of the variants that the page compares, by variant.
 
     Raises:
         HeedError: a file is missing or broken.
@@ -127,15 +124,18 @@ def browser(folder: Path, others: dict[str, Path]) -> Browser:
     """
     documents, weights = _read(folder / "documents.parquet"), _read(folder / "weights.parquet")
     tokens = dict(list(weights.groupby("id", sort=False)))
-    said: dict[str, list[Said]] = {name: [] for name in documents["id"]}
+    predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
-        answers = _read(other / PREDICTED, ["id", "split", "label", "predicted"])
-        answers = answers[(answers["split"] == "test") & answers["id"].isin(said)]
-        for name, rows in answers.groupby("id", sort=False):
-            said[str(name)].append(_said(variant, rows))
-    found = [_document(row, tokens[row.id], said[row.id]) for row in _rows(documents)]
-    sentences = bool(weights["sentence_weight"].notna().any())
-    return Browser(found, _evidence(weights), sentences, sorted(set(documents["label"])))
+        table = _read(other / PREDICTED, ["id", "split", "label", "predicted"])
+        table = table[(table["split"] == "test") & table["id"].isin(predictions)]
+        for name, rows in table.groupby("id", sort=False):
+            predictions[str(name)].append(_count_predictions(variant, rows))
+    return Browser(
+        [_document(row, tokens[row.id], predictions[row.id]) for row in _rows(documents)],
+        _evidence(weights),
+        bool(weights["sentence_weight"].notna().any()),
+        sorted(set(documents["label"])),
+    )
 
 
 def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
@@ -143,75 +143,72 @@ def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         return pd.read_parquet(path, columns=columns)
 
 
-def _said(variant: str, rows: pd.DataFrame) -> Said:
+def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
     counts = rows["predicted"].value_counts()
     classes = sorted(
         ((str(name), int(count)) for name, count in counts.items()),
         key=lambda each: (-each[1], each[0]),
     )
     right = int((rows["label"] == rows["predicted"]).sum())
-    return Said(
+    return VariantPredictions(
         variant, classes, "always" if right == len(rows) else "sometimes" if right else "never"
     )
 
 
 def _rows(frame: pd.DataFrame) -> list[Any]:
-    """Return the rows as named tuples, whose types no checker knows."""
+    """Return the rows as named tuples; mypy does not know their types."""
     return list(frame.itertuples())
 
 
 def _evidence(weights: pd.DataFrame) -> Evidence | None:
-    planted = weights.groupby("id")["evidence"].transform("any")
-    part = weights[planted]
-    if part.empty:
+    """Return the shares of planted evidence in the documents that have any; None without any."""
+    weights = weights[weights.groupby("id")["evidence"].transform("any")]
+    if weights.empty:
         return None
-    by_document = part.groupby("id")
-    weight = (part["weight"] * part["evidence"]).groupby(part["id"]).sum()
+    by_document = weights.groupby("id")
+    weight = (weights["weight"] * weights["evidence"]).groupby(weights["id"]).sum()
     return Evidence(float(weight.mean()), float(by_document["evidence"].mean().mean()), len(weight))
 
 
-def _document(row: Any, tokens: pd.DataFrame, said: list[Said]) -> Document:
-    largest = max(float(tokens["weight"].max()), 1e-12)
-    of_sentences = tokens.groupby("sentence")["sentence_weight"].first()
-    top = float(of_sentences.max()) if of_sentences.notna().any() else None
-    sentences: list[Sentence] = []
-    at = 0
-    for number, part in tokens.groupby("sentence"):
-        pieces = []
-        for word in _rows(part):
-            if word.start > at:
-                pieces.append(
-                    Piece(_between(row.text[at : word.start], skipped=bool(at) or word.start > 0))
-                )
-            shade = float(word.weight) / largest
-            text = row.text[word.start : word.end]
-            pieces.append(
-                Piece(
-                    text, shade if shade >= FAINT else None, float(word.weight), bool(word.evidence)
-                )
-            )
-            at = word.end
-        weight = float(of_sentences.loc[number])
-        sentences.append(
-            Sentence(pieces) if top is None else Sentence(pieces, weight, weight / top)
-        )
-    heaviest = tokens.nlargest(READ_FIRST, "weight", keep="first")
-    first = [(row.text[word.start : word.end], float(word.weight)) for word in _rows(heaviest)]
+def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictions]) -> Document:
+    heaviest = tokens.nlargest(MAX_WORDS, "weight", keep="first")
     return Document(
         row.id,
         row.label,
         row.predicted,
         float(row.probability),
         row.rule,
-        sentences,
-        row.text[at:].strip(),
-        first,
-        said,
+        _sentences(row.text, tokens),
+        row.text[tokens["end"].max() :].strip(),
+        [(row.text[word.start : word.end], float(word.weight)) for word in _rows(heaviest)],
+        predictions,
     )
 
 
-def _between(text: str, skipped: bool) -> str:
-    """Return what stands between two words that were read: white space, or an ellipsis for words
-    that were not read.
-    """
-    return text if text.isspace() or not skipped else " […] "
+def _sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
+    """Return the sentences of a text with the weights of its tokens."""
+    largest = max(float(tokens["weight"].max()), 1e-12)
+    weights = tokens.groupby("sentence")["sentence_weight"].first()
+    largest_sentence = float(weights.max()) if weights.notna().any() else None
+    sentences: list[Sentence] = []
+    end = 0  # of the word before
+    for number, words in tokens.groupby("sentence"):
+        pieces = []
+        for word in _rows(words):
+            if word.start > end:
+                pieces.append(Piece(_gap(text[end : word.start])))
+            weight = float(word.weight)
+            shade = weight / largest if weight / largest >= MIN_SHADE else None
+            pieces.append(Piece(text[word.start : word.end], shade, weight, bool(word.evidence)))
+            end = word.end
+        if largest_sentence is None:
+            sentences.append(Sentence(pieces))
+        else:
+            weight = float(weights.loc[number])
+            sentences.append(Sentence(pieces, weight, weight / largest_sentence))
+    return sentences
+
+
+def _gap(text: str) -> str:
+    """Return the text between two words: white space, or an ellipsis for words left out."""
+    return text if text.isspace() else " […] "

@@ -1,4 +1,4 @@
-"""The experiments of a study as the chapters need them: its figures, and the talk's with them."""
+"""The experiments of a study for the chapters: their figures, and the talk's figures."""
 
 import dataclasses
 from pathlib import Path
@@ -14,10 +14,18 @@ from heed.evaluation.results import (
     OpponentResult,
     Spread,
 )
-from heed.report.answer import PAIR, Answer, Tested, answer, difference, is_control, tested
-from heed.report.formats import number
-from heed.report.language import say, whole
-from heed.report.published import NOTHING, Talk, of_experiment, read_published
+from heed.report.answer import (
+    PAIR,
+    Answer,
+    TestedDifference,
+    answer,
+    is_control,
+    paired_change,
+    tested_differences,
+)
+from heed.report.formats import format_count, format_number
+from heed.report.language import say, say_count
+from heed.report.published import NO_FIGURES, Talk, experiment_figures, read_published
 
 if TYPE_CHECKING:
     from heed.study import Experiment as Declared
@@ -34,7 +42,7 @@ TITLES = {
     "linear": "Opponent: linear model on TF-IDF",
     "majority": "Opponent: majority class",
 }
-# (key of a recipe, how it is called, the talk's column or nothing)
+# By group: (key of a recipe, its name, its column in the talk's figures or nothing)
 GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Group 1": (
         ("epochs", "Epochs", "epochs"),
@@ -63,8 +71,9 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
 
 @dataclasses.dataclass(frozen=True)
 class ClassCell:
-    """A figure: its mean over seeds, its deviation in percentage points, each seed's value, and the
-    talk's figure.
+    """A figure with its mean and deviation over seeds, each seed's value, and the talk's figure.
+
+    The deviation is in percentage points.
     """
 
     mean: float
@@ -75,19 +84,17 @@ class ClassCell:
 
     @property
     def text(self) -> str:
-        """The mean as printed."""
-        return number(self.mean, self.digits)
+        """The mean in its format for people."""
+        return format_number(self.mean, self.digits)
 
     @property
     def by_seed(self) -> list[str]:
-        """Each seed's value as printed."""
-        return [number(value, self.digits) for value in self.values]
+        """Each seed's value in its format for people."""
+        return [format_number(value, self.digits) for value in self.values]
 
     @property
     def difference(self) -> str:
-        """Ours minus the talk's in percentage points, as printed; nothing for counts and where the
-        talk has none.
-        """
+        """Our figure minus the talk's in percentage points; empty where they are not compared."""
         if not self.published or self.digits != 4:
             return ""
         return f"{100 * (self.mean - float(self.published)):+.1f}".replace("-", "−")
@@ -95,7 +102,7 @@ class ClassCell:
 
 @dataclasses.dataclass(frozen=True)
 class ClassRow:
-    """A row of a talk table: a class or an average."""
+    """A row of a table of the talk: a class or an average."""
 
     name: str
     kind: str  # class or average
@@ -104,24 +111,24 @@ class ClassRow:
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A hyperparameter: ours, and the talk's (empty where the talk names none)."""
+    """A hyperparameter, with the talk's value (empty where the talk names none)."""
 
     name: str
-    ours: str
+    value: str
     talk: str
     differs: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class ClassTable:
-    """The talk's table of one model or opponent, with what stands below it."""
+    """The figures of one model or opponent by class, as in the talk's tables, and their notes."""
 
     key: str
     title: str
     rows: list[ClassRow]
-    runs: list[str]  # what each of a cell's values is of: seed 1, seed 2, or fold 0, fold 1
+    runs: list[str]  # the names of a cell's values: seed 1, seed 2, or fold 0, fold 1
     deviation: float | None
-    why_none: str  # why there is no deviation
+    no_deviation_reason: str
     talk_deviation: str
     gain: Gain | None
     talk_gain: float | None
@@ -136,7 +143,7 @@ class ClassTable:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """An experiment's row of the first table; accuracies are None where there is no such model."""
+    """An experiment's row of the first table; accuracies are None without such a model."""
 
     baseline: float | None
     attention: float | None
@@ -147,39 +154,37 @@ class Line:
     majority: float | None
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
-    comparable: bool  # whether the talk's figures may be held against ours
-    reproduction: (
-        # reproduced, not reproduced, cannot tell or not comparable, and why; empty where the talk
-        # has none
-        str
-    )
+    comparable: bool  # whether the talk's figures can be compared with ours
+    # Reproduced, not reproduced, cannot tell or not comparable, and why; empty without a talk's.
+    reproduction: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Degradation:
-    """What suboptimal hyperparameters cost a model in accuracy, in percentage points: ours and the
-    talk's.
+    """The change of a model's accuracy when its hyperparameters are degraded, and the talk's.
+
+    In percentage points.
     """
 
     variant: str
-    ours: Gain
+    change: Gain
     talk: float | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """One experiment as the report prints it."""
+    """One experiment of the report."""
 
     key: str
     title: str
-    mark: str  # generated text, reduced corpus: stands wherever the numbers stand
+    mark: str  # generated text, reduced corpus: printed with all of its numbers
     generated: bool
     corpus_name: str
     corpus: str
     answer: Answer
     line: Line
-    gain: Tested | None  # attention over the baseline
-    comparisons: list[Tested]
+    gain: TestedDifference | None  # attention over the baseline
+    comparisons: list[TestedDifference]
     pair: list[ClassTable]  # baseline and attention, side by side
     others: list[ClassTable]
     # title of the experiment whose hyperparameters this one degrades, or nothing
@@ -192,57 +197,60 @@ class Experiment:
         return [*self.pair, *self.others]
 
 
-def experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
+def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
     """Return the experiments in the order of params.yaml; `folder` has the talk's figures.
 
     Raises:
         HeedError: params.yaml names an experiment that the talk does not have.
 
     """
-    published, compared, seeds = read_published(folder), comparison.experiments, comparison.seeds
-    alpha = comparison.significance.alpha
-    made = []
-    for name in (name for name in params.experiments if name in compared):
-        declared, data = params.experiments[name], compared[name]
-        talk = _talk(name, declared, published)
-        degraded = declared.suboptimal_of if declared.suboptimal_of in compared else None
-        good = params.experiments[degraded] if degraded else None
-        degradations = (
-            _degradations(
-                data, compared[degraded], talk, _talk(degraded, good, published) if good else {}
-            )
-            if degraded
-            else []
-        )
-        tables, comparisons = _tables(data, seeds, talk), tested(data, alpha)
-        gain = next((each for each in comparisons if each.family == "gain"), None)
-        made.append(
-            Experiment(
-                key=name,
-                title=declared.title,
-                mark=mark(data.corpus),
-                generated=is_generated(data.corpus),
-                corpus_name=data.corpus.name,
-                corpus=_corpus(data.corpus, seeds),
-                answer=answer(data, len(seeds), alpha),
-                line=_line(declared, data, talk, gain),
-                gain=gain,
-                comparisons=comparisons,
-                pair=[table for table in tables if table.key in PAIR],
-                others=[table for table in tables if table.key not in PAIR],
-                degraded_from=good.title if good else "",
-                degradations=degradations,
-            )
-        )
-    return made
+    published = read_published(folder)
+    return [
+        _experiment(name, params, comparison, published)
+        for name in params.experiments
+        if name in comparison.experiments
+    ]
+
+
+def _experiment(
+    name: str,
+    params: "Params",
+    comparison: Comparison,
+    published: dict[str, dict[str, Talk]],
+) -> Experiment:
+    declared, result = params.experiments[name], comparison.experiments[name]
+    seeds, alpha = comparison.seeds, comparison.significance.alpha
+    talk = _talk_figures(name, declared, published)
+    original, degraded_from, degradations = declared.suboptimal_of, "", []
+    if original in comparison.experiments:
+        degraded_from = params.experiments[original].title
+        original_talk = _talk_figures(original, params.experiments[original], published)
+        degradations = _degradations(result, comparison.experiments[original], talk, original_talk)
+    tables, comparisons = _tables(result, seeds, talk), tested_differences(result, alpha)
+    gain = next((each for each in comparisons if each.family == "gain"), None)
+    return Experiment(
+        key=name,
+        title=declared.title,
+        mark=mark(result.corpus),
+        generated=is_generated(result.corpus),
+        corpus_name=result.corpus.name,
+        corpus=_describe_corpus(result.corpus, seeds),
+        answer=answer(result, len(seeds), alpha),
+        line=_line(declared, result, talk, gain),
+        gain=gain,
+        comparisons=comparisons,
+        pair=[table for table in tables if table.key in PAIR],
+        others=[table for table in tables if table.key not in PAIR],
+        degraded_from=degraded_from,
+        degradations=degradations,
+    )
 
 
 def mark(corpus: Corpus) -> str:
-    """Return what must be said wherever numbers of this corpus stand; nothing for a corpus that is
-    real and whole.
-    """
-    made = say("generated text") if is_generated(corpus) else ""
-    return ", ".join(filter(None, [made, say("reduced corpus") if corpus.facts.reduced else ""]))
+    """Return the warning that is printed with all numbers of a corpus; empty for most corpora."""
+    generated = say("generated text") if is_generated(corpus) else ""
+    reduced = say("reduced corpus") if corpus.facts.reduced else ""
+    return ", ".join(filter(None, [generated, reduced]))
 
 
 def is_generated(corpus: Corpus) -> bool:
@@ -250,35 +258,34 @@ def is_generated(corpus: Corpus) -> bool:
     return corpus.facts.generated
 
 
-def _talk(
+def _talk_figures(
     name: str, declared: "Declared", published: dict[str, dict[str, Talk]]
 ) -> dict[str, Talk]:
+    """Return the talk's figures of an experiment by variant; none where params.yaml names none."""
     if not declared.published:
         return {}
-    return of_experiment(
+    return experiment_figures(
         published, declared.published.experiment, f"experiments.{name}.published.experiment"
     )
 
 
-def _corpus(corpus: Corpus, seeds: list[int]) -> str:
-    parts = {part: whole(count) for part, count in corpus.facts.parts.items()}
+def _describe_corpus(corpus: Corpus, seeds: list[int]) -> str:
+    parts = {part: format_count(count) for part, count in corpus.facts.parts.items()}
     text = say(
         (
             "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
             "{validation} to validate, {test} to test; "
         ),
         name=corpus.name,
-        documents=whole(corpus.facts.documents),
-        tokens=whole(corpus.facts.tokens),
+        documents=format_count(corpus.facts.documents),
+        tokens=format_count(corpus.facts.tokens),
         **parts,
     )
     if corpus.folds:
         text += say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
     listed = ", ".join(map(str, seeds))
-    text += (
-        say("1 seed ({seeds}).", seeds=listed)
-        if len(seeds) == 1
-        else say("{count} seeds ({seeds}).", count=len(seeds), seeds=listed)
+    text += say_count(
+        "{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed
     )
     text += (
         say(" Its text is generated: the figures say nothing about real text.")
@@ -289,7 +296,10 @@ def _corpus(corpus: Corpus, seeds: list[int]) -> str:
 
 
 def _line(
-    declared: "Declared", data: ExperimentResult, talk: dict[str, Talk], gain: Tested | None
+    declared: "Declared",
+    data: ExperimentResult,
+    talk: dict[str, Talk],
+    gain: TestedDifference | None,
 ) -> Line:
     accuracy = {name: data.compared_figure(model).mean for name, model in data.models.items()}
     fitted = {
@@ -297,7 +307,7 @@ def _line(
     }
     others = {name: value for name, value in accuracy.items() if name not in PAIR}
     printed = tuple(
-        talk.get(variant, NOTHING).of_average("accuracy").get("f1", "") for variant in PAIR
+        talk.get(variant, NO_FIGURES).average_figures("accuracy").get("f1", "") for variant in PAIR
     )
     return Line(
         baseline=accuracy.get("baseline"),
@@ -319,10 +329,11 @@ def _line(
 
 
 def _reproduction(
-    declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: Tested | None
+    declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: TestedDifference | None
 ) -> str:
-    """Return whether the talk's gain was reproduced; what a reduced or generated corpus gave is
-    never comparable.
+    """Return whether the talk's gain was reproduced.
+
+    The gain on a reduced or generated corpus is never comparable.
     """
     if not declared.published:
         return ""
@@ -341,31 +352,35 @@ def _reproduction(
 
 
 def _talk_gain(talk: dict[str, Talk]) -> float | None:
-    """Return the talk's gain in percentage points, from its accuracies as printed."""
-    baseline, attention = (talk.get(variant, NOTHING).summary.get("accuracy") for variant in PAIR)
+    """Return the talk's gain in percentage points, from the accuracies that it prints."""
+    baseline, attention = (
+        talk.get(variant, NO_FIGURES).summary.get("accuracy") for variant in PAIR
+    )
     return 100 * (float(attention) - float(baseline)) if attention and baseline else None
 
 
 def _degradations(
-    data: ExperimentResult,
-    good: ExperimentResult,
-    talk: dict[str, Talk],
-    talk_good: dict[str, Talk],
+    degraded: ExperimentResult,
+    original: ExperimentResult,
+    degraded_talk: dict[str, Talk],
+    original_talk: dict[str, Talk],
 ) -> list[Degradation]:
+    """Return the change of baseline and attention from the original experiment to the degraded."""
     degradations = []
-    for variant in (
-        variant for variant in PAIR if variant in data.models and variant in good.models
-    ):
-        bad, best = (t.get(variant, NOTHING).summary.get("accuracy") for t in (talk, talk_good))
-        theirs = 100 * (float(bad) - float(best)) if bad and best else None
-        degradations.append(Degradation(variant, difference(data, good, variant), theirs))
+    for variant in PAIR:
+        if variant in degraded.models and variant in original.models:
+            after, before = (
+                talk.get(variant, NO_FIGURES).summary.get("accuracy")
+                for talk in (degraded_talk, original_talk)
+            )
+            talk_change = 100 * (float(after) - float(before)) if after and before else None
+            change = paired_change(degraded, original, variant)
+            degradations.append(Degradation(variant, change, talk_change))
     return degradations
 
 
 def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> list[ClassTable]:
-    """Return the tables of all models, then of the opponents: fitted once, or once a fold, so
-    without seeds.
-    """
+    """Return the tables of all models, then of the opponents, which have folds but no seeds."""
     names = [say("seed {seed}", seed=seed) for seed in seeds]
     models = [_table(key, result, data, names, talk) for key, result in data.models.items()]
     folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
@@ -375,7 +390,7 @@ def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> 
 def _table(
     key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]
 ) -> ClassTable:
-    talk, summary, classes = talks.get(key, NOTHING), result.summary, result.details["classes"]
+    talk, summary, classes = talks.get(key, NO_FIGURES), result.summary, result.details["classes"]
     model = result if isinstance(result, ModelResult) else None
     totals = [
         sum(values)
@@ -394,7 +409,7 @@ def _table(
         rows=rows,
         runs=runs if len(runs) > 1 else [],
         deviation=summary["accuracy"].std_pp,
-        why_none=say(
+        no_deviation_reason=say(
             "one seed has no deviation" if runs and model else "fitted once: it has no seed"
         ),
         talk_deviation=talk.summary.get("std_percent", ""),
@@ -406,7 +421,7 @@ def _table(
 
 
 def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:
-    printed, cells = talk.of_class(name) if kind == "class" else talk.of_average(name), {}
+    printed, cells = talk.class_figures(name) if kind == "class" else talk.average_figures(name), {}
     for figure in (figure for figure in FIGURES if figure in figures):
         spread = figures[figure]
         whole = 0 if all(value == round(value) for value in (spread.mean, *spread.values)) else 1
@@ -419,9 +434,7 @@ def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:
 
 
 def _settings(model: ModelResult, talk: Talk) -> dict[str, list[Setting]]:
-    """Return the hyperparameters by group; a model without attention has no heads, whatever its
-    recipe says.
-    """
+    """Return the hyperparameters by group; a model without attention has no heads."""
     h = model.hyperparameters
     h = h if h.attention != "none" else dataclasses.replace(h, heads=0)
     groups = {}
@@ -431,9 +444,9 @@ def _settings(model: ModelResult, talk: Talk) -> dict[str, list[Setting]]:
             for key, name, column in keys
         ]
     millions = talk.summary.get("parameters_million", "")
-    theirs = say("{count} million", count=millions) if millions else ""
+    talk_count = say("{count} million", count=millions) if millions else ""
     groups[say("Group 2")].append(
-        Setting(say("Parameters"), whole(model.parameters), theirs, bool(theirs))
+        Setting(say("Parameters"), format_count(model.parameters), talk_count, bool(talk_count))
     )
     epochs = ", ".join(map(str, model.best_epochs))
     groups[say("What the talk leaves open")].append(
@@ -445,13 +458,13 @@ def _settings(model: ModelResult, talk: Talk) -> dict[str, list[Setting]]:
 def _setting(name: str, value: Any, talk: str) -> Setting:
     return Setting(
         name,
-        _plain(value),
-        _plain(int(talk) if talk.isdigit() else talk),
+        _format_setting(value),
+        _format_setting(int(talk) if talk.isdigit() else talk),
         bool(talk) and float(talk) != value,
     )
 
 
-def _plain(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if isinstance(value, bool):
         return say("yes" if value else "no")
-    return whole(value) if isinstance(value, int) and value >= 10_000 else str(value)
+    return format_count(value) if isinstance(value, int) and value >= 10_000 else str(value)

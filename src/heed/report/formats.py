@@ -1,67 +1,81 @@
-"""How values are printed: with a real minus and a dash for none, and plainly for CSV."""
+"""The formats of numbers: for people with a minus sign and a dash for None, for CSV in ASCII."""
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
-from heed.report.language import say
+from heed.report.language import current_language, say
 
 DASH = "–"
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Return the number as printed; a dash for none."""
+def format_number(value: float | None, digits: int = 4) -> str:
+    """Return the number with so many decimals; a dash for None."""
     return DASH if value is None else f"{value:.{digits}f}"
 
 
-def points(value: float | None) -> str:
-    """Return percentage points with their sign; a dash for none."""
+def format_points(value: float | None) -> str:
+    """Return percentage points with their sign; a dash for None."""
     return DASH if value is None else f"{value:+.2f}".replace("-", "−")
 
 
-def probability(p: float | None) -> str:
-    """Return a p value as printed; a dash for none."""
+def format_p(p: float | None) -> str:
+    """Return a p value with three decimals; a dash for None."""
     if p is None:
         return DASH
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def interval(ends: tuple[float, float] | None) -> str:
-    """Return both ends in percentage points; a dash for none."""
+def format_interval(ends: tuple[float, float] | None) -> str:
+    """Return both ends in percentage points; a dash for None."""
     return (
-        DASH if ends is None else say("{low} to {high}", low=points(ends[0]), high=points(ends[1]))
+        DASH
+        if ends is None
+        else say("{low} to {high}", low=format_points(ends[0]), high=format_points(ends[1]))
     )
 
 
-def coverage(alpha: float) -> str:
-    """Return how often the interval of a test at alpha covers the truth."""
+def format_coverage(alpha: float) -> str:
+    """Return the coverage of an interval at level alpha, in percent."""
     return f"{100 * (1 - alpha):g}%"
+
+
+def format_count(value: int) -> str:
+    """Return a whole number in groups of three digits, as the language of the report writes it.
+
+    English has a comma between them, German a narrow space: a point, as Babel's format_decimal has
+    it, would look like a decimal point next to accuracies.
+    """
+    grouped = f"{value:,}"
+    return grouped.replace(",", "\u202f") if current_language() == "de" else grouped
 
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """How a column's values are printed for people and for CSV, and on which side."""
+    """The formats of a column's values for people and for CSV, and their alignment."""
 
     printed: Callable[[Any], str]
     plain: Callable[[Any], str]
-    # numbers stand with their points in a line
+    # "number": the decimal points stand in one line
     align: Literal["left", "right", "number"] = "number"
 
 
-def _plain(value: Any, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _format_plain(value: Any, specification: str) -> str:
+    return "" if value is None else format(value, specification)
 
 
 def decimals(digits: int, plain_digits: int | None = None) -> Format:
     """Return the format of numbers with so many decimals; a CSV file may have more."""
-    form = f".{digits if plain_digits is None else plain_digits}f"
-    return Format(lambda value: number(value, digits), lambda value: _plain(value, form))
+    plain = f".{digits if plain_digits is None else plain_digits}f"
+    return Format(
+        lambda value: format_number(value, digits), lambda value: _format_plain(value, plain)
+    )
 
 
 TEXT = Format(str, str, "left")
 RIGHT = Format(str, str, "right")
-PRINTED = Format(str, lambda value: value.replace("−", "-"))  # a number that is text already
-POINTS = Format(points, lambda value: _plain(value, "+.2f"))
-PROBABILITY = Format(probability, lambda value: _plain(value, ".3g"), "right")
-INTERVAL = Format(interval, interval, "right")
-COUNT = Format(lambda value: number(value, 0), lambda value: _plain(value, "d"))
+PRINTED = Format(str, lambda value: value.replace("−", "-"))  # numbers that are formatted already
+POINTS = Format(format_points, lambda value: _format_plain(value, "+.2f"))
+PROBABILITY = Format(format_p, lambda value: _format_plain(value, ".3g"), "right")
+INTERVAL = Format(format_interval, format_interval, "right")
+COUNT = Format(lambda value: format_number(value, 0), lambda value: _format_plain(value, "d"))

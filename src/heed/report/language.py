@@ -1,5 +1,6 @@
-"""The report's words: English in the code and the templates, other languages in
-locale/LANGUAGE/LC_MESSAGES/heed.po.
+"""The language of the report: English in code and templates, translations in .po files.
+
+They are locale/LANGUAGE/LC_MESSAGES/heed.po.
 """
 
 import contextlib
@@ -17,8 +18,8 @@ _language: ContextVar[str] = ContextVar("language", default="en")
 
 
 @contextlib.contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Say everything within in this language: en or de."""
+def use_language(language: str) -> Iterator[None]:
+    """Translate every text within into this language: en or de."""
     token = _language.set(language)
     try:
         yield
@@ -26,17 +27,17 @@ def speaking(language: str) -> Iterator[None]:
         _language.reset(token)
 
 
-def language() -> str:
-    """Return the language spoken now."""
+def current_language() -> str:
+    """Return the language that texts are translated into."""
     return _language.get()
 
 
 @functools.cache
 def translations(language: str) -> NullTranslations:
-    """Return the texts of a language; English has none.
+    """Return the translations into a language; English has none.
 
-    The .po file is compiled in memory, in 0.1 s with Babel's import: a compiled file beside it
-    could be out of date.
+    The .po file is compiled in memory (0.1 s with Babel's import): a compiled file could be out of
+    date.
     """
     path = LOCALE / language / "LC_MESSAGES/heed.po"
     if not path.exists():
@@ -52,21 +53,17 @@ def translations(language: str) -> NullTranslations:
 
 
 def say(text: str, **values: object) -> str:
-    """Return the text in the language spoken now, with `values` in place of their names in
-    braces.
-    """
-    # the empty text is the file's header
-    translated = translations(language()).gettext(text) if text else text
-    return NAMED.sub(lambda name: str(values[name[1]]), translated)
+    """Return the text in the current language, with `values` for their names in braces."""
+    # The empty text has a translation, the header of the .po file.
+    translated = translations(current_language()).gettext(text) if text else text
+    return _fill(translated, values)
 
 
-def whole(value: int) -> str:
-    """Return a whole number in groups of three: a comma between them in English, in German a narrow
-    space.
-    """
-    grouped = (
-        # not Babel's format_decimal: its German has points, which read as decimals beside
-        # accuracies
-        f"{value:,}"
-    )
-    return grouped.replace(",", "\u202f") if language() == "de" else grouped
+def say_count(singular: str, plural: str, count: int, **values: object) -> str:
+    """Return the text for this count in the current language; both texts may name {count}."""
+    translated = translations(current_language()).ngettext(singular, plural, count)
+    return _fill(translated, {"count": count, **values})
+
+
+def _fill(text: str, values: dict[str, object]) -> str:
+    return NAMED.sub(lambda name: str(values[name[1]]), text)

@@ -1,6 +1,6 @@
-"""`heed provenance`: what may change without the results changing.
+"""`heed provenance`: commit, versions, machine and times, which can change without the results.
 
-Outside the cached stages, so that they stay the same bytes.
+It is no cached stage, since the outputs of stages are the same bytes for the same results.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ PACKAGES = (
     "pyarrow",
     "safetensors",
 )
-WHOLE = (
+HASHED_FILES = (
     "params.yaml",
     "dvc.yaml",
     "dvc.lock",
@@ -59,9 +59,7 @@ class GitState:
 
 @dataclasses.dataclass(frozen=True)
 class RunTiming:
-    """Where a run was trained, when it ended, and the seconds it took:
-    results/timing/train/MODEL/SEED.json.
-    """
+    """The machine, time and duration of a training: results/timing/train/MODEL/SEED.json."""
 
     seconds: float
     device: str
@@ -72,9 +70,7 @@ class RunTiming:
 
 @dataclasses.dataclass(frozen=True)
 class SearchTiming:
-    """Where a search ran, the seconds it took, and its trials:
-    results/timing/search/SEARCH.json.
-    """
+    """The machine and duration of a search, and its trials: results/timing/search/SEARCH.json."""
 
     seconds: float
     on: str
@@ -83,54 +79,52 @@ class SearchTiming:
 
 @dataclasses.dataclass(frozen=True)
 class Trainings:
-    """A model's trainings: how many, how long, where, when the first and the last ended, and
-    whether it is of this study.
-    """
+    """The trainings of a model: number, duration, machines, and the first and last end."""
 
     model: str
     runs: int
     seconds: float
     core_hours: float
-    on: list[str]
+    machines: list[str]
     first: str
     last: str
-    known: bool
+    in_study: bool
 
 
-def write_provenance(root: Path, into: Path, threads: dict[str, int]) -> None:
+def write_provenance(root: Path, path: Path, threads: dict[str, int]) -> None:
     """Write reports/provenance.html.
 
     Args:
         root: the top folder of the clone.
-        into: the file to write.
+        path: the file to write.
         threads: of each model's training, for the core-hours.
 
     """
     timing = root / "results" / "timing"
-    trainings = _trainings(timing / "train", threads)
+    trainings = _read_trainings(timing / "train", threads)
     context = {
         "git": git_state(root),
         "machine": machine(),
         "versions": versions(),
         "files": [
             (name, sha256(root / name), md5(root / name))
-            for name in WHOLE
+            for name in HASHED_FILES
             if (root / name).exists()
         ],
         "trainings": trainings,
-        "searches": _searches(timing / "search"),
+        "searches": _read_searches(timing / "search"),
         "core_hours": sum(each.core_hours for each in trainings),
     }
-    write_text(into, environment().get_template("provenance.html.jinja").render(context))
+    write_text(path, environment().get_template("provenance.html.jinja").render(context))
 
 
 def git_state(root: Path) -> GitState:
-    """Return commit, its date, and the files that differ from it; what git cannot say is empty."""
-    commit = _git(root, "rev-parse", "HEAD")
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    """Return the commit, its date, and the files that differ from it; empty without git."""
+    commit = _run_git(root, "rev-parse", "HEAD")
+    changed = _run_git(root, "status", "--porcelain", "--untracked-files=no")
     return GitState(
         commit=commit,
-        date=_git(root, "show", "--no-patch", "--format=%cI", "HEAD"),
+        date=_run_git(root, "show", "--no-patch", "--format=%cI", "HEAD"),
         changed=changed.split("\n") if changed else [],
     )
 
@@ -151,50 +145,53 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the installed versions of what computes, draws and drives."""
-    found = {}
+    """Return the installed versions of the packages that results and report depend on."""
+    installed = {}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            installed[name] = metadata.version(name)
+    return installed
 
 
-def _git(root: Path, *what: str) -> str:
+def _run_git(root: Path, *arguments: str) -> str:
+    """Return the output of a git command; empty where it fails."""
     try:
-        done = subprocess.run(["git", *what], cwd=root, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _trainings(folder: Path, threads: dict[str, int]) -> list[Trainings]:
+def _read_trainings(folder: Path, threads: dict[str, int]) -> list[Trainings]:
     """Return the trainings of each model that has any."""
-    found = []
+    trainings = []
     for model in sorted(path for path in folder.glob("*") if path.is_dir()):
         if runs := [
             _read(RunTiming, path, f"heed train {model.name}")
             for path in sorted(model.glob("*.json"))
         ]:
-            found.append(_together(model.name, runs, threads))
-    return found
+            trainings.append(_summarize(model.name, runs, threads))
+    return trainings
 
 
-def _together(model: str, runs: list[RunTiming], threads: dict[str, int]) -> Trainings:
+def _summarize(model: str, runs: list[RunTiming], threads: dict[str, int]) -> Trainings:
     seconds = sum(run.seconds for run in runs)
     return Trainings(
         model=model,
         runs=len(runs),
         seconds=seconds,
         core_hours=seconds * threads.get(model, 1) / 3600,
-        on=sorted({f"{run.device}, {run.host}, torch {run.torch}" for run in runs}),
+        machines=sorted({f"{run.device}, {run.host}, torch {run.torch}" for run in runs}),
         first=min(run.ended for run in runs),
         last=max(run.ended for run in runs),
-        known=model in threads,
+        in_study=model in threads,
     )
 
 
-def _searches(folder: Path) -> dict[str, SearchTiming]:
-    """Return what is noted of each search, by name."""
+def _read_searches(folder: Path) -> dict[str, SearchTiming]:
+    """Return the timing of each search, by name."""
     return {
         path.stem: _read(SearchTiming, path, f"heed search {path.stem}")
         for path in sorted(folder.glob("*.json"))

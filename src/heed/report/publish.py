@@ -1,5 +1,6 @@
-"""`heed publish`: a study's edition for docs/studies/, without any text but what heed made itself,
-and its summary in the README.
+"""`heed publish`: an edition of a study for docs/studies/, and its summary in the README.
+
+An edition has no text of a corpus, unless heed generated it.
 """
 
 import shutil
@@ -9,16 +10,16 @@ from typing import TYPE_CHECKING
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, write_text, writing_folder
 from heed.report.experiments import is_generated
-from heed.report.formats import number, points
+from heed.report.formats import format_number, format_points
 from heed.report.render import render
 
 if TYPE_CHECKING:
     from heed.study import Params
 
-TAKEN = ("params.yaml", "dvc.lock", "metrics.json")
-READING, PDF = "README.md", "report.pdf"
-# The source of reports/report.pdf. Not called report.tex: LaTeX would read that before the one in
-# reports/.
+COPIED = ("params.yaml", "dvc.lock", "metrics.json")
+README, PDF = "README.md", "report.pdf"
+# The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
+# one in reports/.
 PRINTED = Path(".heed/pdf/printed.tex")
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 
@@ -26,18 +27,17 @@ BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: e
 def publish(
     params: "Params", comparison: Comparison, published: Path, results: Path, root: Path
 ) -> Path:
-    """Write docs/studies/NAME/: the page, its figures and tables, and what they were made with;
-    return the folder.
+    """Write docs/studies/NAME/ and the summary in README.md; return the folder.
 
-    No text of a corpus goes into git: the page has a document browser only where heed made all
-    texts itself. What is written by hand there, the reading in README.md, stays. reports/report.pdf
-    goes along, if there is one.
+    The folder has the page, its figures and tables, the files of COPIED, and reports/report.pdf if
+    there is one. Text of a corpus is not for git: the page has a document browser only where heed
+    generated all texts. README.md in the folder is written by hand, and stays.
 
     Args:
         params: the study.
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
-        results: the folder of the stages before.
+        results: results/, with the results of the other stages.
         root: the top folder of the clone.
 
     Raises:
@@ -46,50 +46,57 @@ def publish(
 
     """
     name = params.study.name
-    into = root / "docs" / "studies" / name
-    for file in TAKEN:
+    _check_files(root)
+    titles = {key: experiment.title for key, experiment in params.experiments.items()}
+    block = summary(name, read_json(root / "metrics.json", "heed compare"), titles)
+    readme = with_block((root / README).read_text(encoding="utf-8"), name, block)
+    folder = root / "docs" / "studies" / name
+    generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
+    with writing_folder(folder) as out:
+        render(params, comparison, published, results, out, with_documents=generated)
+        if not generated:
+            (out / "documents").rmdir()
+        for file in COPIED:
+            shutil.copyfile(root / file, out / file)
+        for path in (root / "reports" / PDF, folder / README):
+            if path.exists():
+                shutil.copyfile(path, out / path.name)
+    write_text(root / README, readme)
+    return folder
+
+
+def _check_files(root: Path) -> None:
+    """Raise HeedError where a file to copy is missing, or report.pdf is of another report."""
+    for file in COPIED:
         if not (root / file).exists():
             raise HeedError(f"{file}: there is none yet. Run the study first: snakemake --cores 4")
     pdf = root / "reports" / PDF
-    if pdf.exists() and not _same(root / PRINTED, pdf.with_suffix(".tex")):
+    if pdf.exists() and not _have_same_bytes(root / PRINTED, pdf.with_suffix(".tex")):
         raise HeedError(f"reports/{PDF}: not of the present reports/report.tex. Run: make pdf")
-    readme = root / READING
-    text = readme.read_text(encoding="utf-8")
-    block = summary(
-        name,
-        read_json(root / "metrics.json", "heed compare"),
-        {e: x.title for e, x in params.experiments.items()},
-    )
-    replaced = with_block(text, name, block)
-    browsed = all(is_generated(experiment.corpus) for experiment in comparison.experiments.values())
-    with writing_folder(into) as out:
-        render(params, comparison, published, results, out, browsed)
-        if not browsed:
-            (out / "documents").rmdir()
-        for file in TAKEN:
-            shutil.copyfile(root / file, out / file)
-        for path in (pdf, into / READING):
-            if path.exists():
-                shutil.copyfile(path, out / path.name)
-    write_text(readme, replaced)
-    return into
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.read_bytes() == other.read_bytes()
+def _have_same_bytes(path: Path, other: Path) -> bool:
+    return path.exists() and other.exists() and path.read_bytes() == other.read_bytes()
 
 
 def summary(name: str, metrics: dict[str, dict[str, float]], titles: dict[str, str]) -> str:
-    """Return the README's table and chart of a published study, in Markdown, from its metrics.json
-    alone.
+    """Return the README's table and chart of a published study, in Markdown.
+
+    Args:
+        name: of the study.
+        metrics: its metrics.json.
+        titles: of its experiments, by key.
+
     """
     rows = []
-    for experiment, found in metrics.items():
-        gain, low, high = (found.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
-        interval = f"{points(low)} to {points(high)}" if low is not None else "–"
-        p = f"{found['p_holm']:.2g}" if "p_holm" in found else "–"
-        accuracies = [number(found.get(key)) for key in ("baseline", "mean", "attention", "linear")]
-        cells = [titles.get(experiment, experiment), *accuracies, points(gain), interval, p]
+    for experiment, values in metrics.items():
+        gain, low, high = (values.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
+        interval = f"{format_points(low)} to {format_points(high)}" if low is not None else "–"
+        p = f"{values['p_holm']:.2g}" if "p_holm" in values else "–"
+        keys = ("baseline", "mean", "attention", "linear")
+        accuracies = [format_number(values.get(key)) for key in keys]
+        title = titles.get(experiment, experiment)
+        cells = [title, *accuracies, format_points(gain), interval, p]
         rows.append(f"| {' | '.join(cells)} |")
     head = (
         "| test accuracy | baseline | mean (control) | attention | linear | gain of attention, "
@@ -103,14 +110,14 @@ def summary(name: str, metrics: dict[str, dict[str, float]], titles: dict[str, s
 
 
 def with_block(text: str, name: str, block: str) -> str:
-    """Return a README with `block` between the marks of the study.
+    """Return a README with `block` between the comments that mark the study's summary.
 
-    Raises HeedError where it has no marks.
+    Raises HeedError: it has no such comments.
     """
     begin, end = BEGIN.format(name=name), END.format(name=name)
-    before, found, rest = text.partition(begin)
-    _, ended, after = rest.partition(end)
-    if not found or not ended:
+    before, begin_found, rest = text.partition(begin)
+    _, end_found, after = rest.partition(end)
+    if not begin_found or not end_found:
         raise HeedError(
             f"README.md: no place for the study {name}. Put this where its summary belongs: "
             f"{begin}{end}"

@@ -1,4 +1,4 @@
-"""Write the report: a page, a document for paper, a file for every table and figure."""
+"""The files of the report: a page, a document for paper, a file for each table and figure."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from heed.evaluation.results import Comparison
 from heed.files import write_text, writing_folder
 from heed.report import chapters
-from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, within
-from heed.report.chapters.answer import generated
-from heed.report.documents import how
+from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
+from heed.report.chapters.answer import generated_warning
+from heed.report.documents import describe_weights
 from heed.report.figures.drawing import draw
-from heed.report.language import speaking
+from heed.report.language import use_language
 from heed.report.renderers import csv, html, latex
 from heed.report.results import Results, read_results
 from heed.report.series import write_series
@@ -23,9 +23,9 @@ def render(
     params: "Params",
     comparison: Comparison,
     published: Path,
+    results_folder: Path,
     folder: Path,
-    into: Path,
-    browsed: bool = True,
+    with_documents: bool = True,
 ) -> None:
     """Write all of reports/: the same bytes for the same results.
 
@@ -33,38 +33,39 @@ def render(
         params: the study: its title, note, experiments and searches.
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
-        folder: results/, which has what the stages before wrote.
-        into: reports/.
-        browsed: with the document browser, which holds text of the corpora.
+        results_folder: results/, with the results of the other stages.
+        folder: reports/.
+        with_documents: whether to write the document browser, which has text of the corpora.
 
     Raises:
         HeedError: an experiment names one that the talk does not have; a file is missing or broken.
 
     """
-    with speaking(params.study.language):
-        results = read_results(params, comparison, published, folder, browsed)
+    with use_language(params.study.language):
+        results = read_results(params, comparison, published, results_folder, with_documents)
         report = chapters.report(results)
-        blocks = list(within(report))
+        blocks = list(walk_blocks(report))
         figures = [block for block in blocks if isinstance(block, Figure)]
-        with writing_folder(into / "figures") as out:
+        with writing_folder(folder / "figures") as out:
             for figure in figures:
-                draw(out / figure.key, figure.says, figure.size, figure.draw)
-            image = html.images(figures, out)
-        _write_tables([block for block in blocks if isinstance(block, Table)], into / "tables")
-        _write_series(results, into / "plots")
-        _write_documents(results, into / "documents")
+                draw(out / figure.key, figure.alt_text, figure.size, figure.draw)
+            image = html.image_addresses(figures, out)
+        _write_tables([block for block in blocks if isinstance(block, Table)], folder / "tables")
+        _write_series(results, folder / "plots")
+        _write_documents(results, folder / "documents")
         study = params.study
-        words = (study.title, generated(results.experiments), study.note)
-        write_text(into / "report.tex", latex.document(_on(report, PAPER), *words))
-        write_text(into / "index.html", html.page(_on(report, PAGE), image, *words))
+        header = (study.title, generated_warning(results.experiments), study.note)
+        write_text(folder / "report.tex", latex.document(_select(report, PAPER), *header))
+        write_text(folder / "index.html", html.page(_select(report, PAGE), image, *header))
 
 
-def _on(blocks: list[Block], medium: str) -> list[Block]:
-    return [block for block in blocks if medium in block.on]
+def _select(blocks: list[Block], medium: str) -> list[Block]:
+    """Return the blocks that the page or the paper has."""
+    return [block for block in blocks if medium in block.media]
 
 
-def _write_tables(tables: list[Table], into: Path) -> None:
-    with writing_folder(into) as out:
+def _write_tables(tables: list[Table], folder: Path) -> None:
+    with writing_folder(folder) as out:
         for table in tables:
             if "csv" in table.files and any(column.key for column in table.columns):
                 write_text(out / f"{table.key}.csv", csv.table(table))
@@ -72,20 +73,20 @@ def _write_tables(tables: list[Table], into: Path) -> None:
                 write_text(out / f"{table.key}.tex", latex.table(table))
 
 
-def _write_series(results: Results, into: Path) -> None:
+def _write_series(results: Results, folder: Path) -> None:
     models = [
-        results.evaluated(model)
+        results.evaluation_folder(model)
         for each in results.experiments
         for model in results.models(each).values()
     ]
-    with writing_folder(into) as out:
+    with writing_folder(folder) as out:
         write_series(results.experiments, models, out)
 
 
-def _write_documents(results: Results, into: Path) -> None:
-    """Write the document browser: a page a model that chooses weights."""
+def _write_documents(results: Results, folder: Path) -> None:
+    """Write the document browser: a page for each model that has weights."""
     template = html.environment().get_template("documents.html.jinja")
-    with writing_folder(into) as out:
+    with writing_folder(folder) as out:
         for experiment in results.experiments:
             models = results.comparison.experiments[experiment.key].models
             for variant, model in models.items():
@@ -94,7 +95,7 @@ def _write_documents(results: Results, into: Path) -> None:
                         experiment=experiment,
                         variant=variant,
                         page=results.browsers[model.model],
-                        how=how(model.hyperparameters),
+                        weights_sentence=describe_weights(model.hyperparameters),
                         sources=results.document_sources(model.model),
                     )
                     write_text(out / f"{model.model}.html", text)

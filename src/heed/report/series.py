@@ -1,5 +1,6 @@
-"""What `dvc plots` draws: curves, confusion matrices and comparisons of all models, one table each
-(dvc.yaml, .dvc/plots).
+"""The tables that `dvc plots` draws (dvc.yaml, .dvc/plots).
+
+Training curves, confusion matrices and comparisons of all models.
 """
 
 from pathlib import Path
@@ -10,21 +11,26 @@ from heed.report.experiments import Experiment
 from heed.report.results import read_table
 
 
-def write_series(experiments: list[Experiment], folders: list[Path], into: Path) -> None:
-    """Write curves.csv, confusion.csv and comparisons.csv into the folder `into`; `folders` are the
-    evaluated models'.
+def write_series(experiments: list[Experiment], evaluations: list[Path], folder: Path) -> None:
+    """Write curves.csv, confusion.csv and comparisons.csv.
+
+    Args:
+        experiments: with their comparisons.
+        evaluations: the folders of the models' evaluations.
+        folder: of the files to write.
+
     """
-    curves, confused = [], []
-    for folder in folders:
-        curves.append(read_table(folder / "history.csv").assign(model=folder.name))
+    curves, confusions = [], []
+    for evaluation in evaluations:
+        curves.append(read_table(evaluation / "history.csv").assign(model=evaluation.name))
         counts = (
-            read_table(folder / "confusion.csv")
+            read_table(evaluation / "confusion.csv")
             .groupby(["label", "predicted"], as_index=False)["documents"]
             .sum()
         )
         share = counts["documents"] / counts.groupby("label")["documents"].transform("sum")
-        confused.append(counts.assign(model=folder.name, share=share))
-    compared = [
+        confusions.append(counts.assign(model=evaluation.name, share=share))
+    comparisons = [
         {
             "experiment": experiment.key,
             "compared": f"{each.first} − {each.second}",
@@ -37,9 +43,9 @@ def write_series(experiments: list[Experiment], folders: list[Path], into: Path)
         for each in experiment.comparisons
     ]
     columns = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
-    _write(pd.concat(curves), into / "curves.csv")
-    _write(pd.concat(confused).rename(columns={"label": "actual"}), into / "confusion.csv")
-    _write(pd.DataFrame(compared, columns=columns), into / "comparisons.csv")
+    _write(pd.concat(curves), folder / "curves.csv")
+    _write(pd.concat(confusions).rename(columns={"label": "actual"}), folder / "confusion.csv")
+    _write(pd.DataFrame(comparisons, columns=columns), folder / "comparisons.csv")
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

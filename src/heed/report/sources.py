@@ -1,4 +1,4 @@
-"""Where numbers come from: a file, its DVC hash, the stage and the command that write it."""
+"""The sources of the report's numbers: files with DVC's hash, and the stage that writes them."""
 
 import dataclasses
 from pathlib import Path
@@ -12,7 +12,7 @@ class Source:
 
     path: str
     md5: str
-    stage: str  # as DVC names it; empty for what is in git
+    stage: str  # DVC's name of it; empty for a file in git
     command: str
 
     @property
@@ -21,34 +21,34 @@ class Source:
         return "from-" + "-".join(Path(self.path).with_suffix("").parts[1:])
 
     @property
-    def says(self) -> str:
-        """All of it in one line, shown where a reader's pointer rests on a number."""
-        by = f"stage {self.stage}, again: {self.command}" if self.stage else "in git"
-        return f"{self.path} · md5 {self.md5} · {by}"
+    def description(self) -> str:
+        """The source in one line, for the tooltip of tables and figures."""
+        origin = f"stage {self.stage}, again: {self.command}" if self.stage else "in git"
+        return f"{self.path} · md5 {self.md5} · {origin}"
 
 
 class Sources:
-    """The sources of a report: a file is hashed once, when a block first names it."""
+    """The sources of a report; a file is hashed once, when it is first added."""
 
     def __init__(self) -> None:
-        self._named: dict[Path, Source] = {}
+        self._sources: dict[Path, Source] = {}
 
-    def of(self, *paths: Path) -> tuple[Source, ...]:
-        """Return the sources of these files."""
+    def add(self, *paths: Path) -> tuple[Source, ...]:
+        """Add these files, unless they are there; return their sources."""
         for path in paths:
-            if path not in self._named:
-                self._named[path] = source(path)
-        return tuple(self._named[path] for path in paths)
+            if path not in self._sources:
+                self._sources[path] = read_source(path)
+        return tuple(self._sources[path] for path in paths)
 
     def all(self) -> list[Source]:
-        """Return every source that was named, by path."""
-        return sorted(self._named.values(), key=lambda each: each.path)
+        """Return every source that was added, by path."""
+        return sorted(self._sources.values(), key=lambda source: source.path)
 
 
-def source(path: Path) -> Source:
+def read_source(path: Path) -> Source:
     """Return the source of a file in results/ or data/published/."""
     if "published" in path.parts:
         return Source(f"data/published/{path.name}", md5(path), "", "")
-    kind, *names = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
-    named = Path("results", kind, *names, path.name).as_posix()
-    return Source(named, md5(path), stage_name(kind, *names), " ".join(["heed", kind, *names]))
+    stage, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
+    name = Path("results", stage, *keys, path.name).as_posix()
+    return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))

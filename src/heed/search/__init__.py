@@ -2,7 +2,7 @@
 
 The only package that imports ray.
 
-`stage` and `adopt` are the commands. `space` and `sampler` draw, `tuner` runs the trials on what
-`cluster` starts or joins, `trainable` is one trial, `outcome` the files that are left, and
-`progress` what a person sees.
+`stage` and `adopt` are the commands. `space` and `sampler` draw configurations, `cluster` starts or
+connects to Ray, `tuner` runs the trials there, and `trainable` is one trial. `outcome` makes the
+results, which `result` reads; `progress` reports progress.
 """

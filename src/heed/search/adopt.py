@@ -1,5 +1,6 @@
-"""Write a search's winner into params.yaml, where git shows it and no edit of the code repeats the
-search.
+"""The command `adopt`: writes a search's winner into params.yaml, to be reviewed in git.
+
+An edit of the code then does not repeat the search.
 """
 
 from pathlib import Path
@@ -11,14 +12,13 @@ from heed.study.editing import editing
 
 
 def adopt(name: str, params: Path, searches: Path) -> str:
-    """Give every model that `searches.NAME` tunes the winner's hyperparameters, and set the
-    search's trials to 0.
+    """Write the winner of search `name` into its models in params.yaml; set its trials to 0.
 
-    Comments are kept. A model that matches another (wide) has no hyperparameters of its own: it
-    follows.
+    Comments are kept. A model that matches another (wide) has the hyperparameters of that model, so
+    nothing is written for it.
 
     Returns:
-        what was done, for people.
+        a message for people.
 
     Raises:
         HeedError: no such search; it has not run; no model names it.
@@ -35,9 +35,9 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         models = [model for model, section in study.models.items() if section.tuned_by == name]
         if not models:
             raise HeedError(
-                f"{params}: no model says tuned_by: {name}. Say it where the winner belongs"
+                f"{params}: no model has tuned_by: {name}. Set it for the models to be tuned"
             )
-        won = (
+        winner = (
             f"trial {result.best.trial} of {len(result.trials)}, validation {result.metric} "
             f"{result.best.score:.4f}"
         )
@@ -47,11 +47,11 @@ def adopt(name: str, params: Path, searches: Path) -> str:
             if study.models[model].match == model:
                 section.update(best)
                 tree["models"].yaml_set_comment_before_after_key(
-                    model, before=f"adopted from search {name}: {won}", indent=2
+                    model, before=f"adopted from search {name}: {winner}", indent=2
                 )
         tree["searches"][name]["trials"] = 0
     return (
-        f"{params}: {', '.join(models)} took {won} of search {name}; it was {search.trials} "
+        f"{params}: {', '.join(models)} took {winner} of search {name}; it was {search.trials} "
         "trials, now 0. "
         "Look at it with git diff, and commit it"
     )

@@ -1,4 +1,4 @@
-"""Ray, started for one search and stopped after it, or a cluster that is there already."""
+"""Ray: started for one search and stopped after it, or an existing cluster."""
 
 import contextlib
 import logging
@@ -14,47 +14,47 @@ from pathlib import Path
 
 from heed.files import HeedError
 
-# Nothing of a search leaves the machine or stays on it.
-QUIET = {
+# No telemetry, no dashboard, no logs and no settings in the home folder.
+RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    # a training finds a free card itself (training/device.py)
+    # a training claims a free GPU itself (training/device.py)
     "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1",
     "RAY_AIR_NEW_OUTPUT": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    # Ctrl-C ends the search, and does not make a result of what there is
+    # Ctrl-C ends the search without results
     "TUNE_DISABLE_SIGINT_HANDLER": "1",
     "TUNE_MAX_PENDING_TRIALS_PG": "auto",
-    # with Ray's own pause a search that was killed forgets what ended just before
+    # with Ray's default a killed search would lose the trials that ended just before
     "TUNE_GLOBAL_CHECKPOINT_S": "1",
 }
-# bytes of Ray's object store: tokens are mapped from disk, so it holds next to nothing
-STORE = 80_000_000
-LONGEST_SOCKET = 107  # bytes of a Unix socket's path
-SOCKET = "/session_2026-01-01_00-00-00_000000_0000000/sockets/plasma_store"
+# Ray's object store can be small: tokens are memory-mapped, so it holds almost nothing
+OBJECT_STORE_BYTES = 80_000_000
+MAX_SOCKET_PATH = 107  # bytes of a Unix socket's path
+SOCKET_NAME = "/session_2026-01-01_00-00-00_000000_0000000/sockets/plasma_store"
 
 
 @contextlib.contextmanager
 def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[str]:
-    """Connect to Ray; yield, for people, what was connected to.
+    """Connect to Ray; yield a description of it, for people.
 
-    A local Ray ends with the block, and leaves nothing.
+    A local Ray is stopped after the block, and leaves no files.
 
     Args:
-        address: `local`, or a cluster's; RAY_ADDRESS takes the place of `local`.
-        cores: a local Ray's, at least those of one trial.
+        address: `local`, or that of a cluster; RAY_ADDRESS replaces `local`.
+        cores: of a local Ray; it has at least those of one trial.
         cpu: cores of a trial.
-        gpu: GPUs of a trial; a local Ray has this machine's cards where it is not 0.
+        gpu: GPUs of a trial; if it is not 0 a local Ray has this machine's GPUs.
 
     Raises:
-        HeedError: no such cluster; a trial that fits on no node.
+        HeedError: no such cluster; a local Ray has fewer GPUs than a trial takes.
 
     """
     address = os.environ.get("RAY_ADDRESS") or "local" if address == "local" else address
     with _environment(
-        QUIET
+        RAY_ENVIRONMENT
         | (
             {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
             if address == "local"
@@ -75,32 +75,32 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
 
 
 def _start(folder: str, cores: int, gpu: float) -> str:
-    """Start Ray on this machine for this process alone.
+    """Start Ray on this machine for this process; return a description of it.
 
-    Ray listens on all interfaces: a token that no file holds shuts others out.
+    Ray listens on all interfaces. A token that is in no file keeps others out.
     """
     import ray
 
-    from heed.training.device import cards
+    from heed.training.device import list_gpus
 
-    gpus = min(len(cards()), _given_gpus()) if gpu else 0
+    gpus = min(len(list_gpus()), _assigned_gpus()) if gpu else 0
     if gpu > gpus:
         raise HeedError(
             f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in "
             "params.yaml"
         )
     ray.init(
-        # Ray hands it to a shell: its path may have a space
+        # Ray passes the path to a shell: it may have a space
         runtime_env={"py_executable": shlex.quote(sys.executable)},
         address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False,
-        log_to_driver=False, logging_level=logging.ERROR, object_store_memory=STORE,
+        log_to_driver=False, logging_level=logging.ERROR, object_store_memory=OBJECT_STORE_BYTES,
         _temp_dir=folder, _node_ip_address="127.0.0.1",
     )  # fmt: skip
     return f"this machine, {cores} cores" + (f", {gpus} GPUs" if gpus else "")
 
 
 def _connect(address: str, cpu: float, gpu: float) -> str:
-    """Connect to a cluster; the code of heed goes along, so that every node runs this version."""
+    """Connect to a cluster and send it heed's code, so that every node runs this version."""
     import ray
 
     import heed
@@ -108,10 +108,10 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
     if address.startswith("ray://"):
         raise HeedError(
             f"{address}: a search runs on a node of the cluster, not through Ray's client. "
-            "Say the address as HOST:PORT and run on a host where `ray start --address=HOST:PORT` "
-            "was said (docs/cluster.md)"
+            "Write the address as HOST:PORT and run on a host where `ray start "
+            "--address=HOST:PORT` has run (docs/cluster.md)"
         )
-    _knock(address)
+    _check_reachable(address)
     code = {"py_modules": [str(Path(heed.__file__).parent)], "excludes": ["__pycache__"]}
     try:
         ray.init(
@@ -131,10 +131,8 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
     )
 
 
-def _knock(address: str) -> None:
-    """Raise HeedError where nobody listens: Ray itself would try for minutes, and print what it
-    tries.
-    """
+def _check_reachable(address: str) -> None:
+    """Raise HeedError if no process listens at `address`; Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     if address == "auto":
         return
@@ -147,22 +145,22 @@ def _knock(address: str) -> None:
 def _no_cluster(address: str, error: Exception) -> HeedError:
     reason = " ".join(str(error).split())[:200]
     instead = (
-        "unset RAY_ADDRESS" if os.environ.get("RAY_ADDRESS") == address else "say address: local"
+        "unset RAY_ADDRESS" if os.environ.get("RAY_ADDRESS") == address else "write address: local"
     )
     return HeedError(
         f"no Ray cluster at {address} ({reason}). Start it, or {instead} (docs/cluster.md)"
     )
 
 
-def _given_gpus() -> int:
-    """Return how many cards Snakemake counted for this stage; a thousand where nobody counted."""
-    given = os.environ.get("HEED_GPUS", "")
-    return int(given) if given.isdigit() else 1000
+def _assigned_gpus() -> int:
+    """Return the GPUs that Snakemake assigned to this stage; 1000 if it did not run the stage."""
+    text = os.environ.get("HEED_GPUS", "")
+    return int(text) if text.isdigit() else 1000
 
 
 @contextlib.contextmanager
 def _environment(changes: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for the block; those that a person has set stay."""
+    """Set environment variables for the block, except those that are already set."""
     before = {key: os.environ.get(key) for key in changes}
     os.environ.update({key: value for key, value in changes.items() if before[key] is None})
     try:
@@ -175,16 +173,14 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _temporary_folder() -> Iterator[str]:
-    """Yield a new folder whose name is short enough for the sockets in it; it is deleted
-    afterwards.
-    """
-    room = tempfile.gettempdir()
-    if len(room) + len("/heed-ray-1234567-12345678") + len(SOCKET) > LONGEST_SOCKET:
-        room = "/tmp"
-    for old in Path(room).glob("heed-ray-*-*"):  # of a search that was killed
+    """Yield a new folder with a name short enough for Ray's sockets; it is deleted afterwards."""
+    parent = tempfile.gettempdir()
+    if len(parent) + len("/heed-ray-1234567-12345678") + len(SOCKET_NAME) > MAX_SOCKET_PATH:
+        parent = "/tmp"
+    for old in Path(parent).glob("heed-ray-*-*"):  # of a search that was killed
         if not Path("/proc", old.name.split("-")[2]).exists():
             shutil.rmtree(old, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix=f"heed-ray-{os.getpid()}-", dir=room)
+    folder = tempfile.mkdtemp(prefix=f"heed-ray-{os.getpid()}-", dir=parent)
     try:
         yield folder
     finally:

@@ -1,13 +1,28 @@
 """Progress of a search: a live bar in a terminal, a line a minute in a log."""
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Iterator
 
 from heed.progress import Bar, progress_bar
 from heed.search.outcome import Trial
 
-LOGGED = 60.0  # seconds between two lines in a log
+LOG_INTERVAL = 60.0  # seconds between two lines in a log
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """The trials of a search: how many have ended, and how.
+
+    `ended` includes those that the scheduler stopped (`early`) and those that failed for good.
+    """
+
+    ended: int
+    early: int
+    failed: int
+    running: int
+    trials: int
 
 
 class SearchProgress:
@@ -16,60 +31,50 @@ class SearchProgress:
     def __init__(self, bar: Bar) -> None:
         self.bar = bar
         self.started = self.logged = time.monotonic()
-        self.at_start: int | None = None  # trials that had ended when this process began
+        self.ended_before: int | None = None  # trials that had ended when this process began
 
     def report_progress(
-        self,
-        ended: int,
-        early: int,
-        failed: int,
-        running: int,
-        trials: int,
-        best: Trial | None,
-        metric: str,
-        now: bool,
+        self, counts: Counts, best: Trial | None, metric: str, trial_ended: bool
     ) -> None:
         """Draw the bar, or, in a log, print a line once a minute and when the last trial has ended.
 
         Args:
-            ended: trials that have ended, those that stopped early or failed among them.
-            early: trials that the scheduler stopped.
-            failed: trials that failed for good.
-            running: trials that run.
-            trials: all trials of the search.
+            counts: of the trials.
             best: the trial with the best score.
             metric: the score's name.
-            now: whether a trial has ended just now.
+            trial_ended: whether a trial has just ended.
 
         """
-        if self.at_start is None:
-            self.at_start = ended - (1 if now else 0)
+        if self.ended_before is None:
+            self.ended_before = counts.ended - (1 if trial_ended else 0)
         score = (
             f"best {metric} {best.score(metric):.4f} (trial {best.number})"
             if best
             else "no score yet"
         )
-        stops = f"{early} stopped early" + (f", {failed} failed" if failed else "")
-        self.bar.update(
-            ended, trials, f"{ended} of {trials} trials, {running} running, {score}, {stops}"
-        )
-        clock = time.monotonic()
-        last = now and ended == trials
-        if self.bar.live or not (last or clock - self.logged >= LOGGED):
+        stops = f"{counts.early} stopped early"
+        if counts.failed:
+            stops += f", {counts.failed} failed"
+        ended, running = f"{counts.ended} of {counts.trials} trials", f"{counts.running} running"
+        self.bar.update(counts.ended, counts.trials, f"{ended}, {running}, {score}, {stops}")
+        now = time.monotonic()
+        is_last = trial_ended and counts.ended == counts.trials
+        if self.bar.live or not (is_last or now - self.logged >= LOG_INTERVAL):
             return
-        self.logged = clock
-        done = ended - self.at_start
-        left = (
-            f"{(clock - self.started) / done * (trials - ended):.0f} s left"
-            if done
-            else "no time known yet"
-        )
-        text = f"{ended} of {trials} trials ended ({stops}), {running} running, {score}"
-        print(f"{self.bar.title}: {text}, {clock - self.started:.0f} s, {left}", flush=True)
+        self.logged = now
+        times = f"{now - self.started:.0f} s, {self._format_remaining(counts, now)}"
+        print(f"{self.bar.title}: {ended} ended ({stops}), {running}, {score}, {times}", flush=True)
+
+    def _format_remaining(self, counts: Counts, now: float) -> str:
+        """Return the expected time until the last trial ends, from those of this process."""
+        done = counts.ended - (self.ended_before or 0)
+        if not done:
+            return "no time known yet"
+        return f"{(now - self.started) / done * (counts.trials - counts.ended):.0f} s left"
 
 
 @contextlib.contextmanager
 def search_progress(title: str) -> Iterator[SearchProgress]:
-    """Yield what reports the progress of a search."""
+    """Yield the object that reports the progress of a search."""
     with progress_bar(title) as bar:
         yield SearchProgress(bar)

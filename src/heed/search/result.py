@@ -1,4 +1,4 @@
-"""What a search left, as the report prints and draws it: search.json, less what nobody looks at."""
+"""The result of a search, as the report prints and draws it: the parts of search.json it needs."""
 
 import dataclasses
 from pathlib import Path
@@ -10,7 +10,7 @@ from heed.records import read_record
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """A configuration and the best score of its epochs; None where it had none."""
+    """A configuration and the best score of its epochs; None without one."""
 
     trial: int
     configuration: dict[str, Any]
@@ -20,7 +20,7 @@ class Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """The trial that won, its score, and the epoch it had it at."""
+    """The number of the winning trial, its best score, and the epoch of that score."""
 
     trial: int
     score: float
@@ -29,8 +29,9 @@ class Best:
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedBest:
-    """The expected best score of a search with 1, 2, … trials; or why there is none: a text, and
-    the values in it.
+    """The expected best score of a search with 1, 2, … trials; or the reason why there is none.
+
+    `reason` is a text with names in braces, and `values` are their values.
     """
 
     scores: list[float] | None = None
@@ -42,7 +43,7 @@ class ExpectedBest:
 class Search:
     """A search that had trials.
 
-    `space` has for each hyperparameter how it was drawn, and from what.
+    `space`: hyperparameter → kind of distribution → its values or limits.
     """
 
     search: str
@@ -64,14 +65,14 @@ class Search:
 
     @property
     def scores(self) -> list[float]:
-        """Their scores."""
+        """The scores of these trials."""
         return [trial.score for trial in self.trials if trial.score is not None]
 
 
 def read_search(folder: Path) -> Search | None:
-    """Return search.json of a search; None for one that had no trials.
+    """Return search.json of a search; None for a search without trials.
 
-    Raises HeedError when it is broken.
+    Raises HeedError if it is broken.
     """
     path, command = folder / "search.json", f"heed search {folder.name}"
     if not path.exists():

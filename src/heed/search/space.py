@@ -1,8 +1,9 @@
-"""The configurations of a search, drawn from its space: pure, and the same for the same seed."""
+"""The configurations of a random search, drawn from its space: the same for the same seed."""
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +14,20 @@ from heed.hyperparameters import Configuration
 if TYPE_CHECKING:
     from heed.study import Dimension
 
-DRAWS = 1000  # for one configuration, before the space is called impossible
-DIGITS = 4  # of a number drawn from a span: what best.yaml says is what was tried, and can be read
+DRAWS = 1000  # of one configuration, before the space is said to have too few
+DIGITS = 4  # significant digits of a real number: best.yaml has exactly the value of the trial
 
 
 @dataclasses.dataclass(frozen=True)
 class Space:
-    """What may be tried: `configurations` of a random search, all drawn beforehand; None for a
-    sampler that learns.
+    """The space of a search.
+
+    `configurations` are those of a random search, all drawn before it starts; None for a sampler
+    that learns from earlier trials.
     """
 
     dimensions: "Mapping[str, Dimension]"
-    fits: Callable[[Configuration], bool]
+    is_valid: Callable[[Configuration], bool]
     configurations: list[Configuration] | None
 
 
@@ -32,41 +35,29 @@ def draw(
     dimensions: "Mapping[str, Dimension]",
     trials: int,
     seed: int,
-    fits: Callable[[Configuration], bool],
+    is_valid: Callable[[Configuration], bool],
 ) -> list[Configuration]:
-    """Return `trials` different configurations, drawn beforehand, so that no order of finishing can
-    change them.
+    """Return `trials` different configurations; the order in which trials end cannot change them.
 
-    More trials with the same seed begin with the same configurations. `heads` is drawn first and
-    kept while the rest is drawn again until all fits: heads that divide few sizes then come as
-    often as others.
+    More trials with the same seed begin with the same configurations.
 
     Args:
         dimensions: hyperparameter → how it is drawn.
-        trials: how many.
-        seed: the search's own.
-        fits: whether a configuration is possible (heads divide the states' size).
+        trials: number of configurations.
+        seed: of the search.
+        is_valid: whether a configuration is possible (heads divide the states' size).
 
     Raises:
-        HeedError: the space has too few configurations that are possible.
+        HeedError: the space has too few possible configurations.
 
     """
-    found: list[Configuration] = []
+    configurations: list[Configuration] = []
     for number in range(trials):
         generator = np.random.default_rng((seed, number))
-        for attempt in range(DRAWS):
-            if attempt % 50 == 0:
-                heads = _value(dimensions["heads"], generator) if "heads" in dimensions else None
-            drawn = {
-                key: _value(dimension, generator)
-                for key, dimension in dimensions.items()
-                if key != "heads"
-            }
-            if heads is not None:
-                drawn["heads"] = heads
-            configuration = {key: drawn[key] for key in dimensions}
-            if configuration not in found and fits(configuration):
-                found.append(configuration)
+        candidates = itertools.islice(_draw_candidates(dimensions, generator), DRAWS)
+        for candidate in candidates:
+            if candidate not in configurations and is_valid(candidate):
+                configurations.append(candidate)
                 break
         else:
             raise HeedError(
@@ -75,25 +66,46 @@ def draw(
                 "Ask for fewer `trials`, or widen `space` (heads must divide the size of the "
                 "states)"
             )
-    return found
+    return configurations
 
 
-def _value(dimension: "Dimension", generator: np.random.Generator) -> Any:
-    """Draw one value."""
+def _draw_candidates(
+    dimensions: "Mapping[str, Dimension]", generator: np.random.Generator
+) -> Iterator[Configuration]:
+    """Yield configurations without end; not all of them are possible.
+
+    `heads` is drawn first and kept for 50 configurations: so numbers of heads that divide few sizes
+    are drawn as often as others.
+    """
+    for attempt in itertools.count():
+        if attempt % 50 == 0:
+            heads = _draw_value(dimensions["heads"], generator) if "heads" in dimensions else None
+        values = {
+            key: _draw_value(dimension, generator)
+            for key, dimension in dimensions.items()
+            if key != "heads"
+        }
+        if heads is not None:
+            values["heads"] = heads
+        yield {key: values[key] for key in dimensions}
+
+
+def _draw_value(dimension: "Dimension", generator: np.random.Generator) -> Any:
+    """Return one random value of a dimension."""
     values = dimension.values
     if dimension.kind == "choice":
         return values[int(generator.integers(len(values)))]
     if dimension.kind == "integer":
         return int(generator.integers(values[0], values[1], endpoint=True))
     if dimension.kind == "uniform":
-        return rounded(float(generator.uniform(*values)), dimension)
-    return rounded(math.exp(generator.uniform(math.log(values[0]), math.log(values[1]))), dimension)
+        return round_value(float(generator.uniform(*values)), dimension)
+    return round_value(
+        math.exp(generator.uniform(math.log(values[0]), math.log(values[1]))), dimension
+    )
 
 
-def rounded(value: Any, dimension: "Dimension") -> Any:
-    """Return a value of `dimension` with few digits where it is drawn from a span of numbers with a
-    fraction.
-    """
+def round_value(value: Any, dimension: "Dimension") -> Any:
+    """Return a value of `dimension`; real numbers are rounded to DIGITS significant digits."""
     if dimension.kind not in ("uniform", "loguniform"):
         return value
     low, high = dimension.values

@@ -13,26 +13,25 @@ from heed.paths import TIMING, WORK
 
 if TYPE_CHECKING:
     from heed.search.outcome import Trial
+    from heed.search.space import Space
     from heed.search.trainable import Plan
-    from heed.study import Params
+    from heed.study import Params, Search
 
 
-def write_untuned(into: Path, best: Configuration | None = None) -> None:
-    """Write a search without trials: its best.yaml is `best`, by default empty, which changes
-    nothing in a recipe.
+def write_untuned(folder: Path, best: Configuration | None = None) -> None:
+    """Write the results of a search without trials: best.yaml holds `best`, by default nothing.
+
+    An empty best.yaml changes nothing in a recipe.
     """
-    with writing_folder(into, checksums=True) as out:
+    with writing_folder(folder, checksums=True) as out:
         write_yaml(out / "best.yaml", best or {})
         write_text(out / "trials.csv", "trial\n")
 
 
 def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores: int) -> str:
-    """Search as `searches.NAME` says: results/search/NAME/ and its times in results/timing/.
+    """Run search `name`; write results/search/NAME/ and results/timing/; return a line for people.
 
-    Returns a line for people.
-
-    A search that was killed goes on where it was. Its folder in .heed/work is deleted when it has
-    ended.
+    A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
 
     Args:
         params: the study.
@@ -48,54 +47,83 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     from heed.recipe import read_best
 
     search = params.searches[name]
-    before = read_best(searches / search.after)
+    previous = read_best(searches / search.after)
     if not search.trials:
-        write_untuned(searches / name, before)
+        write_untuned(searches / name, previous)
         return f"{name}: no trials, hyperparameters as given"
 
     from heed.search import outcome
-    from heed.search.cluster import ray_running
-    from heed.search.progress import search_progress
-    from heed.search.space import Space, draw
-    from heed.study import rules
 
     started = time.time()
-    given = params.hyperparameters(search.model)
-    dimensions = search.dimensions(given)
-
-    def fits(drawn: Configuration) -> bool:
-        return rules.is_valid_configuration(params, search.model, before | drawn)
-
-    try:  # for tpe too: a space that is too small is found before Ray starts
-        configurations = draw(dimensions, search.trials, search.seed, fits)
-    except HeedError as error:
-        raise HeedError(f"params.yaml: searches.{name}.space: {error}") from None
-    plan = make_plan(params, name, before, tokens)
-    space = Space(dimensions, fits, configurations if search.sampler == "random" else None)
-    plan.store.mkdir(parents=True, exist_ok=True)
-    with (
-        search_progress(name) as progress,
-        ray_running(search.address, cores, search.cpu, search.gpu) as where,
-    ):
-        from heed.search.tuner import run_trials
-
-        print(f"{name}: {search.trials} trials on {where}", flush=True)
-        trials = run_trials(plan, search, space, progress)
-    best = outcome.winner(trials, search.metric)
-    if best is None:
+    space = _make_space(params, name, previous)
+    plan = make_plan(params, name, previous, tokens)
+    trials, ray_description = _run_trials(plan, name, search, space, cores)
+    if (best := outcome.winner(trials, search.metric)) is None:
         raise HeedError(
             f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more "
             "`minutes`"
         )
-    kept = before | best.configuration | kept_by(plan, best)
-    with writing_folder(searches / name, checksums=True) as out:
-        write_yaml(out / "best.yaml", kept)
-        outcome.table(trials, search.metric).to_csv(
-            out / "trials.csv", index=False, lineterminator="\n"
-        )
-        outcome.by_epoch(trials).to_csv(out / "epochs.csv", index=False, lineterminator="\n")
-        about = {
-            "search": name,
+    hyperparameters = previous | best.configuration | epochs_and_select(plan, best)
+    _write_results(searches / name, search, space, trials, hyperparameters)
+    _write_timing(name, plan, trials, time.time() - started, ray_description)
+    shutil.rmtree(plan.work, ignore_errors=True)
+    return (
+        f"{name}: trial {best.number} of {len(trials)}, validation {search.metric} "
+        f"{best.score(search.metric):.4f} at epoch {best.best_epoch(search.metric)}"
+    )
+
+
+def _make_space(params: "Params", name: str, previous: Configuration) -> "Space":
+    """Return the space of search `name`, after a search with the winner `previous`."""
+    from heed.search.space import Space, draw
+    from heed.study import rules
+
+    search = params.searches[name]
+    dimensions = search.dimensions(params.hyperparameters(search.model))
+
+    def is_valid(configuration: Configuration) -> bool:
+        return rules.is_valid_configuration(params, search.model, previous | configuration)
+
+    try:  # for tpe too: the error of a space that is too small comes before Ray starts
+        configurations = draw(dimensions, search.trials, search.seed, is_valid)
+    except HeedError as error:
+        raise HeedError(f"params.yaml: searches.{name}.space: {error}") from None
+    return Space(dimensions, is_valid, configurations if search.sampler == "random" else None)
+
+
+def _run_trials(
+    plan: "Plan", name: str, search: "Search", space: "Space", cores: int
+) -> "tuple[list[Trial], str]":
+    """Run the trials on Ray; return them, and a description of that Ray for people."""
+    from heed.search.cluster import ray_running
+    from heed.search.progress import search_progress
+
+    plan.work.mkdir(parents=True, exist_ok=True)
+    with (
+        search_progress(name) as progress,
+        ray_running(search.address, cores, search.cpu, search.gpu) as ray_description,
+    ):
+        from heed.search.tuner import run_trials
+
+        print(f"{name}: {search.trials} trials on {ray_description}", flush=True)
+        return run_trials(plan, search, space, progress), ray_description
+
+
+def _write_results(
+    folder: Path, search: "Search", space: "Space", trials: "list[Trial]", best: Configuration
+) -> None:
+    """Write results/search/NAME (docs/search.md); `best` is the content of best.yaml."""
+    from heed.search import outcome
+
+    with writing_folder(folder, checksums=True) as out:
+        write_yaml(out / "best.yaml", best)
+        for table, path in (
+            (outcome.trial_table(trials, search.metric), out / "trials.csv"),
+            (outcome.epoch_table(trials), out / "epochs.csv"),
+        ):
+            table.to_csv(path, index=False, lineterminator="\n")
+        description = {
+            "search": folder.name,
             "model": search.model,
             "experiment": search.experiment,
             "corpus": search.corpus,
@@ -103,77 +131,74 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
             "scheduler": search.scheduler,
             "seed": search.seed,
             "space": {
-                key: {dimension.kind: dimension.values} for key, dimension in dimensions.items()
+                key: {dimension.kind: dimension.values}
+                for key, dimension in space.dimensions.items()
             },
         }
-        write_json(
-            out / "search.json", about | outcome.summary(trials, search.metric, search.sampler)
-        )
-    _write_timing(name, plan, trials, time.time() - started, where)
-    shutil.rmtree(plan.store, ignore_errors=True)
-    return (
-        f"{name}: trial {best.number} of {len(trials)}, validation {search.metric} "
-        f"{best.score(search.metric):.4f} "
-        f"at epoch {best.best_epoch(search.metric)}"
-    )
+        summary = outcome.summarize(trials, search.metric, search.sampler)
+        write_json(out / "search.json", description | summary)
 
 
-def make_plan(params: "Params", name: str, before: Configuration, tokens: Path) -> "Plan":
-    """Return what the trials need: the recipe without a configuration, the tokens, and a work
-    folder of their own.
+def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path) -> "Plan":
+    """Return the plan of a search: recipe, tokens and work folder of its trials.
 
-    Another space, recipe, seed, code or version of torch is another folder. What only places the
-    trials is not in it.
+    The name of the work folder depends on space, recipe, seed, code and version of torch; not on
+    the settings that only decide where and how long trials run.
+
+    Args:
+        params: the study.
+        name: a key of `searches`.
+        previous: the winner of the search that this one follows.
+        tokens: the folder of the search's corpus.
+
     """
     import torch
 
     from heed.code.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
-    from heed.tasks import load_parts
+    from heed.tasks import import_stage_modules
     from heed.tokens.meta import read_meta
 
     search = params.searches[name]
-    given = params.hyperparameters(search.model)
-    fixed = before | {"epochs": search.epochs or given.epochs, "select": search.metric}
+    epochs = search.epochs or params.hyperparameters(search.model).epochs
+    fixed = previous | {"epochs": epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_meta(tokens))
     section = search.model_dump(exclude={"address", "concurrent", "retries", "cpu", "minutes"})
-    load_parts(recipe.task, "search")
-    # it imports ray, which the environment of ray_running must precede
+    import_stage_modules(recipe.task, "search")
+    # named, not imported: it imports ray, which must come after the environment of ray_running
     code = loaded_modules("heed.search.tuner")
-    what = json.dumps([recipe.as_dict(), section, code, torch.__version__], sort_keys=True)
-    store = WORK / f"search-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+    key = json.dumps([recipe.as_dict(), section, code, torch.__version__], sort_keys=True)
+    work = WORK / f"search-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     reports = search.reports if search.scheduler == "asha" else 1
     return Plan(
-        recipe, tokens.resolve(), store.resolve(), search.seed, search.metric, search.gpu, reports
+        recipe, tokens.resolve(), work.resolve(), search.seed, search.metric, search.gpu, reports
     )
 
 
-def kept_by(plan: "Plan", best: "Trial") -> Configuration:
-    """Return what best.yaml says beside the configuration, so that a training with it is the trial
-    again.
+def epochs_and_select(plan: "Plan", best: "Trial") -> Configuration:
+    """Return `epochs` and `select` of best.yaml, with which a training repeats the trial `best`.
 
-    `epochs` is the winner's best epoch. A learning rate that rises or falls over all epochs would
-    not be the same with fewer: then the epochs stay, and the training goes through them all and
-    keeps the best.
+    `epochs` is the best epoch of the trial. But a learning rate with a schedule depends on the
+    number of epochs: then `epochs` is unchanged, and the training keeps its best epoch.
     """
     h = plan.recipe.changed(best.configuration).hyperparameters
-    scheduled = h.warmup > 0 or h.decay != "none"
+    has_schedule = h.warmup > 0 or h.decay != "none"
     return {
-        "epochs": h.epochs if scheduled else best.best_epoch(plan.metric),
+        "epochs": h.epochs if has_schedule else best.best_epoch(plan.metric),
         "select": plan.metric,
     }
 
 
 def _write_timing(
-    name: str, plan: "Plan", trials: "list[Trial]", seconds: float, where: str
+    name: str, plan: "Plan", trials: "list[Trial]", seconds: float, ray_description: str
 ) -> None:
-    """Note where each trial ran and when it started: for people, read by no stage."""
+    """Write when and where each trial ran; for people, no stage reads it."""
     from heed.search.trainable import STARTS
 
     rows = []
     for trial in trials:
-        file = plan.folder(trial.number) / STARTS
+        file = plan.trial_folder(trial.number) / STARTS
         starts = (
             [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines()]
             if file.exists()
@@ -189,5 +214,5 @@ def _write_timing(
         )
     write_json(
         TIMING / "search" / f"{name}.json",
-        {"seconds": round(seconds, 2), "on": where, "trials": rows},
+        {"seconds": round(seconds, 2), "on": ray_description, "trials": rows},
     )

@@ -1,10 +1,9 @@
-"""One trial: the training that `heed train` does, with a configuration put in, reported to Ray Tune
-as it goes on.
+"""One trial of a search: a training with one configuration, which reports its scores to Ray Tune.
 
-Time is counted in reports: `reports` an epoch, the last of them at its end. A trial keeps its
-checkpoint in the search's own folder, which every node sees under the same path. One that was
-killed, with its machine or with the whole search, reports to Ray again what it had reported up to
-its last whole epoch, and goes on after that.
+The training is the one of `heed train`. Its time is counted in reports: there are `reports` of them
+an epoch, the last at its end. A trial keeps its checkpoint in the search's own folder, which every
+node sees under the same path. A trial that was killed, with its machine or with the whole search,
+first repeats to Ray what it had reported up to its last whole epoch, and resumes after that.
 """
 
 import contextlib
@@ -28,107 +27,123 @@ STARTS, REPORTED = "starts.jsonl", "reported.jsonl"
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """All that a trial needs to know of its search, sent to every worker; paths are absolute.
+    """What a trial needs of its search; it is sent to every worker. Paths are absolute.
 
-    `recipe` is the trial's recipe but for the configuration. `seed` is the search's own: all trials
-    share it.
+    `recipe` is the trial's recipe except for the configuration. `work` is the work folder of the
+    search. `seed` is that of the search: all trials share it. `gpu` is the share of a GPU that a
+    trial takes, and `reports` the number of reports an epoch.
     """
 
     recipe: Recipe[Any, Any]
     tokens: Path
-    store: Path
+    work: Path
     seed: int
     metric: str
     gpu: float
     reports: int = 1
 
-    def folder(self, number: int) -> Path:
-        """Return where trial `number` keeps its checkpoint and notes its starts."""
-        return self.store / "trials" / f"{number:04}"
+    def trial_folder(self, number: int) -> Path:
+        """Return the folder of trial `number`, with its checkpoint, starts and reports."""
+        return self.work / "trials" / f"{number:04}"
+
+
+class _Reporter:
+    """Reports the scores of a trial to Ray Tune, and writes them into the trial's folder."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.plan, self.folder = plan, folder
+        self.reported = read_reports(folder)
+        self.history: list[dict[str, float]] = []
+
+    def repeat(self, history: list[dict[str, float]]) -> None:
+        """Report again what a killed trial had reported in the whole epochs of `history`."""
+        reports, key = self.plan.reports, f"validation_{self.plan.metric}"
+        scores = {n: score for n, score in self.reported.items() if n < len(history) * reports}
+        scores |= {reports * epoch: row[key] for epoch, row in enumerate(history, 1)}
+        for number, score in sorted(scores.items()):
+            self.history = history[: number // reports]
+            self._report(number, score)
+
+    def report_progress(self, progress: Progress) -> None:
+        """Report the score of every validation of the training."""
+        reports, metric = self.plan.reports, self.plan.metric
+        if progress.validation is not None:
+            metrics = {f"validation_{name}": value for name, value in progress.validation.items()}
+            row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
+            self.history.append(row)
+            self._report(reports * progress.epoch, progress.validation[metric])
+        elif progress.partial_validation is not None:
+            number, partial = progress.partial_validation
+            self._report(reports * (progress.epoch - 1) + number, partial[metric])
+
+    def _report(self, number: int, score: float) -> None:
+        """Report the score of report `number`, counted from 1 over the whole trial.
+
+        `best` is that of the whole epochs so far; before the end of the first it is this score.
+        """
+        from ray import tune
+
+        if number not in self.reported:
+            with (self.folder / REPORTED).open("a", encoding="utf-8") as file:
+                file.write(json.dumps([number, score]) + "\n")
+        metric = self.plan.metric
+        value = goodness(score, metric)
+        epochs = [goodness(row[f"validation_{metric}"], metric) for row in self.history]
+        tune.report(
+            {
+                "report": number,
+                "score": value,
+                "best": max(epochs, default=value),
+                "history": list(self.history),
+            }
+        )
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
-    """Train one configuration inside a Ray worker; each epoch's figures are reported to Tune, which
-    may stop it there.
-    """
-    from ray import tune
-
+    """Train one configuration in a Ray worker; Tune may stop it at each of its reports."""
     _choose_device(plan.gpu)
-    folder = plan.folder(number)
+    folder = plan.trial_folder(number)
     folder.mkdir(parents=True, exist_ok=True)
     node = os.environ.get("HEED_NODE") or os.uname().nodename
     saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
     history: list[dict[str, float]] = saved[1]["history"] if saved else []
-    _note_start(folder, node, len(history))
-
-    reported = read_reports(folder)
-    ends = {plan.reports * n: row[f"validation_{plan.metric}"] for n, row in enumerate(history, 1)}
-    past = {
-        part: figure for part, figure in reported.items() if part < len(history) * plan.reports
-    } | ends
-    whole, history = history, []
-
-    def report(part: int, figure: float) -> None:
-        if part not in reported:
-            with (folder / REPORTED).open("a", encoding="utf-8") as file:
-                file.write(json.dumps([part, figure]) + "\n")
-        score = goodness(figure, plan.metric)
-        best = max(
-            [goodness(row[f"validation_{plan.metric}"], plan.metric) for row in history],
-            default=score,
-        )
-        tune.report({"part": part, "score": score, "best": best, "history": list(history)})
-
-    for part, figure in sorted(past.items()):
-        history = whole[: part // plan.reports]
-        report(part, figure)
-
-    def report_progress(progress: Progress) -> None:
-        if progress.validation is not None:
-            figures = {f"validation_{key}": value for key, value in progress.validation.items()}
-            history.append({"epoch": progress.epoch, "train_loss": progress.loss, **figures})
-            report(plan.reports * progress.epoch, progress.validation[plan.metric])
-        elif progress.glance is not None:
-            number, seen = progress.glance
-            report(plan.reports * (progress.epoch - 1) + number, seen[plan.metric])
-
+    _record_start(folder, node, len(history))
+    reporter = _Reporter(plan, folder)
+    reporter.repeat(history)
     train_model(
         plan.recipe.changed(configuration),
         load_tokens(plan.tokens),
         plan.seed,
-        report_progress,
+        reporter.report_progress,
         folder,
         plan.reports,
     )
 
 
 def read_reports(folder: Path) -> dict[int, float]:
-    """Return what a trial has reported: reports since its start → the figure; a torn last line does
-    not count.
+    """Return the reports of a trial: number of the report, from 1 → score.
+
+    An incomplete last line, of a trial that was killed, is ignored.
     """
-    found = {}
+    scores = {}
     if (folder / REPORTED).exists():
         for line in (folder / REPORTED).read_text(encoding="utf-8").splitlines():
             with contextlib.suppress(ValueError):
-                part, figure = json.loads(line)
-                found[part] = figure
-    return found
+                number, score = json.loads(line)
+                scores[number] = score
+    return scores
 
 
 def _choose_device(gpu: float) -> None:
-    """Let the training find a place on a card, of as many as its share leaves room for; or
-    on none.
-    """
+    """Let the training claim a slot of a GPU with 1 / `gpu` slots; with `gpu` 0 hide all GPUs."""
     if gpu:
         os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / gpu))
     else:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
-def _note_start(folder: Path, node: str, epochs: int) -> None:
-    """Note where and when the trial started, and after how many epochs: read for the timing
-    alone.
-    """
+def _record_start(folder: Path, node: str, epochs: int) -> None:
+    """Write where, when and after how many epochs the trial starts; only the timing reads it."""
     import ray
 
     start = {

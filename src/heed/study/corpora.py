@@ -82,15 +82,15 @@ class Split(Section):
     @model_validator(mode="after")
     def _check_keys(self) -> "Split":
         if (self.kind == "random") != (self.test is not None):
-            raise ValueError("`test` goes with kind random, and kind random needs it")
+            raise ValueError("kind random needs `test`, and no other kind takes it")
         if isinstance(self.test, float) and self.test >= 1:
             raise ValueError(
                 f"`test` is a share below 1 or a whole number of documents, found {self.test}"
             )
         if (self.kind == "folds") != (self.k is not None):
-            raise ValueError("`k` goes with kind folds, and kind folds needs it")
+            raise ValueError("kind folds needs `k`, and no other kind takes it")
         if self.grouped and self.kind != "folds":
-            raise ValueError("`grouped` goes with kind folds")
+            raise ValueError("`grouped` is only for kind folds")
         return self
 
 

@@ -19,7 +19,7 @@ from heed.study.model_rules import (
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
-from heed.tasks import part
+from heed.tasks import task_module
 
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
@@ -76,7 +76,7 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
             ("experiments", name, "suboptimal_of"),
             unknown_name(experiment.suboptimal_of, "experiment", params.experiments),
         )
-    names = part(experiment.task, "metrics").NAMES
+    names = task_module(experiment.task, "metrics").NAMES
     if experiment.metric not in (None, *names):
         yield (
             ("experiments", name, "metric"),

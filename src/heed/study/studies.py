@@ -53,7 +53,7 @@ def activate_study(name: str, force: bool) -> str:
         raise HeedError(
             f"{PARAMS}: edited by hand: it is none of {STUDIES}/*.yaml. Keep it as "
             f"{STUDIES}/NAME.yaml, "
-            f"or say: heed study {name} --force"
+            f"or run: heed study {name} --force"
         )
     write_text(PARAMS, SCHEMA + text)
     return f"{name} is active now.\n{format_cost(params)}"

@@ -1,11 +1,11 @@
 """Tasks: what a model learns and how it is judged.
 
-Each task is a package here, and nothing outside it knows its terms.
+Each task is a package here, and no code outside it depends on its details.
 
-The stages ask for the part of a task that they need, by name and when they run. So nothing that
-imports this module imports a task, and the code that a training of one task depends on holds
-nothing of another. A module of a task that is named as a stage is that stage's part of it:
-heed/recipe.py writes a recipe, tasks/classification/recipe.py says what is in a classifier's.
+A stage imports the modules of a task that it needs by name, when it runs. So an import of this
+module imports no task, and a training of one task does not depend on the code of another. Where a
+module of a task has the name of a module of heed, it is the task's part of it: heed/recipe.py
+writes a recipe, tasks/classification/recipe.py defines what a classifier's recipe contains.
 """
 
 import importlib
@@ -15,8 +15,8 @@ from heed.files import HeedError
 
 TASKS = ("classification",)
 
-# stage → the modules of a task's package that its command loads
-PARTS: dict[str, tuple[str, ...]] = {
+# stage → the modules of a task's package that its command imports
+STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "search": ("recipe", "capacity", "learning"),
     "recipe": ("recipe", "capacity"),
     "train": ("recipe", "learning"),
@@ -28,8 +28,8 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def part(task: str, name: str) -> Any:
-    """Return module `name` of the package of `task` (see interface.py for what each holds).
+def task_module(task: str, name: str) -> Any:
+    """Return module `name` of the package of `task`; interface.py describes each module.
 
     Raises:
         HeedError: there is no such task.
@@ -40,9 +40,7 @@ def part(task: str, name: str) -> Any:
     return importlib.import_module(f"heed.tasks.{task}.{name}")
 
 
-def load_parts(task: str, stage: str) -> None:
-    """Import every module of `task` that a stage needs, so that what is loaded is all that it will
-    run.
-    """
-    for name in PARTS[stage]:
-        part(task, name)
+def import_stage_modules(task: str, stage: str) -> None:
+    """Import every module of `task` that a stage runs, so that `sys.modules` is complete."""
+    for name in STAGE_MODULES[stage]:
+        task_module(task, name)

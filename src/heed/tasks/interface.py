@@ -1,22 +1,16 @@
-"""What a task gives to the stages.
+"""The interface of a task: what its modules offer to the stages.
 
-Each class here is what one module of a task's package offers (`heed.tasks.PARTS`).
+Each class here is defined by one module of a task's package (`heed.tasks.STAGE_MODULES`).
 
-| module | what it holds |
-|---|---|
-| `recipe` | `Hyperparameters`, `Data` (what is learned of a corpus), `resolve_data`, `FIGURES` of
-validation, the first of which decides |
-| `capacity` | `count` of a model's parameters, and `widen`: the control that is as large as another
-model |
-| `learning` | `make_learner` → `Learner`: the model, its batches and loss, and what validation
-measures |
-| `prediction` | `load_predictor` → `Predictor`: what a trained run predicts, and the statistics of
-each item |
-| `opponents` | `fit`: the reference models from outside |
-| `metrics` | `make_metrics` → `Metrics`: from the sum of the items' statistics to each figure;
-`about` names the details; `NAMES` of the figures |
-| `evaluation` | `tables`: a model's tables from its predictions; `EXACT` names those with every
-digit |
+recipe: `Hyperparameters`; `Data`, what is learned of a corpus; `resolve_data`; `FIGURES`, the
+    metrics of validation, the first of which decides.
+capacity: `count`, a model's parameters; `widen`, the control that is as large as another model.
+learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
+prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
+opponents: `fit` → `Fitted`, the predictions of the reference models from outside.
+metrics: `make_metrics` → `Metrics`, each metric as a function of summed statistics;
+    `NAMES`, theirs; `detail_names`, the names of the groups in `Metrics.details`.
+evaluation: `tables`, a model's tables from its predictions; `EXACT`, those written with all digits.
 """
 
 import abc
@@ -27,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:  # comparisons need no torch, and trainings no pandas
+if TYPE_CHECKING:  # a comparison imports no torch, and a training no pandas
     import pandas as pd
     import torch
     from torch import nn
@@ -35,22 +29,22 @@ if TYPE_CHECKING:  # comparisons need no torch, and trainings no pandas
     from heed.tokens.arrays import Tokens
 
 
-LOWER_IS_BETTER = frozenset({"loss"})  # figures of validation, of any task
+LOWER_IS_BETTER = frozenset({"loss"})  # metrics of validation, of any task
 
 
 class Learner(abc.ABC):
-    """A model, and the part of a corpus that it learns from; made anew for each training."""
+    """A model and the documents that it learns from; each training has a new one."""
 
     model: "nn.Module"
-    items: int  # of the training part
+    items: int  # number, in the training part
 
     @abc.abstractmethod
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Any]]:
-        """Yield every training item once, a step at a time; the order depends on the seed and on
-        `epoch` alone.
+        """Yield the batches of each step; together they have every training item once.
 
-        A step's items come in as many batches as are needed for none to have more than `max_tokens`
-        tokens, padding included, or one item; None: in one batch.
+        The order depends only on the seed and on `epoch`. A step is split into as many batches as
+        are needed for each to have at most `max_tokens` tokens, padding included, or one item.
+        None: one batch.
         """
 
     @abc.abstractmethod
@@ -63,14 +57,14 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def validate(self, model: "nn.Module", every: int = 1) -> dict[str, float]:
-        """Return the task's figures on the validation part, or on each `every`-th item of it."""
+        """Return the task's metrics on the validation part, or on every `every`-th item of it."""
 
     @abc.abstractmethod
     def write(self, folder: Path) -> None:
-        """Write what a trained run needs beside its weights."""
+        """Write the files that a trained run needs in addition to its weights."""
 
     def rate(self, parameter: str) -> float:
-        """Return the factor on the learning rate of a parameter, by its name in the model."""
+        """Return the factor on the learning rate of the model's parameter with this name."""
         return 1.0
 
 
@@ -79,41 +73,41 @@ class Predictor(abc.ABC):
 
     @abc.abstractmethod
     def predict(self, tokens: "Tokens", rows: np.ndarray) -> "pd.DataFrame":
-        """Return one row for each of the documents `rows` of a corpus, in their order, with the
-        column `id` first.
-        """
+        """Return one row for each document in `rows`, in that order; the first column is `id`."""
 
     @abc.abstractmethod
     def statistics(self, predictions: "pd.DataFrame") -> "pd.DataFrame":
-        """Return the additive statistics of each row of `predictions`, a column for each."""
+        """Return the additive statistics (columns) of each row of `predictions`."""
 
     @abc.abstractmethod
-    def show(self, tokens: "Tokens", predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
-        """Return tables of a few documents that the report shows, chosen by a rule, by name; with
-        the model's weights.
+    def explain(self, tokens: "Tokens", predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
+        """Return tables, by name, of some documents and the model's weights of their tokens.
+
+        The documents are chosen by a rule; the report prints them.
         """
 
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
-    """What the opponents of an experiment predict.
+    """The predictions of an experiment's opponents: reference models from outside.
 
     predictions: (opponent, fold) → a table as `Predictor.predict` returns it, with the column
-        `split` (validation, test). statistics: from such a table to the additive statistics of each
-        row. about: how the opponents were chosen.
+        `split` (validation, test).
+    statistics: maps such a table to the additive statistics of each row.
+    selection: how the opponents were chosen; written to opponents.json.
     """
 
     predictions: "dict[tuple[str, int], pd.DataFrame]"
     statistics: "Callable[[pd.DataFrame], pd.DataFrame]"
-    about: dict[str, Any]
+    selection: dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """A figure of merit as a function of the sum of all items' statistics.
+    """A metric as a function of the items' statistics, summed over all items.
 
-    `value` maps sums (..., statistics) to (...,). Where it is the mean over the items of one
-    statistic, `mean_of` is that statistic's index: every item then has a figure of its own.
+    `value` maps sums (..., statistics) to (...,). If the metric is the mean of one statistic over
+    the items, `mean_of` is the index of that statistic: it is then each item's value.
     """
 
     name: str
@@ -121,44 +115,47 @@ class Metric:
     mean_of: int | None = None
 
     def by_item(self, statistics: np.ndarray) -> np.ndarray:
-        """Return what each item contributes, so that the mean over items is the figure.
+        """Return a value for each item; their mean over items is the metric.
+
+        If the metric is the mean of a statistic, the value is that statistic. Otherwise it is the
+        item's jackknife pseudo-value (Efron & Tibshirani 1993, equation 11.4), shifted so that the
+        mean is the metric itself and not its bias-corrected estimate.
 
         Args:
             statistics: (runs, items, statistics)
 
-        Returns: (runs, items): the statistic itself where the figure is its mean. Else the items'
-        jackknife pseudo-values (Efron & Tibshirani 1993, equation 11.4), shifted so that their mean
-        is the figure itself and not its estimate with less bias.
+        Returns:
+            values: (runs, items)
 
         """
         if self.mean_of is not None:
             return statistics[..., self.mean_of]
         items = statistics.shape[-2]
         totals = statistics.sum(-2, keepdims=True, dtype=np.float64)
-        figure = self.value(totals)  # runs x 1
-        without = self.value(totals - statistics)  # runs x items
-        return figure + (items - 1) * (without.mean(-1, keepdims=True) - without)
+        value = self.value(totals)  # runs x 1
+        leave_one_out = self.value(totals - statistics)  # runs x items
+        return value + (items - 1) * (leave_one_out.mean(-1, keepdims=True) - leave_one_out)
 
 
-Details = dict[str, dict[str, dict[str, float]]]  # what → name → figure → value
+Details = dict[str, dict[str, dict[str, float]]]  # kind of group → group → metric → value
 
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """All figures of a task; models are compared by the first, if a study names no other.
+    """All metrics of a task; models are compared by the first, if a study names no other.
 
-    `details` maps a sum (statistics,) to finer figures, those of each group of items. The task's
-    `about` names the groups, and what is in each, in order.
+    `details` maps a sum (statistics,) to the metrics of groups of items. The task's
+    `detail_names` has the names of the groups, in order.
     """
 
     figures: tuple[Metric, ...]
     details: Callable[[np.ndarray], Details]
 
     def named(self, name: str | None) -> Metric:
-        """Return the figure of this name; the first for None."""
-        return next(each for each in self.figures if name in (None, each.name))
+        """Return the metric of this name; the first for None."""
+        return next(metric for metric in self.figures if name in (None, metric.name))
 
-    def of(self, statistics: np.ndarray) -> dict[str, float]:
-        """Return every figure of a test part with these statistics, (items, statistics)."""
+    def compute(self, statistics: np.ndarray) -> dict[str, float]:
+        """Return every metric of a set of items from their statistics (items, statistics)."""
         total = statistics.sum(0, dtype=np.float64)
-        return {figure.name: float(figure.value(total)) for figure in self.figures}
+        return {metric.name: float(metric.value(total)) for metric in self.figures}

@@ -1,7 +1,7 @@
-"""Tokens: a corpus as arrays of numbers on disk, made once from its documents.
+"""Tokens: a corpus as arrays of token ids on disk, written once from its documents.
 
 The only package that imports spaCy.
 
-`cleaning`, `tokenizer` and `splits` write data/tokens/CORPUS; `arrays` opens it, and `meta` says
-what is in it. What a model makes of the arrays, its vocabulary and its batches, is in `inputs`.
+`cleaning`, `tokenizer` and `splits` write data/tokens/CORPUS; `arrays` opens it, and `meta` reads
+its description. Vocabularies and batches, which depend on the model, are in `inputs`.
 """

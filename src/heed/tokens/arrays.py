@@ -1,4 +1,4 @@
-"""A tokenised corpus on disk (docs/contracts.md), opened without copying it into memory."""
+"""Open a tokenised corpus (docs/contracts.md) without copying it into memory."""
 
 import dataclasses
 from pathlib import Path
@@ -12,22 +12,22 @@ from heed.tokens.meta import Meta, read_meta
 
 @dataclasses.dataclass(frozen=True)
 class Tokens:
-    """Flat token arrays of a corpus, memory-mapped; `meta` is meta.json."""
+    """The token arrays of all documents of a corpus, one after the other, memory-mapped."""
 
     path: Path
-    meta: Meta
-    ids: np.ndarray  # tokens
-    offsets: np.ndarray  # documents + 1
+    meta: Meta  # meta.json
+    ids: np.ndarray  # index of each token in `lexicon`, (tokens,)
+    offsets: np.ndarray  # first token of each document, (documents + 1,)
     lexicon: list[str]
     sentence_starts: np.ndarray  # first token of each sentence, counted within its document
-    sentence_offsets: np.ndarray  # documents + 1
+    sentence_offsets: np.ndarray  # first sentence of each document, (documents + 1,)
 
     def sentences(self, row: int) -> np.ndarray:
         """Return the first token of each sentence of document `row`: (sentences,)."""
         return self.sentence_starts[self.sentence_offsets[row] : self.sentence_offsets[row + 1]]
 
     def document(self, row: int) -> "Tokens":
-        """Return document `row` as a corpus of its own, with the same lexicon."""
+        """Return document `row` as a corpus of one document, with the same lexicon."""
         ids = self.ids[self.offsets[row] : self.offsets[row + 1]]
         starts = self.sentences(row)
         ends = [np.asarray([0, len(part)], np.int64) for part in (ids, starts)]
@@ -36,11 +36,11 @@ class Tokens:
         )
 
     def documents(self, columns: list[str]) -> pd.DataFrame:
-        """Return these columns of documents.parquet, one row a document."""
+        """Return these columns of documents.parquet, one row per document."""
         return pd.read_parquet(self.path / "documents.parquet", columns=columns)
 
     def rows(self, part: str, fold: int) -> np.ndarray:
-        """Return the documents of a part (train, validation, test), in the order of the corpus."""
+        """Return the rows of a part (train, validation, test), in the order of the corpus."""
         column = f"split_{fold}" if self.meta.folds else "split"
         return np.flatnonzero(self.documents([column])[column].to_numpy() == part)
 
@@ -49,7 +49,7 @@ def load_tokens(path: str | Path) -> Tokens:
     """Open data/tokens/CORPUS.
 
     Raises:
-        HeedError: a file is missing, or not as `heed tokenize` left it.
+        HeedError: a file is missing, or differs from what `heed tokenize` wrote.
 
     """
     path = Path(path)
@@ -65,9 +65,14 @@ def load_tokens(path: str | Path) -> Tokens:
         raise HeedError(
             f"{path}: the token arrays cannot be read ({error}). Run again: {command}"
         ) from None
-    fits = len(offsets) == len(sentences[1]) == meta.documents + 1
-    fits = fits and int(offsets[-1]) == len(ids) and int(sentences[1][-1]) == len(sentences[0])
-    if not fits or len(lexicon) != meta.types:
+    sentence_starts, sentence_offsets = sentences
+    is_consistent = (
+        len(offsets) == len(sentence_offsets) == meta.documents + 1
+        and int(offsets[-1]) == len(ids)
+        and int(sentence_offsets[-1]) == len(sentence_starts)
+        and len(lexicon) == meta.types
+    )
+    if not is_consistent:
         raise HeedError(
             f"{path}: the token arrays do not fit each other; they were changed. Run again: "
             f"{command}"

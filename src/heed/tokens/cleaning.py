@@ -1,4 +1,4 @@
-"""Text comes as it is: each kind of damage has one defined treatment, and is counted."""
+"""Clean the text of documents: each kind of damage has one treatment, and is counted."""
 
 import re
 import unicodedata
@@ -6,7 +6,7 @@ from collections import Counter
 
 C1_AS_WINDOWS_1252 = {
     code: bytes([code]).decode("windows-1252", errors="ignore") for code in range(0x80, 0xA0)
-}  # "" where windows-1252 has nothing there either
+}  # "" where windows-1252 has no character either
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 C1 = re.compile(r"[\x80-\x9f]")
 BIDI = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -26,14 +26,20 @@ TREATMENTS = (
 
 
 def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Counter[str]]:
-    """Return the cleaned text and how many of each treatment it took.
+    """Return the cleaned text and how often each treatment was applied.
 
-    invalid_utf8: bytes that are no UTF-8 become U+FFFD. surrogates: lone ones become U+FFFD.
-        breaks: `<br />` becomes a newline; other HTML stays as text. controls: NUL and the other C0
-        controls but tab and newline become a space (a carriage return before a newline goes). c1:
-        read as windows-1252, which they are in IMDB. bidi: direction marks go. normalised: 1 when
-        NFC changed the text. cut: 1 when it was longer than `max_characters`. empty: 1 when nothing
-        is left. Counts are of characters, but for the last three.
+    - `invalid_utf8`: bytes that are not UTF-8 become U+FFFD.
+    - `surrogates`: lone surrogates become U+FFFD.
+    - `breaks`: `<br />` becomes a newline; other HTML stays as text.
+    - `controls`: C0 controls except tab and newline become a space; a carriage return before a
+      newline is removed.
+    - `c1`: C1 controls are read as windows-1252, which they are in IMDB.
+    - `bidi`: direction marks are removed.
+    - `normalised`: 1 when NFC changed the text.
+    - `cut`: 1 when the text was longer than `max_characters`.
+    - `empty`: 1 when nothing is left.
+
+    The counts are of characters, except the last three.
     """
     counts: Counter[str] = Counter()
     if isinstance(text, bytes):
@@ -41,13 +47,13 @@ def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Coun
         counts["invalid_utf8"] = replaced.count("\ufffd") - text.count("\ufffd".encode())
         text = replaced
     text = text.replace("\r\n", "\n")
-    for name, pattern, by in (
+    for name, pattern, replacement in (
         ("surrogates", SURROGATE, "\ufffd"),
         ("breaks", BREAK, "\n"),
         ("controls", CONTROL, " "),
         ("bidi", BIDI, ""),
     ):
-        text, counts[name] = pattern.subn(by, text)
+        text, counts[name] = pattern.subn(replacement, text)
     text, counts["c1"] = C1.subn(lambda match: C1_AS_WINDOWS_1252[ord(match[0])], text)
     if not unicodedata.is_normalized("NFC", text):
         text, counts["normalised"] = unicodedata.normalize("NFC", text), 1

@@ -1,7 +1,4 @@
-"""From documents to token arrays on disk: cleaning, spaCy, and the files of docs/contracts.md.
-
-The only user of spaCy.
-"""
+"""Tokenise documents with spaCy, and write the token arrays (docs/contracts.md)."""
 
 import dataclasses
 import functools
@@ -39,27 +36,32 @@ from heed.tokens.splits import split_columns
 if TYPE_CHECKING:
     from heed.study import Corpus
 
-CHUNK = 500  # documents a task: large enough to hide the hand-over, small enough to share evenly
+# documents per task: enough to hide the transfer between processes, few enough to balance the load
+CHUNK = 500
 MAX_CHUNK_CHARACTERS = 2_000_000
+PARTS = ("train", "validation", "test")
 
-# What one chunk becomes: words of its own small lexicon, and the arrays with ids into it.
+# A tokenised chunk: lexicon, ids in that lexicon, starts and ends of tokens, tokens per document,
+# starts of sentences, sentences per document.
 Chunk = tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @functools.cache
 def _tokenizer(name: str) -> Any:
-    """Return the tokenizer of a blank spaCy pipeline: no model, nothing to download."""
+    """Return the tokenizer of a blank spaCy pipeline, which needs no download."""
     import spacy
     from spacy.tokens import Doc
 
     pipeline = spacy.blank("xx" if name == "whitespace" else name)
-    if name == "whitespace":  # tokenised already: split at white space and nowhere else
-        return _Whitespace(pipeline.vocab, lambda text: Doc(pipeline.vocab, *_at_spaces(text)))
+    if name == "whitespace":
+        return _WhitespaceTokenizer(
+            pipeline.vocab, lambda text: Doc(pipeline.vocab, *_split_at_white_space(text))
+        )
     return pipeline.tokenizer
 
 
-class _Whitespace:
-    """Splits at white space; like spaCy's tokenizers it has a vocab and is called with a text."""
+class _WhitespaceTokenizer:
+    """Splits at white space only; called like spaCy's tokenizers."""
 
     def __init__(self, vocab: Any, split: Callable[[str], Any]) -> None:
         self.vocab, self._split = vocab, split
@@ -70,9 +72,7 @@ class _Whitespace:
 
 @functools.cache
 def _sentence_ends(name: str) -> np.ndarray:
-    """Return the string ids of the tokens that end a sentence: spaCy's list, of some 100
-    scripts.
-    """
+    """Return the string ids of characters that end a sentence: spaCy's list, of 100 scripts."""
     from spacy.pipeline import Sentencizer
 
     strings = _tokenizer(name).vocab.strings
@@ -82,51 +82,52 @@ def _sentence_ends(name: str) -> np.ndarray:
 
 
 def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return where spaCy's Sentencizer begins a sentence, for many documents at once (it took 30%
-    of the time).
+    """Return which tokens begin a sentence by the rule of spaCy's Sentencizer: (tokens,).
 
-    A token begins one when it is neither an ender nor punctuation, and an ender stood after the
-    last such token.
+    All documents at once, since the Sentencizer itself took 30% of the time. A token begins a
+    sentence when it is a word and a sentence end lies between it and the word before it.
 
     Args:
-        enders: whether a token is one of the Sentencizer's characters, (tokens,)
-        punctuation: whether spaCy calls it punctuation, (tokens,)
+        enders: whether a token is a character that ends a sentence, (tokens,)
+        punctuation: whether spaCy calls a token punctuation, (tokens,)
         first: the first token of each document, (documents,)
 
     """
     starts = np.zeros(len(enders), bool)
-    seen = np.cumsum(enders)
+    ends_so_far = np.cumsum(enders)
     words = np.flatnonzero(~enders & ~punctuation)
-    starts[words[1:]] = np.diff(seen[words]) > 0
+    starts[words[1:]] = np.diff(ends_so_far[words]) > 0
     document = np.zeros(len(enders), np.int64)
     document[first] = 1
     document = np.cumsum(document)
     if len(words):
-        # the first word of a document has none before it: an ender counts from the document's own
-        # start
-        leads = np.flatnonzero(np.diff(document[words], prepend=-1))
-        begin = first[document[words[leads]] - 1]
-        starts[words[leads]] = seen[words[leads]] > seen[begin] - enders[begin]
+        # the first word of a document has no word before it: sentence ends count from the start of
+        # the document
+        leads = words[np.flatnonzero(np.diff(document[words], prepend=-1))]
+        begin = first[document[leads] - 1]
+        starts[leads] = ends_so_far[leads] > ends_so_far[begin] - enders[begin]
     starts[first] = True
     return starts
 
 
-def _at_spaces(text: str) -> tuple[list[str], list[bool]]:
-    """Return spaCy's words and spaces so that joined they give `text` back: white space beyond one
-    blank is a word.
+def _split_at_white_space(text: str) -> tuple[list[str], list[bool]]:
+    """Return the words and spaces of a spaCy Doc, which joined give `text`.
+
+    White space other than a single blank is a word.
     """
     words: list[str] = []
     spaces: list[bool] = []
-    for part in _pieces(text):
-        if part == " " and words and not spaces[-1]:
+    for segment in _segments(text):
+        if segment == " " and words and not spaces[-1]:
             spaces[-1] = True
         else:
-            words.append(part)
+            words.append(segment)
             spaces.append(False)
     return words, spaces
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _segments(text: str) -> Iterator[str]:
+    """Yield the words of a text, and every white-space character between them."""
     start = 0
     for i in range(1, len(text) + 1):
         if i == len(text) or text[i].isspace() or text[i - 1].isspace():
@@ -135,22 +136,22 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def tokenize_text(text: str, tokenizer: str) -> tuple[str, Tokens]:
-    """Return a text, cleaned as a corpus is, and its tokens as a corpus of one document."""
+    """Return the cleaned text, and its tokens as a corpus of one document."""
     cleaned, _ = clean(text)
     lexicon, ids, _, _, counts, sentences, sentence_counts = _tokenize_chunk(([cleaned], tokenizer))
-    ends = [np.asarray([0, int(count[0])], np.int64) for count in (counts, sentence_counts)]
+    offsets, sentence_offsets = (
+        np.asarray([0, int(count[0])], np.int64) for count in (counts, sentence_counts)
+    )
     meta = Meta(
         digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={}, documents=1,
         tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=False,
         duplicates={}, treated={},
     )  # fmt: skip
-    return cleaned, Tokens(Path(), meta, ids, ends[0], lexicon, sentences, ends[1])
+    return cleaned, Tokens(Path(), meta, ids, offsets, lexicon, sentences, sentence_offsets)
 
 
 def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
-    """Tokenise some cleaned texts: lexicon, ids, starts, ends, tokens by document, sentences,
-    sentences by document.
-    """
+    """Tokenise the cleaned texts of a task (texts, name of the tokenizer)."""
     from spacy.attrs import IDX, IS_PUNCT, IS_SPACE, LENGTH, ORTH
 
     texts, name = task
@@ -163,10 +164,10 @@ def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
     document = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     first = np.flatnonzero(np.diff(document, prepend=-1))
     enders = np.isin(flat[:, 0], _sentence_ends(name))
-    # before white space goes, as spaCy has it
+    # before white space is removed, as in spaCy
     sentence = np.cumsum(sentence_starts(enders, flat[:, 4] == 1, first))
-    keep = flat[:, 3] == 0
-    flat, document, sentence = flat[keep], document[keep], sentence[keep]
+    is_token = flat[:, 3] == 0
+    flat, document, sentence = flat[is_token], document[is_token], sentence[is_token]
     counts = np.bincount(document, minlength=len(texts))
     begins = np.flatnonzero(np.diff(sentence, prepend=-1))
     offsets = np.cumsum(counts) - counts
@@ -183,7 +184,7 @@ def _tokenize_chunk(task: tuple[list[str], str]) -> Chunk:
     )  # fmt: skip
 
 
-def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int) -> None:
+def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
     """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
 
     Raises:
@@ -191,65 +192,77 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, into: Path, processes: int)
 
     """
     verify_checksums(raw, f"heed download {raw.name}")
-    documents, treated = _cleaned(corpus, raw)
+    documents, treated = _read_clean_documents(corpus, raw)
     if not documents:
         raise HeedError(f"{raw}: corpus {name} has no documents")
     labels = {
         key: sorted({document.labels[key] for document in documents}) for key in documents[0].labels
     }
-    columns, dropped, duplicates = _split(corpus, documents)
+    columns, dropped, duplicates = _split_documents(corpus, documents)
     documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
     columns = {key: column[~dropped] for key, column in columns.items()}
-    texts = [str(document.text) for document in documents]
-    with writing_folder(into, checksums=True) as out:
+    first_column = next(iter(columns.values()))
+    with writing_folder(folder, checksums=True) as out:
+        texts = [str(document.text) for document in documents]
         lexicon, tokens = _write_arrays(out, texts, corpus.tokenizer, processes, name)
-        frame = pd.DataFrame(
-            {"id": [d.id for d in documents], "text": texts, "group": [d.group for d in documents]}
-        )
-        for key in labels:
-            frame[f"label_{key}"] = [document.labels[key] for document in documents]
-        frame.assign(**columns).to_parquet(out / "documents.parquet", index=False)
-        spans = [
-            (row, start, end)
-            for row, document in enumerate(documents)
-            for start, end in document.evidence
-        ]
-        evidence = pd.DataFrame(spans, columns=["document", "start", "end"], dtype=np.int64)
-        evidence.to_parquet(out / "evidence.parquet", index=False)
-        folds = corpus.split.k or 0
-        first = columns["split_0" if folds else "split"]
+        _write_documents(out, documents, columns)
         meta = Meta(
             digest=digest_folder(out),
             corpus=name,
             kind=corpus.kind,
             tokenizer=corpus.tokenizer,
-            folds=folds,
+            folds=corpus.split.k or 0,
             labels=labels,
             documents=len(documents),
             tokens=tokens,
             types=len(lexicon),
-            parts={part: int((first == part).sum()) for part in ("train", "validation", "test")},
+            parts={part: int((first_column == part).sum()) for part in PARTS},
             reduced=corpus.sample is not None,
             generated=KINDS[corpus.kind].generated,
             duplicates=duplicates | {"dropped": int(dropped.sum())},
             treated={key: treated[key] for key in TREATMENTS},
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
-    print(
-        f"{name}: {len(documents):,} documents, {tokens:,} tokens, {len(lexicon):,} types; "
-        f"{json.dumps(meta.parts)}"
+    print(_format_summary(meta))
+
+
+def _write_documents(out: Path, documents: list[Document], columns: dict[str, np.ndarray]) -> None:
+    """Write documents.parquet, with the split `columns`, and evidence.parquet."""
+    frame = pd.DataFrame(
+        {
+            "id": [document.id for document in documents],
+            "text": [str(document.text) for document in documents],
+            "group": [document.group for document in documents],
+        }
     )
-    if shared := duplicates["test_texts_in_train"]:
-        print(
-            f"{name}: {shared:,} test texts stand in the training part too (drop_duplicates: true "
-            "drops those)"
+    for key in documents[0].labels:
+        frame[f"label_{key}"] = [document.labels[key] for document in documents]
+    frame.assign(**columns).to_parquet(out / "documents.parquet", index=False)
+    spans = [
+        (row, start, end)
+        for row, document in enumerate(documents)
+        for start, end in document.evidence
+    ]
+    evidence = pd.DataFrame(spans, columns=["document", "start", "end"], dtype=np.int64)
+    evidence.to_parquet(out / "evidence.parquet", index=False)
+
+
+def _format_summary(meta: Meta) -> str:
+    """Return the sizes of a tokenised corpus, and a warning of duplicates across its parts."""
+    summary = (
+        f"{meta.corpus}: {meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} "
+        f"types; {json.dumps(meta.parts)}"
+    )
+    if count := meta.duplicates["test_texts_in_train"]:
+        summary += (
+            f"\n{meta.corpus}: {count:,} test texts are in the training part too "
+            "(drop_duplicates: true removes them there)"
         )
+    return summary
 
 
-def _cleaned(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]:
-    """Return the corpus's documents with clean text, reduced where params say so, and what cleaning
-    did.
-    """
+def _read_clean_documents(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]:
+    """Return the documents with cleaned text, or a sample of them, and the counts of treatments."""
     treated: Counter[str] = Counter()
     documents = list(read_documents(corpus, raw))
     if corpus.sample is not None and corpus.sample < len(documents):
@@ -265,20 +278,11 @@ def _cleaned(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]
                 f"{raw}: document {document.id}: planted evidence in a text that is not clean"
             )
         treated += counts
-        cleaned.append(
-            Document(
-                document.id,
-                text,
-                document.labels,
-                document.group,
-                document.split,
-                document.evidence,
-            )
-        )
+        cleaned.append(dataclasses.replace(document, text=text))
     return cleaned, treated
 
 
-def _split(
+def _split_documents(
     corpus: "Corpus", documents: list[Document]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, int]]:
     """Return the split columns, which documents to drop, and the counts of exact duplicates."""
@@ -286,8 +290,8 @@ def _split(
         ["\x1f".join(document.labels.values()) for document in documents], object
     ).astype(str)
     groups = np.asarray([document.group for document in documents])
-    given = np.asarray([document.split for document in documents])
-    columns = split_columns(corpus.split, strata, groups, given)
+    source_split = np.asarray([document.split for document in documents])
+    columns = split_columns(corpus.split, strata, groups, source_split)
     texts = pd.Series([str(document.text) for document in documents])
     shared, dropped = 0, np.zeros(len(texts), bool)
     for column in columns.values():
@@ -296,9 +300,8 @@ def _split(
         shared = max(shared, int((texts[column == "test"].isin(texts[column == "train"])).sum()))
         if corpus.drop_duplicates and corpus.split.kind != "folds":
             dropped |= in_train
-    if (
-        corpus.drop_duplicates and corpus.split.kind == "folds"
-    ):  # every document is tested once: keep the first of equals
+    # with folds every document is in a test part: keep the first of equal documents
+    if corpus.drop_duplicates and corpus.split.kind == "folds":
         dropped = texts.duplicated().to_numpy()
     return columns, dropped, {"texts": int(texts.duplicated().sum()), "test_texts_in_train": shared}
 
@@ -306,21 +309,21 @@ def _split(
 def _write_arrays(
     out: Path, texts: list[str], tokenizer: str, processes: int, name: str
 ) -> tuple[list[str], int]:
-    """Tokenise in parallel and write the arrays; return the complete lexicon and the number of
-    tokens.
-    """
+    """Tokenise in parallel and write the arrays; return the lexicon and the number of tokens."""
     tasks = [(chunk, tokenizer) for chunk in _chunks(texts)]
     lexicon: dict[str, int] = {}
-    parts: list[list[np.ndarray]] = [[] for _ in range(6)]
+    chunks: list[list[np.ndarray]] = [[] for _ in range(6)]  # for each array
     with progress_bar(f"{name}: tokenizing") as bar:
-        for done, (words_of_chunk, ids, *others) in enumerate(_results(tasks, processes), 1):
+        results = _tokenize_chunks(tasks, processes)
+        for completed, (chunk_lexicon, chunk_ids, *others) in enumerate(results, 1):
             index = np.asarray(
-                [lexicon.setdefault(word, len(lexicon)) for word in words_of_chunk], np.int32
+                [lexicon.setdefault(word, len(lexicon)) for word in chunk_lexicon], np.int32
             )
-            for part, array in zip(parts, [index[ids] if len(ids) else ids, *others], strict=True):
-                part.append(array)
-            bar.update(done, len(tasks))
-    ids, starts, ends, counts, sentences, sentence_counts = (np.concatenate(part) for part in parts)
+            ids = index[chunk_ids] if len(chunk_ids) else chunk_ids
+            for arrays, array in zip(chunks, [ids, *others], strict=True):
+                arrays.append(array)
+            bar.update(completed, len(tasks))
+    ids, starts, ends, counts, sentences, sentence_counts = map(np.concatenate, chunks)
     np.save(out / "ids.npy", ids)
     np.save(out / "starts.npy", starts)
     np.save(out / "ends.npy", ends)
@@ -335,6 +338,7 @@ def _write_arrays(
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
+    """Yield the texts in lists of CHUNK, or fewer where they are long."""
     chunk: list[str] = []
     size = 0
     for text in texts:
@@ -347,12 +351,15 @@ def _chunks(texts: list[str]) -> Iterator[list[str]]:
         yield chunk
 
 
-def _results(tasks: list[tuple[list[str], str]], processes: int) -> Iterator[Chunk]:
-    """Yield the chunks in their order, whatever process made them."""
+def _tokenize_chunks(tasks: list[tuple[list[str], str]], processes: int) -> Iterator[Chunk]:
+    """Yield the tokenised chunks in the order of the tasks.
+
+    Raises HeedError when a process was killed.
+    """
     if min(processes, len(tasks)) < 2:
         yield from map(_tokenize_chunk, tasks)
         return
-    # Not multiprocessing.Pool: it waits for ever for what a killed process was to return.
+    # Not multiprocessing.Pool: it waits for ever for the result of a process that was killed.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
         min(processes, len(tasks)), context, initializer=_end_with_parent
@@ -362,19 +369,17 @@ def _results(tasks: list[tuple[list[str], str]], processes: int) -> Iterator[Chu
         except BrokenProcessPool:
             raise HeedError(
                 "a process that tokenised was killed; the system does that when memory runs out. "
-                "Run the same command again, "
-                "with fewer processes (HEED_THREADS=1) if it is memory"
+                "Run the same command again, with fewer processes (HEED_THREADS=1) if it was memory"
             ) from None
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is killed; it would wait for work for ever."""
-
+    """End this process when the one that started it is killed: it would wait for work for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
-    def watch() -> None:
+    def exit_with_parent() -> None:
         multiprocessing.connection.wait([parent.sentinel])
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=exit_with_parent, daemon=True).start()

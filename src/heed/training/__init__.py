@@ -1,7 +1,7 @@
 """Training: from a recipe and a seed to a run, results/train/MODEL/SEED.
 
-Knows no task: that is a `Learner` (heed.tasks.interface).
+This package knows no task: a `Learner` (heed.tasks.interface) has the model, batches and loss.
 
-`run` is the stage, `loop` the steps and epochs; `checkpoint` lets a killed training go on;
-`determinism`, `device` and `allocator` are about the machine, and `progress` is what a person sees.
+`run` is the stage and `loop` the steps and epochs. `checkpoint` lets a killed training resume,
+`determinism`, `device` and `allocator` configure the machine, and `progress` reports progress.
 """

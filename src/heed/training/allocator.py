@@ -1,4 +1,4 @@
-"""The C library's allocator, told to keep what a training frees."""
+"""Configuration of the C library's allocator: keep the memory that a training frees."""
 
 import ctypes
 import sys
@@ -8,13 +8,12 @@ NEVER = 2**31 - 1
 
 
 def keep_memory() -> bool:
-    """Let glibc serve large tensors from its heap and never give that back; return whether it could
-    be told.
+    """Make glibc allocate large tensors on its heap and never shrink it; return whether it did.
 
     Otherwise every tensor above some size is mapped, faulted in page by page and unmapped again, in
     every step (benchmarks/training.py measures the difference). The environment variables
-    MALLOC_MMAP_MAX_ and MALLOC_TRIM_THRESHOLD_ do the same, but only before a process starts. Where
-    there is no glibc nothing happens.
+    MALLOC_MMAP_MAX_ and MALLOC_TRIM_THRESHOLD_ do the same, but only before a process starts.
+    Without glibc nothing happens.
     """
     if sys.platform != "linux":
         return False

@@ -1,5 +1,6 @@
-"""Where an unfinished training waits: a safetensors file and its times below .heed/work, never
-below a stage's output.
+"""Checkpoints of unfinished trainings: a safetensors file and its times below .heed/work.
+
+They are never below a stage's output.
 """
 
 import contextlib
@@ -17,52 +18,56 @@ from heed.code.digests import loaded_modules
 from heed.files import write_json, writing
 from heed.paths import WORK
 from heed.recipe import Recipe
-from heed.tasks import load_parts
+from heed.tasks import import_stage_modules
 
 CHECKPOINT = "checkpoint.safetensors"
 
 
-def folder(recipe: Recipe[Any, Any], seed: int) -> Path:
-    """Return the work folder of a run: another recipe, seed, code or torch is another folder."""
-    load_parts(recipe.task, "train")
-    what = json.dumps([recipe.as_dict(), seed, loaded_modules(), torch.__version__], sort_keys=True)
-    return WORK / f"train-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+def work_folder(recipe: Recipe[Any, Any], seed: int) -> Path:
+    """Return the work folder of a run; it depends on recipe, seed, code and version of torch."""
+    import_stage_modules(recipe.task, "train")
+    key = json.dumps([recipe.as_dict(), seed, loaded_modules(), torch.__version__], sort_keys=True)
+    return WORK / f"train-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
-def begin(work: Path) -> float:
-    """Note that a process begins here; return the seconds of those that were killed before it, up
-    to their last checkpoint.
+def record_start(folder: Path) -> float:
+    """Record that a process starts in a work folder; return the seconds spent by earlier ones.
+
+    Earlier processes were killed: they count up to their last checkpoint.
     """
-    note, spent = work / "begun.json", 0.0
+    path, seconds = folder / "begun.json", 0.0
     with contextlib.suppress(OSError, ValueError):
-        before = json.loads(note.read_text(encoding="utf-8"))
-        spent = before["spent"] + max(0.0, (work / CHECKPOINT).stat().st_mtime - before["began"])
-    write_json(note, {"spent": spent, "began": time.time()})
-    return spent
+        last = json.loads(path.read_text(encoding="utf-8"))
+        seconds = last["spent"] + max(0.0, (folder / CHECKPOINT).stat().st_mtime - last["began"])
+    write_json(path, {"spent": seconds, "began": time.time()})
+    return seconds
 
 
 def write_tensors(
-    path: Path, tensors: dict[str, torch.Tensor], about: dict[str, str] | None = None
+    path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None
 ) -> None:
-    """Write a safetensors file; a full disk is an OSError, as for every other file (safetensors has
-    one of its own).
+    """Write a safetensors file.
+
+    Raises OSError on a full disk, as for every other file; safetensors' own writer would not.
     """
     path.write_bytes(
-        serialize({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, about)
+        serialize({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, metadata)
     )
 
 
 def save(path: Path, tensors: dict[str, dict[str, torch.Tensor]], state: dict[str, Any]) -> None:
-    """Write groups of tensors and the JSON-able `state` whole, or not at all."""
-    flat = {
-        f"{group}/{key}": value for group, part in tensors.items() for key, value in part.items()
+    """Write groups of tensors and the JSON-able `state`; an interrupted write leaves no file."""
+    named = {
+        f"{group}/{key}": value
+        for group, values in tensors.items()
+        for key, value in values.items()
     }
     with writing(path) as temporary:
-        write_tensors(temporary, flat, {"state": json.dumps(state)})
+        write_tensors(temporary, named, {"state": json.dumps(state)})
 
 
 def load(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]] | None:
-    """Return what `save` wrote, or None where there is nothing that can be read whole."""
+    """Return the tensors and state that `save` wrote; None if there is no complete file."""
     try:
         with safe_open(path, "pt") as file:
             tensors: dict[str, dict[str, torch.Tensor]] = {}
@@ -77,11 +82,13 @@ def load(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """Return the optimizer's state as named tensors."""
     state = optimizer.state_dict()["state"]
-    return {f"{index}.{key}": value for index, part in state.items() for key, value in part.items()}
+    return {
+        f"{index}.{key}": value for index, values in state.items() for key, value in values.items()
+    }
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    """Put back what `optimizer_tensors` returned."""
+    """Restore the state that `optimizer_tensors` returned."""
     state: dict[int, dict[str, torch.Tensor]] = {}
     for key, value in tensors.items():
         index, name = key.split(".", 1)

@@ -1,16 +1,16 @@
-"""Which device a training uses: the CPU, or one free GPU of this machine, held until the process
-ends.
+"""The device of a training: the CPU, or one free GPU of this machine, held until the process ends.
 
-Snakemake counts GPUs (`--resources gpu=2`) but gives none out. So a training takes a free card
-itself: an flock on one file a card. The kernel drops the lock when the process ends, kill -9
-included.
+Snakemake counts GPUs (`--resources gpu=2`) but does not assign them. So a training claims a free
+GPU itself, by an flock on one file for each GPU. The kernel releases the lock when the process
+ends, kill -9 included.
 
-A small LSTM leaves most of a GPU idle. With HEED_RUNS_PER_GPU=4 each card has four places, and
-Snakemake counts places: `HEED_RUNS_PER_GPU=4 snakemake --resources gpu=8` on two cards. It belongs
-to the machine, so it is no parameter of a study.
+A small LSTM leaves most of a GPU idle. With HEED_RUNS_PER_GPU=4 each GPU has four slots, and
+Snakemake counts slots: `HEED_RUNS_PER_GPU=4 snakemake --resources gpu=8` on two GPUs. The number
+depends on the machine, so it is not a parameter of a study.
 """
 
 import fcntl
+import itertools
 import os
 import re
 import subprocess
@@ -20,30 +20,28 @@ import time
 from pathlib import Path
 from typing import IO
 
-_held: tuple[str, IO[str]] | None = None  # the card of this process, and its locked file
+_held: tuple[str, IO[str]] | None = None  # the GPU of this process, and its locked file
 
 
-def cards() -> list[str]:
-    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them, without
-    importing torch.
+def list_gpus() -> list[str]:
+    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
 
-    CUDA_VISIBLE_DEVICES when it is set (by SLURM, by a user), else HEED_GPU_COUNT cards, else what
-    `nvidia-smi -L` lists.
+    That is CUDA_VISIBLE_DEVICES if it is set (by SLURM, by a user), else as many as HEED_GPU_COUNT,
+    else those that `nvidia-smi -L` lists. Does not import torch.
     """
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
-        found = [card.strip() for card in visible.split(",")]
-        end = next(
-            (i for i, card in enumerate(found) if card in ("", "-1", "NoDevFiles")), len(found)
-        )
-        return found[:end]  # CUDA, too, stops at the first that is none
+        names = [name.strip() for name in visible.split(",")]
+        # CUDA, too, stops at the first name that is not a GPU
+        return list(itertools.takewhile(lambda name: name not in ("", "-1", "NoDevFiles"), names))
     if (count := os.environ.get("HEED_GPU_COUNT")) is not None:
-        return [str(card) for card in range(int(count))]
-    return list(_physical())
+        return [str(index) for index in range(int(count))]
+    return list(_query_uuids())
 
 
-def _physical() -> dict[str, str]:
-    """Return the machine's cards: index → UUID; for a card that is split (MIG), its parts in its
-    place, by UUID.
+def _query_uuids() -> dict[str, str]:
+    """Return the GPUs that nvidia-smi lists: index → UUID.
+
+    A GPU that is split (MIG) is replaced by its instances, both keys and values their UUIDs.
     """
     try:
         listing = subprocess.run(
@@ -51,22 +49,22 @@ def _physical() -> dict[str, str]:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    found: dict[str, str] = {}
+    uuids: dict[str, str] = {}
     index = ""
     for line in listing.splitlines():
         if match := re.match(r"GPU (\d+): .*\(UUID: (GPU-[^)]+)\)", line):
             index = match[1]
-            found[index] = match[2]
+            uuids[index] = match[2]
         elif match := re.search(r"\(UUID: (MIG-[^)]+)\)", line):
-            found.pop(index, None)
-            found[match[1]] = match[1]
-    return found
+            uuids.pop(index, None)
+            uuids[match[1]] = match[1]
+    return uuids
 
 
 def runs_per_gpu() -> int:
-    """Return how many trainings share a card: HEED_RUNS_PER_GPU, 1 by default.
+    """Return how many trainings share a GPU: HEED_RUNS_PER_GPU, 1 by default.
 
-    Raises HeedError when it is no number.
+    Raises HeedError if it is not a whole number from 1.
     """
     text = os.environ.get("HEED_RUNS_PER_GPU", "1")
     if not text.isdecimal() or int(text) < 1:
@@ -76,58 +74,66 @@ def runs_per_gpu() -> int:
     return int(text)
 
 
-def claim(poll: float = 0.5) -> str | None:
-    """Hold a place on a card until this process ends, and make it the only one CUDA sees; None
-    where there is no card.
+def claim_gpu(poll: float = 0.5) -> str | None:
+    """Hold a slot of a GPU until this process ends; return the GPU, or None if there is no GPU.
 
-    Every card's first place is taken before any card's second. Waits while all cards are taken,
-    looking every `poll` seconds. Call it before torch initialises CUDA. A second call returns the
-    same card.
+    The GPU becomes the only one that CUDA sees. Every GPU's first slot is taken before any GPU's
+    second. If all slots are taken it waits, and tries again every `poll` seconds. Call it before
+    torch initialises CUDA. A second call returns the same GPU.
     """
     global _held
-    if _held:
-        return _held[0]
-    if not (usable := cards()):
-        return None
-    # Locks go by UUID: in two SLURM jobs of one machine, card 0 may be two cards.
-    names = {} if "HEED_GPU_COUNT" in os.environ else _physical()
-    room = Path(tempfile.gettempdir(), f"heed-gpus-{os.getuid()}")
-    room.mkdir(exist_ok=True)
-    told = False
-    places = [(card, place) for place in range(runs_per_gpu()) for card in usable]
+    if _held is None:
+        if not (gpus := list_gpus()):
+            return None
+        _held = _wait_for_slot(gpus, poll)
+        os.environ["CUDA_VISIBLE_DEVICES"] = _held[0]
+        # the order in which nvidia-smi counts
+        os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    return _held[0]
+
+
+def _wait_for_slot(gpus: list[str], poll: float) -> tuple[str, IO[str]]:
+    """Return a GPU with a free slot and the slot's locked file, as soon as there is one."""
+    # Locks go by UUID: in two SLURM jobs of one machine, GPU 0 may be two GPUs.
+    uuids = {} if "HEED_GPU_COUNT" in os.environ else _query_uuids()
+    folder = Path(tempfile.gettempdir(), f"heed-gpus-{os.getuid()}")
+    folder.mkdir(exist_ok=True)
+    slots = [(gpu, slot) for slot in range(runs_per_gpu()) for gpu in gpus]
+    has_reported = False
     while True:
-        for card, place in places:
-            file = (
-                room / (re.sub(r"\W", "_", names.get(card, card)) + (f"-{place}" if place else ""))
-            ).open("a")
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.close()
-                continue
-            _held = (card, file)
-            os.environ["CUDA_VISIBLE_DEVICES"] = card
-            # the order in which nvidia-smi counts
-            os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-            return card
-        if not told:
+        for gpu, slot in slots:
+            name = re.sub(r"\W", "_", uuids.get(gpu, gpu)) + (f"-{slot}" if slot else "")
+            if file := _lock(folder / name):
+                return gpu, file
+        if not has_reported:
             print(
-                f"heed: waiting for a free GPU of {len(usable)} ({len(places)} places)",
+                f"heed: waiting for a free GPU of {len(gpus)} ({len(slots)} slots)",
                 file=sys.stderr,
                 flush=True,
             )
-            told = True
+            has_reported = True
         time.sleep(poll)
 
 
-def device(name: str) -> str:
-    """Return the torch device of a training: `cpu`, or `cuda` with one card claimed.
+def _lock(path: Path) -> IO[str] | None:
+    """Return the file, open and locked; None if another process holds it."""
+    file = path.open("a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
 
-    `auto` is cuda where torch can use a card, else cpu. It waits for a card that is taken, and
-    never goes to the CPU instead: what a run computes must not depend on what else is running.
+
+def choose_device(name: str) -> str:
+    """Return the torch device of a training: `cpu`, or `cuda` with one GPU claimed.
+
+    `auto` is cuda if torch can use a GPU, else cpu. If all GPUs are taken it waits, and does not
+    use the CPU instead: the result of a run must not depend on what else is running.
 
     Raises:
-        HeedError: `cuda` is asked for, and there is no card that torch can use.
+        HeedError: `name` is `cuda`, and there is no GPU that torch can use.
 
     """
     if name == "cpu":
@@ -135,15 +141,19 @@ def device(name: str) -> str:
     import torch
 
     built = torch.version.cuda or torch.version.hip
-    if built and claim() and torch.cuda.is_available():
+    if built and claim_gpu() and torch.cuda.is_available():
         return "cuda"
     if name == "auto":
         return "cpu"
     from heed.files import HeedError
 
-    what = "no GPU is visible (nvidia-smi -L, CUDA_VISIBLE_DEVICES)"
+    reason = "no GPU is visible (nvidia-smi -L, CUDA_VISIBLE_DEVICES)"
     if not built:
-        what = "this torch is built for the CPU (envs/README.md says how to install the CUDA build)"
+        reason = (
+            "this torch is built for the CPU (envs/README.md says how to install the CUDA build)"
+        )
     elif _held:
-        what = f"torch cannot use card {_held[0]}: see the driver's version in nvidia-smi"
-    raise HeedError(f"device: cuda: {what}. Mend it, or set `device: auto` or `cpu` in params.yaml")
+        reason = f"torch cannot use GPU {_held[0]}: see the driver's version in nvidia-smi"
+    raise HeedError(
+        f"device: cuda: {reason}. Mend it, or set `device: auto` or `cpu` in params.yaml"
+    )

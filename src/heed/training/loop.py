@@ -1,4 +1,4 @@
-"""The training loop: epochs of Adam on a task's loss, validated after each, the best epoch kept."""
+"""The training loop: epochs of Adam on a task's loss; the weights of the best epoch are kept."""
 
 import copy
 import dataclasses
@@ -12,39 +12,84 @@ import torch
 from torch import nn
 
 from heed.hyperparameters import Training
-from heed.inputs.batches import MAX_PADDED_TOKENS, batches_an_epoch
+from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.tasks.interface import LOWER_IS_BETTER, Learner
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 
-LAST = "last"  # in place of a figure: the epoch kept is the last
+LAST = "last"  # in place of a metric: the last epoch is kept
 
 
 @dataclasses.dataclass
 class Progress:
-    """How far a training is, reported after every batch and every epoch."""
+    """The state of a training, reported after every batch and every epoch.
+
+    `seconds` are those of the epoch so far. `validation` has the metrics at the end of an epoch,
+    and is None before. `partial_validation` is set where an epoch is validated before its end: the
+    number of that validation, counted from 1, and the metrics on a sample of the validation part.
+    """
 
     epoch: int
     epochs: int
     documents: int
-    of: int
+    total_documents: int
     loss: float
     seconds: float
-    validation: dict[str, float] | None = None  # None in mid-epoch
-    # in mid-epoch: which one, and the figures on a sample
-    glance: tuple[int, dict[str, float]] | None = None
+    validation: dict[str, float] | None = None
+    partial_validation: tuple[int, dict[str, float]] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """Which steps an epoch has: `first` of `steps` in all, `per_epoch` in each; how often it is
-    validated on the way.
+    """The steps of an epoch, and how often it is validated.
+
+    `first_step` counts from 0 over the whole training, which has `total_steps`.
     """
 
-    first: int
-    steps: int
-    per_epoch: int
-    glances: int
+    first_step: int
+    total_steps: int
+    steps_per_epoch: int
+    validations_per_epoch: int
+
+
+@dataclasses.dataclass
+class _State:
+    """A training between two epochs; this is what a checkpoint holds.
+
+    `average` is the model that is validated and kept: `model` itself, or the moving average of its
+    weights. `best` has the weights of the epoch `best_epoch`, which counts from 1; 0 before the
+    first.
+    """
+
+    model: nn.Module
+    average: nn.Module
+    optimizer: torch.optim.Optimizer
+    best: dict[str, torch.Tensor]
+    best_epoch: int
+    history: list[dict[str, float]]
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint."""
+        groups = {
+            "model": self.model.state_dict(),
+            "best": self.best,
+            "optimizer": checkpoint.optimizer_tensors(self.optimizer),
+        }
+        if self.average is not self.model:
+            groups["average"] = self.average.state_dict()
+        checkpoint.save(path, groups, {"history": self.history, "best_epoch": self.best_epoch})
+
+    def restore(self, path: Path) -> None:
+        """Restore the checkpoint in `path`, if there is one."""
+        if (saved := checkpoint.load(path)) is None:
+            return
+        tensors, values = saved
+        self.model.load_state_dict(tensors["model"])
+        checkpoint.restore_optimizer(self.optimizer, tensors["optimizer"])
+        self.best, self.history = tensors["best"], values["history"]
+        self.best_epoch = values["best_epoch"]
+        if self.average is not self.model:
+            self.average.load_state_dict(tensors["average"])
 
 
 def train(
@@ -54,96 +99,78 @@ def train(
     device: str,
     work: Path,
     report_progress: Callable[[Progress], None],
-    glances: int = 1,
+    validations_per_epoch: int = 1,
 ) -> tuple[list[dict[str, float]], int]:
-    """Train the learner's model in place; it ends with the weights of the epoch that `select`
-    names.
+    """Train the learner's model in place; it ends with the weights of the best epoch by `select`.
 
-    With `glances` above 1 the validation part is looked at that many times an epoch: at its end all
-    of it, before that every glances-th item. It changes nothing in the training.
+    With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
+    on every n-th item of the validation part. That does not change the training.
 
-    An epoch that ended is kept in `work`; a training that was killed goes on after it and ends with
-    the same weights.
+    After each epoch a checkpoint is written to the folder `work`. A training that was killed
+    resumes after its last whole epoch and ends with the same weights.
 
     Returns:
-        history: one row an epoch (docs/contracts.md).
+        history: one row for each epoch (docs/contracts.md).
         best_epoch: counted from 1.
 
     """
-    h, path, model = hyperparameters, work / checkpoint.CHECKPOINT, learner.model
-    optimizer = _optimizer(learner, h)
-    average = copy.deepcopy(model) if h.averaging else model  # what is validated and kept
-    history: list[dict[str, float]] = []
-    best = _weights(average)
-    best_epoch = 0
-    if (saved := checkpoint.load(path)) is not None:
-        tensors, state = saved
-        model.load_state_dict(tensors["model"])
-        checkpoint.restore_optimizer(optimizer, tensors["optimizer"])
-        best, history, best_epoch = tensors["best"], state["history"], state["best_epoch"]
-        if average is not model:
-            average.load_state_dict(tensors["average"])
-    per_epoch = batches_an_epoch(learner.items, h.batch_size)
-    for epoch in range(len(history) + 1, h.epochs + 1):
-        if is_over(len(history), best_epoch, h.patience):
+    h, path = hyperparameters, work / checkpoint.CHECKPOINT
+    state = _initial_state(learner, h)
+    state.restore(path)
+    steps = steps_per_epoch(learner.items, h.batch_size)
+    for epoch in range(len(state.history) + 1, h.epochs + 1):
+        if is_over(len(state.history), state.best_epoch, h.patience):
             break
         seed_everything(seed, epoch)
-        schedule = Schedule((epoch - 1) * per_epoch, h.epochs * per_epoch, per_epoch, glances)
-        loss = _epoch(learner, average, optimizer, h, epoch, schedule, device, report_progress)
-        figures = learner.validate(average)
-        history.append(
-            {
-                "epoch": epoch,
-                "train_loss": loss,
-                **{f"validation_{k}": v for k, v in figures.items()},
-            }
-        )
-        if _is_best(history, h.select):
-            best_epoch = epoch
-            best = _weights(average)
-        groups = {
-            "model": model.state_dict(),
-            "best": best,
-            "optimizer": checkpoint.optimizer_tensors(optimizer),
-        }
-        if average is not model:
-            groups["average"] = average.state_dict()
-        checkpoint.save(path, groups, {"history": history, "best_epoch": best_epoch})
-        report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, figures))
-    model.load_state_dict(best)
-    return history, best_epoch
+        schedule = Schedule((epoch - 1) * steps, h.epochs * steps, steps, validations_per_epoch)
+        loss = _train_epoch(learner, state, h, epoch, schedule, device, report_progress)
+        metrics = learner.validate(state.average)
+        validation = {f"validation_{name}": value for name, value in metrics.items()}
+        state.history.append({"epoch": epoch, "train_loss": loss, **validation})
+        if _is_best(state.history, h.select):
+            state.best, state.best_epoch = _copy_weights(state.average), epoch
+        state.save(path)
+        report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, metrics))
+    learner.model.load_state_dict(state.best)
+    return state.history, state.best_epoch
 
 
-def _weights(model: nn.Module) -> dict[str, torch.Tensor]:
-    return {key: value.clone() for key, value in model.state_dict().items()}
+def _initial_state(learner: Learner, h: Training) -> _State:
+    """Return the state of a training before its first epoch."""
+    model = learner.model
+    average = copy.deepcopy(model) if h.averaging else model
+    return _State(model, average, _make_optimizer(learner, h), _copy_weights(average), 0, [])
 
 
-def _optimizer(learner: Learner, h: Training) -> torch.optim.Optimizer:
-    """Return Adam with decoupled weight decay on everything but biases; without decay it is plain
-    Adam.
+def _copy_weights(model: nn.Module) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
-    Each group has a `factor`, by which the learning rate is multiplied: what the learner says of
-    its parameters.
+
+def _make_optimizer(learner: Learner, h: Training) -> torch.optim.Optimizer:
+    """Return Adam with decoupled weight decay on all parameters but biases; 0 is plain Adam.
+
+    Each group has a `factor` on the learning rate: the learner's for these parameters.
     """
     groups: dict[tuple[bool, float], list[nn.Parameter]] = {}
     for name, parameter in learner.model.named_parameters():
         groups.setdefault((parameter.dim() > 1, learner.rate(name)), []).append(parameter)
-    described = [
+    settings = [
         {"params": parameters, "weight_decay": h.weight_decay if decays else 0.0, "factor": factor}
         for (decays, factor), parameters in groups.items()
     ]
     # fused: the step on a 30000 x 128 embedding 34.7 -> 5.0 ms on one core
-    return torch.optim.AdamW(described, lr=h.learning_rate, fused=True)
+    return torch.optim.AdamW(settings, lr=h.learning_rate, fused=True)
 
 
 def learning_rate(step: int, steps: int, h: Training) -> float:
-    """Return the rate of `step` of `steps`, from 0: a linear rise over the share `warmup`, then
-    what `decay` names.
+    """Return the learning rate of `step` (counted from 0) of `steps`.
+
+    It rises linearly over the share `warmup` of all steps, and then follows `decay`.
     """
-    rise = h.warmup * steps
-    if step < rise:
-        return float(h.learning_rate * (step + 1) / (rise + 1))
-    share = (step - rise) / max(1.0, steps - rise)  # 0 to 1
+    warmup_steps = h.warmup * steps
+    if step < warmup_steps:
+        return float(h.learning_rate * (step + 1) / (warmup_steps + 1))
+    share = (step - warmup_steps) / max(1.0, steps - warmup_steps)  # 0 to 1
     factor = {"none": 1.0, "linear": 1.0 - share, "cosine": 0.5 * (1 + math.cos(math.pi * share))}[
         h.decay
     ]
@@ -151,16 +178,13 @@ def learning_rate(step: int, steps: int, h: Training) -> float:
 
 
 def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
-    """Return whether a training ends early: `patience` epochs (0: never) brought nothing better
-    than `best_epoch`.
-    """
+    """Return whether a training stops early: `patience` epochs since the best (0: never)."""
     return bool(patience) and epochs - best_epoch >= patience
 
 
-def _epoch(
+def _train_epoch(
     learner: Learner,
-    average: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    state: _State,
     h: Training,
     epoch: int,
     schedule: Schedule,
@@ -168,25 +192,26 @@ def _epoch(
     report_progress: Callable[[Progress], None],
 ) -> float:
     """Train one epoch; return the mean loss over its items."""
-    model, glances = learner.model, schedule.glances
+    model, validations = learner.model, schedule.validations_per_epoch
     model.train()
     total = torch.zeros((), dtype=torch.float64, device=device)
     items, started = 0, time.perf_counter()
-    max_tokens = MAX_PADDED_TOKENS if device == "cpu" else None  # a GPU does a step at once
+    max_tokens = MAX_PADDED_TOKENS if device == "cpu" else None  # a GPU takes a step in one batch
     for done, batches in enumerate(learner.steps(epoch, max_tokens), 1):
-        step = schedule.first + done
-        for group in optimizer.param_groups:
-            group["lr"] = group["factor"] * learning_rate(step - 1, schedule.steps, h)
-        for loss in _step(learner, batches, optimizer, h.clip):
+        step = schedule.first_step + done
+        for group in state.optimizer.param_groups:
+            group["lr"] = group["factor"] * learning_rate(step - 1, schedule.total_steps, h)
+        for loss in _step(learner, batches, state.optimizer, h.clip):
             total += loss
-        if average is not model:
-            _average(average, model, min(h.averaging, step / (step + 9)))
+        if state.average is not model:
+            _update_average(state.average, model, min(h.averaging, step / (step + 9)))
         items += sum(map(learner.size, batches))
         seconds = time.perf_counter() - started
         progress = Progress(epoch, h.epochs, items, learner.items, total.item() / items, seconds)
-        number = done * glances // schedule.per_epoch
-        if (done - 1) * glances // schedule.per_epoch < number < glances:
-            progress.glance = (number, learner.validate(average, every=glances))
+        number = done * validations // schedule.steps_per_epoch
+        if (done - 1) * validations // schedule.steps_per_epoch < number < validations:
+            metrics = learner.validate(state.average, every=validations)
+            progress.partial_validation = (number, metrics)
             model.train()
         report_progress(progress)
     return total.item() / max(1, items)
@@ -195,9 +220,9 @@ def _epoch(
 def _step(
     learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float
 ) -> list[torch.Tensor]:
-    """Take one step; return each batch's loss, summed over its items.
+    """Take one step; return the loss of each batch, summed over its items.
 
-    The gradients add up to those of the whole.
+    The gradients of the batches add up to the gradient of the step's mean loss.
     """
     optimizer.zero_grad()
     size = sum(map(learner.size, batches))
@@ -212,18 +237,16 @@ def _step(
     return losses
 
 
-def _average(average: nn.Module, model: nn.Module, decay: float) -> None:
-    """Move `average` towards `model`: an exponential moving average of the weights, faster in the
-    first steps.
-    """
+def _update_average(average: nn.Module, model: nn.Module, decay: float) -> None:
+    """Update the exponential moving average of the weights, with the given decay."""
     with torch.no_grad():
         torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - decay)
 
 
 def _is_best(history: list[dict[str, float]], select: str) -> bool:
-    """Return whether the newest epoch is the one to keep so far; ties go to the earliest."""
+    """Return whether the newest epoch is the best so far; ties go to the earliest."""
     if select == LAST:
         return True
     sign = -1 if select in LOWER_IS_BETTER else 1
-    figures = [sign * row[f"validation_{select}"] for row in history]
-    return all(figures[-1] > earlier for earlier in figures[:-1])
+    scores = [sign * row[f"validation_{select}"] for row in history]
+    return all(scores[-1] > earlier for earlier in scores[:-1])

@@ -12,7 +12,7 @@ from heed.training.loop import Progress
 def training_progress(title: str) -> Iterator[Callable[[Progress], None]]:
     """Yield the function that reports each `Progress` of a training."""
     started = rate = 0.0
-    epochs_done = 0  # in this process: a resumed training began later
+    epochs_done = 0  # by this process: those before a resume do not count
 
     with progress_bar(title) as bar:
 
@@ -23,16 +23,16 @@ def training_progress(title: str) -> Iterator[Callable[[Progress], None]]:
             epoch = f"epoch {progress.epoch}/{progress.epochs}"
             if progress.validation is None:
                 rate = progress.documents / max(progress.seconds, 1e-9)
-                completed = (progress.epoch - 1) * progress.of + progress.documents
+                completed = (progress.epoch - 1) * progress.total_documents + progress.documents
                 text = f"{epoch}, loss {progress.loss:.4f}, {rate:,.0f} docs/s"
-                bar.update(completed, progress.epochs * progress.of, text)
+                bar.update(completed, progress.epochs * progress.total_documents, text)
                 return
             epochs_done += 1
             metrics = " ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())
-            left = (now - started) / epochs_done * (progress.epochs - progress.epoch)
+            remaining = (now - started) / epochs_done * (progress.epochs - progress.epoch)
             print(
                 f"{title}: {epoch}, train loss {progress.loss:.4f}, validation {metrics}, "
-                f"{rate:,.0f} docs/s, {now - started:.0f} s, {left:.0f} s left",
+                f"{rate:,.0f} docs/s, {now - started:.0f} s, {remaining:.0f} s left",
                 flush=True,
             )
 

@@ -1,4 +1,4 @@
-"""A run: one recipe trained with one seed, and the files it leaves."""
+"""A run: one recipe trained with one seed, and the files that it writes."""
 
 import dataclasses
 import platform
@@ -14,37 +14,35 @@ import torch
 
 from heed.files import HeedError, read_json, verify_checksums, write_json, writing_folder
 from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder, train_command
-from heed.recipe import Recipe, parse_recipe, recipe_of
+from heed.recipe import Recipe, parse_recipe, read_model_recipe
 from heed.records import as_json, read_record
-from heed.tasks import part
+from heed.tasks import task_module
 from heed.tasks.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training import checkpoint
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
-from heed.training.device import device as choose_device
+from heed.training.device import choose_device
 from heed.training.loop import Progress, train
 
 
 @dataclasses.dataclass(frozen=True)
 class RunInfo:
-    """What run.json says: which run this is, what came of it, and the recipe that it was
-    made by.
-    """
+    """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run."""
 
     seed: int
     fold: int
     best_epoch: int
     parameters: int
-    documents: dict[str, int]  # by part
+    documents: dict[str, int]  # number by part
     recipe: Recipe[Any, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A training that ended, in memory: the model has the weights of its best epoch.
+    """A finished training, in memory: the model has the weights of its best epoch.
 
-    `history`: docs/contracts.md.
+    `rows` are the documents of each part; `history` is described in docs/contracts.md.
     """
 
     learner: Learner
@@ -55,19 +53,19 @@ class Trained:
 
 
 def train_run(name: str, seed: int, report_progress: Callable[[Progress], None]) -> RunInfo:
-    """Train model `name` with `seed`: results/train/NAME/SEED/, and its times in results/timing/.
+    """Train model `name` with `seed`; return the content of its run.json.
 
-    Returns run.json.
+    Writes results/train/NAME/SEED/, and the times in results/timing/.
 
     Raises:
         HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
             without a GPU.
 
     """
-    recipe = recipe_of(name)
+    recipe = read_model_recipe(name)
     tokens = load_tokens(TOKENS / recipe.corpus)
-    work = checkpoint.folder(recipe, seed)
-    started = time.perf_counter() - checkpoint.begin(work)
+    work = checkpoint.work_folder(recipe, seed)
+    started = time.perf_counter() - checkpoint.record_start(work)
     trained = train_model(recipe, tokens, seed, report_progress, work)
     model = trained.learner.model
     info = RunInfo(
@@ -89,9 +87,9 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
 
 
 def read_run(name: str, seed: int) -> RunInfo:
-    """Return the run of a model with a seed.
+    """Return the content of run.json for a model and a seed.
 
-    Raises HeedError when it is missing, changed, or another's.
+    Raises HeedError if the run is missing, changed, or of another model or seed.
     """
     folder, command = run_folder(name, seed), train_command(name, seed)
     verify_checksums(folder, command)
@@ -106,7 +104,7 @@ def read_run(name: str, seed: int) -> RunInfo:
     info = dataclasses.replace(info, recipe=recipe)
     if (info.recipe.model, info.seed) != (name, seed):
         raise HeedError(
-            f"{folder}: is the run of {info.recipe.model} with seed {info.seed}. Run again: "
+            f"{folder}: this is the run of {info.recipe.model} with seed {info.seed}. Run again: "
             f"{command}"
         )
     return info
@@ -118,12 +116,11 @@ def train_model(
     seed: int,
     report_progress: Callable[[Progress], None],
     work: Path,
-    glances: int = 1,
+    validations_per_epoch: int = 1,
 ) -> Trained:
-    """Train by `recipe` with `seed`, and write nothing but checkpoints into `work`: what a run and
-    a trial share.
+    """Train by `recipe` with `seed`; write nothing but checkpoints, into the folder `work`.
 
-    No document of the test part is read.
+    Runs and trials of a search both train by this function. No document of the test part is read.
 
     Raises:
         HeedError: tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
@@ -139,11 +136,14 @@ def train_model(
         )
     make_deterministic(h.threads)
     keep_memory()
-    rows = rows_of(recipe, tokens, seed)
-    read = {name: rows[name] for name in ("train", "validation")}
+    rows = split_documents(recipe, tokens, seed)
+    rows_read = {name: rows[name] for name in ("train", "validation")}
     seed_everything(seed)
-    learner = part(recipe.task, "learning").make_learner(recipe, tokens, read, seed, device)
-    history, best_epoch = train(learner, h, seed, device, work, report_progress, glances)
+    learning = task_module(recipe.task, "learning")
+    learner = learning.make_learner(recipe, tokens, rows_read, seed, device)
+    history, best_epoch = train(
+        learner, h, seed, device, work, report_progress, validations_per_epoch
+    )
     return Trained(learner, rows, device, history, best_epoch)
 
 
@@ -157,10 +157,10 @@ def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
         )
 
 
-def rows_of(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict[str, np.ndarray]:
-    """Return the documents of each part on the fold of a seed.
+def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict[str, np.ndarray]:
+    """Return the documents (rows of the corpus) of each part, by the fold of a seed.
 
-    Raises HeedError where a part is empty.
+    Raises HeedError if a part is empty.
     """
     fold = recipe.fold(seed)
     rows = {name: tokens.rows(name, fold) for name in ("train", "validation", "test")}
@@ -174,14 +174,12 @@ def rows_of(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict[str, np
 
 
 def _write_timing(name: str, seed: int, device: str, seconds: float) -> None:
-    """Note what this training took: for people, read by no stage."""
-    what = {
+    """Write how long a training took and where it ran; for people, no stage reads it."""
+    timing = {
         "seconds": round(seconds, 2),
         "device": device,
         "host": platform.node(),
         "torch": torch.__version__,
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
-    write_json(
-        TIMING / "train" / name / f"{seed}.json",
-        what | {"ended": time.strftime("%Y-%m-%dT%H:%M:%S%z")},
-    )
+    write_json(TIMING / "train" / name / f"{seed}.json", timing)

@@ -1,7 +1,7 @@
-"""Chapters: each turns results into blocks. Page, paper and tables are loops over them.
+"""Chapters: functions that turn results into blocks, for page, paper and tables.
 
-A chapter of the study is a function of the results; one of an experiment, of the results and the
-experiment. A new chapter is a module here and an entry below.
+A chapter of the study is a function of the results; a chapter of an experiment is a function of the
+results and the experiment. A new chapter is a module here and an entry in a list below.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,14 @@ from heed.report.chapters import (
 from heed.report.experiments import Experiment
 from heed.report.results import Results
 
-OfStudy = Callable[[Results], list[Block]]
-OfExperiment = Callable[[Results, Experiment], list[Block]]
+StudyChapter = Callable[[Results], list[Block]]
+ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
-BEFORE: list[OfStudy] = [answer.chapter]  # the experiments
-AFTER: list[OfStudy] = [scores.chapter, provenance.chapter]
-# By the task of an experiment, in the order of its section.
-OF_TASK: dict[str, list[OfExperiment]] = {
+# Before and after the sections of the experiments.
+FIRST_CHAPTERS: list[StudyChapter] = [answer.chapter]
+LAST_CHAPTERS: list[StudyChapter] = [scores.chapter, provenance.chapter]
+# By the task of the experiment, in the order of its section.
+CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "classification": [
         experiment.chapter,
         comparisons.chapter,
@@ -40,10 +41,10 @@ OF_TASK: dict[str, list[OfExperiment]] = {
 
 
 def report(results: Results) -> list[Block]:
-    """Return the sections of the report: those of the study, and between them one an experiment."""
-    sections = [block for chapter in BEFORE for block in chapter(results)]
+    """Return the sections of the report: the study's, and between them one for each experiment."""
+    sections = [block for chapter in FIRST_CHAPTERS for block in chapter(results)]
     for each in results.experiments:
-        chapters = OF_TASK[results.comparison.experiments[each.key].task]
+        chapters = CHAPTERS_BY_TASK[results.comparison.experiments[each.key].task]
         blocks = tuple(block for chapter in chapters for block in chapter(results, each))
         sections.append(Section(f"experiment-{each.key}", each.title, blocks, each.mark))
-    return sections + [block for chapter in AFTER for block in chapter(results)]
+    return sections + [block for chapter in LAST_CHAPTERS for block in chapter(results)]

@@ -1,13 +1,28 @@
-"""The answer: a verdict an experiment, the chart of gains, and the first table."""
+"""The answer: a verdict for each experiment, the chart of gains, and the first table."""
 
-from typing import Any
+from collections.abc import Callable
 
-from heed.report.blocks import Block, Cell, Column, Items, Section, Span, Table, Texts, rows_of
-from heed.report.chapters.shared import corrected_p, joining, of_comparison, pp, tested
+from heed.report.answer import TestedDifference
+from heed.report.blocks import Block, Cell, Column, Items, Section, Span, Table, Texts, make_rows
+from heed.report.chapters.shared import (
+    corrected_p_column,
+    difference_value,
+    interval_columns,
+    join_columns,
+    p_column,
+    percentage_points,
+)
 from heed.report.experiments import Experiment
 from heed.report.figures.gains import gain_chart
-from heed.report.formats import INTERVAL, POINTS, PROBABILITY, TEXT, decimals, number, points
-from heed.report.language import say
+from heed.report.formats import (
+    INTERVAL,
+    POINTS,
+    TEXT,
+    decimals,
+    format_number,
+    format_points,
+)
+from heed.report.language import say, say_count
 from heed.report.results import Results
 
 ACCURACY = decimals(4)
@@ -17,14 +32,14 @@ def chapter(results: Results) -> list[Block]:
     """Return the section with the answers."""
     blocks = (
         Items(tuple(_answer(each) for each in results.experiments)),
-        *gain_chart(results, generated(results.experiments)),
-        _summary(results),
+        *gain_chart(results, generated_warning(results.experiments)),
+        _summary_table(results),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
 
 
-def generated(experiments: list[Experiment]) -> str:
-    """Return what is said of generated text: nothing where all text is real."""
+def generated_warning(experiments: list[Experiment]) -> str:
+    """Return the warning that text is generated; empty where all text is real."""
     count = sum(experiment.generated for experiment in experiments)
     if not count:
         return ""
@@ -33,58 +48,60 @@ def generated(experiments: list[Experiment]) -> str:
     return say("SOME OF THE TEXT IS GENERATED; IT IS MARKED.")
 
 
-def _answer(each: Experiment) -> Texts:
-    mark = (" ", Span(each.mark, "mark")) if each.mark else ()
-    verdict = Span(f"{each.answer.verdict}.", "verdict")
+def _answer(experiment: Experiment) -> Texts:
+    mark = (" ", Span(experiment.mark, "mark")) if experiment.mark else ()
+    verdict = Span(f"{experiment.answer.verdict}.", "verdict")
     return (
-        Span(each.title, link=f"#experiment-{each.key}"),
+        Span(experiment.title, link=f"#experiment-{experiment.key}"),
         *mark,
         ": ",
         verdict,
-        f" {each.answer.sentence}",
+        f" {experiment.answer.sentence}",
     )
 
 
-def _summary(results: Results) -> Table:
-    """Return the first table: accuracies of everything compared, the gain, and the talk's."""
+def _summary_table(results: Results) -> Table:
+    """Return the first table: the accuracies of all models and opponents, and the gains."""
     experiments = results.experiments
     columns = (*_columns(results), *_talk_columns(experiments))
-    small = (say("Test accuracy, mean over {seeds} seeds.", seeds=len(results.comparison.seeds)),)
-    if len(results.comparison.seeds) == 1:
-        small = (say("Test accuracy, mean over 1 seed."),)
+    accuracy = say_count(
+        "Test accuracy, mean over {count} seed.",
+        "Test accuracy, mean over {count} seeds.",
+        len(results.comparison.seeds),
+    )
     return Table(
         "summary",
         say("Test accuracy and gain of every experiment"),
         columns,
-        rows_of(columns, experiments),
-        notes=((" ".join((*small, *_method(results))) + " ", _signature(results)),),
-        sources=results.compared,
-        where="experiments",
+        make_rows(columns, experiments),
+        notes=((" ".join((accuracy, *_method(results))) + " ", _signature(results)),),
+        sources=results.comparison_sources,
+        location="experiments",
         style="first",
     )
 
 
 def _columns(results: Results) -> tuple[Column, ...]:
-    names = dict.fromkeys(name for each in results.experiments for name in _others(each))
+    names = dict.fromkeys(name for each in results.experiments for name in _variants(each))
     return (
-        *joining(lambda each: each),
+        *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=28),
         Column("baseline", say("Baseline"), ACCURACY, lambda each: each.line.baseline),
         Column("attention", say("Attention"), ACCURACY, lambda each: each.line.attention),
-        Column("", say("Gain"), POINTS, _gain, unit=pp()),
-        Column("gain_pp", "", POINTS, _of_gain("mean_pp")),
-        Column("gain_std_pp", "", decimals(2), _of_gain("std_pp")),
+        Column("", say("Gain"), POINTS, _gain, unit=percentage_points()),
+        Column("gain_pp", "", POINTS, _gain_value("mean_pp")),
+        Column("gain_std_pp", "", decimals(2), _gain_value("std_pp")),
         Column(
             "",
-            say("{covers} interval", covers=results.covers),
+            say("{covers} interval", covers=results.coverage),
             INTERVAL,
-            of_comparison(_tested, lambda each: each.ends),
+            difference_value(_tested_gain, lambda each: each.ends),
         ),
-        *tested(_tested, "gain_low_pp", "gain_high_pp")[:2],
-        Column("p", "", PROBABILITY, of_comparison(_tested, lambda each: each.p)),
-        corrected_p(_tested),
-        Column("", say("Controls; other variants"), TEXT, _variants, below=True),
-        *(Column(name, "", ACCURACY, _other(name)) for name in names),
+        *interval_columns(_tested_gain, "gain_low_pp", "gain_high_pp"),
+        p_column(_tested_gain),
+        corrected_p_column(_tested_gain),
+        Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
+        *(Column(name, "", ACCURACY, _variant_accuracy(name)) for name in names),
         Column(
             "linear",
             say("Linear"),
@@ -100,13 +117,13 @@ def _columns(results: Results) -> tuple[Column, ...]:
             say("Majority"),
             ACCURACY,
             lambda each: each.line.majority,
-            meaning=say("the opponent that always answers the most frequent class"),
+            meaning=say("the opponent that always predicts the most frequent class"),
         ),
     )
 
 
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
-    """Return the talk's columns: people see them where an experiment has a figure of the talk."""
+    """Return the talk's columns; without any figure of the talk they are in the CSV file only."""
     published = any(each.line.reproduction for each in experiments)
     return (
         Column("", say("The talk") if published else "", TEXT, _talk, width=24),
@@ -131,30 +148,33 @@ def _title(each: Experiment) -> Cell:
     return Cell(each.title, mark=each.mark, link=f"#experiment-{each.key}")
 
 
-def _tested(each: Experiment) -> Any:
-    return each.gain
+def _tested_gain(experiment: Experiment) -> TestedDifference | None:
+    return experiment.gain
 
 
 def _gain(each: Experiment) -> Cell:
     return Cell(each.gain.mean if each.gain else None, strong=True)
 
 
-def _of_gain(key: str) -> Any:
+def _gain_value(key: str) -> Callable[[Experiment], float | None]:
+    """Return a function from an experiment to this attribute of its gain."""
     return lambda each: getattr(each.line.gain, key) if each.line.gain else None
 
 
-def _others(each: Experiment) -> dict[str, float]:
+def _variants(each: Experiment) -> dict[str, float]:
+    """Return the accuracies of controls and other variants."""
     return each.line.controls | each.line.variants
 
 
-def _other(variant: str) -> Any:
-    return lambda each: _others(each).get(variant)
+def _variant_accuracy(variant: str) -> Callable[[Experiment], float | None]:
+    """Return a function from an experiment to the accuracy of this variant."""
+    return lambda each: _variants(each).get(variant)
 
 
-def _variants(each: Experiment) -> str:
-    """Return the accuracies of controls and other variants as people read them."""
+def _format_variants(each: Experiment) -> str:
+    """Return the accuracies of controls and other variants for people."""
     controls, variants = (
-        ", ".join(f"{name}\u00a0{number(value)}" for name, value in values.items())
+        ", ".join(f"{name}\u00a0{format_number(value)}" for name, value in values.items())
         for values in (each.line.controls, each.line.variants)
     )
     return "; ".join([controls or "–", *filter(None, [variants])])
@@ -164,17 +184,16 @@ def _talk(each: Experiment) -> str:
     if not each.line.talk:
         return "–"
     baseline, attention = each.line.talk
-    return f"{baseline}\u00a0→\u00a0{attention} ({points(each.line.talk_gain)})"
+    return f"{baseline}\u00a0→\u00a0{attention} ({format_points(each.line.talk_gain)})"
 
 
-def _degradation(each: Experiment, variant: str) -> float | None:
-    return next(
-        (change.ours.mean_pp for change in each.degradations if change.variant == variant), None
-    )
+def _degradation(experiment: Experiment, variant: str) -> float | None:
+    changes = {each.variant: each.change.mean_pp for each in experiment.degradations}
+    return changes.get(variant)
 
 
 def _method(results: Results) -> list[str]:
-    """Return how the first table's numbers are made, and what they do not say."""
+    """Return sentences on how the numbers of the first table are made, and on their limits."""
     comparison = results.comparison
     method = [
         say(

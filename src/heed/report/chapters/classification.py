@@ -1,4 +1,4 @@
-"""A classification: precision, recall and F1 by class, as the talk's tables, and its figures."""
+"""The figures of a classification: precision, recall and F1 by class, as in the talk's tables."""
 
 import operator
 from typing import Any
@@ -17,13 +17,13 @@ from heed.report.blocks import (
     Span,
     Table,
     Texts,
-    rows_of,
+    make_rows,
 )
-from heed.report.chapters.shared import joining
+from heed.report.chapters.shared import join_columns
 from heed.report.experiments import FIGURES, ClassRow, ClassTable, Experiment
 from heed.report.figures import classification as figures
-from heed.report.formats import PRINTED, TEXT, decimals, number, points
-from heed.report.language import language, say
+from heed.report.formats import PRINTED, TEXT, decimals, format_number, format_points
+from heed.report.language import current_language, say
 from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
@@ -34,8 +34,8 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the tables and figures of baseline and attention, then those of all others."""
     return [
         Group(tuple(_talk_table(results, experiment, table) for table in experiment.pair), "pair"),
-        *_pair(results, experiment),
-        _every_value(experiment),
+        *_pair_table(results, experiment),
+        _seeds_file(experiment),
         Heading(say("Figures"), experiment.mark),
         Group(
             (*_figures(results, experiment), *_confusions(results, experiment, experiment.pair)),
@@ -76,7 +76,7 @@ def _confusions(
 def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> Group:
     """Return a model's or an opponent's table, with each run's values below it."""
     columns = (
-        *joining(lambda _: experiment),
+        *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda _: table.key),
         Column("row", say("Class"), value=lambda row: row.name),
         Column("kind", "", value=lambda row: row.kind),
@@ -94,20 +94,20 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
         f"{experiment.key}--{table.key}",
         table.title,
         columns,
-        rows_of(columns, table.rows, lambda row: row.kind),
+        make_rows(columns, table.rows, lambda row: row.kind),
         notes=_notes(table),
-        sources=results.compared,
-        where=f"experiments.{experiment.key}.{kind}.{table.key}",
+        sources=results.comparison_sources,
+        location=f"experiments.{experiment.key}.{kind}.{table.key}",
         mark=experiment.mark,
         style="figures",
-        on=(PAGE,) if paired else (PAGE, PAPER),
+        media=(PAGE,) if paired else (PAGE, PAPER),
     )
     runs = (_by_run(results, experiment, table),) if table.runs else ()
     return Group((block, *runs))
 
 
 def _cell(figure: str) -> Any:
-    """Return what gives a row's figure, with the talk's below it."""
+    """Return a function from a row to its figure, with the talk's below it."""
 
     def value(row: ClassRow) -> Cell:
         cell = row.cells.get(figure)
@@ -116,12 +116,14 @@ def _cell(figure: str) -> Any:
     return value
 
 
-def _of_side(side: int, figure: str) -> Any:
+def _side_cell(side: int, figure: str) -> Any:
+    """Return a function from a pair of rows to the cell of one of them."""
     return lambda rows: _cell(figure)(rows[side])
 
 
-def _of_run(place: int) -> Any:
-    return lambda value: value[0].cells[value[1]].by_seed[place]
+def _run_value(run: int) -> Any:
+    """Return a function from a row and the name of a figure to its value in run `run`."""
+    return lambda value: value[0].cells[value[1]].by_seed[run]
 
 
 def _deviation(figure: str) -> Any:
@@ -137,7 +139,7 @@ def _change(figure: str) -> Any:
 
 
 def _notes(table: ClassTable, lead: str = "") -> tuple[Texts, ...]:
-    """Return what stands below a table: how to read it, its deviation over seeds, and its gain."""
+    """Return the notes below a table: an explanation, the deviation over seeds, and the gain."""
     notes: list[Texts] = []
     if table.has_published and not lead:
         notes.append((_second_line(),))
@@ -145,8 +147,8 @@ def _notes(table: ClassTable, lead: str = "") -> tuple[Texts, ...]:
         missing = ", ".join(table.unmatched)
         notes.append((say("The talk has these classes too: {classes}.", classes=missing),))
     start = (Span(f"{lead}.", "strong"), " ") if lead else ()
-    notes.append((*start, *_spread(table)))
-    return tuple(notes + ([_gain(table)] if table.gain else []))
+    notes.append((*start, *_deviation_note(table)))
+    return tuple(notes + ([_gain_note(table)] if table.gain else []))
 
 
 def _second_line() -> str:
@@ -156,10 +158,14 @@ def _second_line() -> str:
     )
 
 
-def _spread(table: ClassTable) -> Texts:
+def _deviation_note(table: ClassTable) -> Texts:
     none = table.deviation is None
-    value = f"– ({table.why_none})" if none else f"{number(table.deviation, 3)} {say('p.p.')}"
-    german = (" ", Span("Standardabweichung", "german")) if language() == "en" else ()
+    value = (
+        f"– ({table.no_deviation_reason})"
+        if none
+        else f"{format_number(table.deviation, 3)} {say('p.p.')}"
+    )
+    german = (" ", Span("Standardabweichung", "german")) if current_language() == "en" else ()
     talk = (
         "; " + say("the talk: {value}", value=f"{table.talk_deviation}%")
         if table.talk_deviation
@@ -168,22 +174,28 @@ def _spread(table: ClassTable) -> Texts:
     return (say("Standard deviation"), *german, f": {value}{talk}")
 
 
-def _gain(table: ClassTable) -> Texts:
+def _gain_note(table: ClassTable) -> Texts:
     assert table.gain is not None
     unit, deviation, of_attention = say("p.p."), table.gain.std_pp, table.key == "attention"
-    german = language() == "de"
+    german = current_language() == "de"
     title = say("Gain by attention") if of_attention and german else say("Gain over the baseline")
     named = (
         (" ", Span("Steigerung durch Attention", "german")) if of_attention and not german else ()
     )
-    after = "" if deviation is None else f" ± {number(deviation, 2)}"
+    after = "" if deviation is None else f" ± {format_number(deviation, 2)}"
     if table.talk_gain is not None:
-        after += "; " + say("the talk: {value}", value=f"{points(table.talk_gain)} {unit}")
-    return (title, *named, ": ", Span(f"{points(table.gain.mean_pp)} {unit}", "strong"), after)
+        after += "; " + say("the talk: {value}", value=f"{format_points(table.talk_gain)} {unit}")
+    return (
+        title,
+        *named,
+        ": ",
+        Span(f"{format_points(table.gain.mean_pp)} {unit}", "strong"),
+        after,
+    )
 
 
 def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
-    """Return each run's values, for the page; the file of all of them is `_every_value`'s."""
+    """Return each run's values, for the page; `_seeds_file` writes all of them."""
     columns = (
         Column("", say("Row"), value=lambda each: each[0].name),
         Column(
@@ -195,7 +207,7 @@ def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disc
         ),
         Column("", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].text),
         Column("", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].deviation),
-        *(Column("", run, PRINTED, _of_run(place)) for place, run in enumerate(table.runs)),
+        *(Column("", run, PRINTED, _run_value(index)) for index, run in enumerate(table.runs)),
     )
     values = [(row, figure) for row in table.rows for figure in MEASURES if figure in row.cells]
     summary = say("Values by {run}", run=table.runs[0].split()[0])
@@ -203,23 +215,23 @@ def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disc
         f"{experiment.key}--{table.key}_seeds",
         f"{summary}: {table.title}",
         columns,
-        rows_of(columns, values),
-        sources=results.compared,
-        where="values",
+        make_rows(columns, values),
+        sources=results.comparison_sources,
+        location="values",
         mark=experiment.mark,
         style="seeds",
         files=(),
     )
-    return Disclosure(summary, (block,), "runs", on=(PAGE,))
+    return Disclosure(summary, (block,), "runs", media=(PAGE,))
 
 
-def _every_value(experiment: Experiment) -> Group:
-    """Return the file of every run's values, and the links to what has files only."""
+def _seeds_file(experiment: Experiment) -> Group:
+    """Return the file of every run's values, and links to the files that are on no page."""
     columns = (
-        *joining(lambda _: experiment),
+        *join_columns(lambda _: experiment),
         *(
-            Column(key, "", value=operator.itemgetter(place))
-            for place, key in enumerate(("variant", "run", "row", "kind", "figure", "value"))
+            Column(key, "", value=operator.itemgetter(index))
+            for index, key in enumerate(("variant", "run", "row", "kind", "figure", "value"))
         ),
     )
     values = [
@@ -230,7 +242,7 @@ def _every_value(experiment: Experiment) -> Group:
         for run, value in zip(table.runs or ["the only one"], cell.by_seed, strict=True)
     ]
     key, title = f"{experiment.key}_seeds", say("every value (CSV)")
-    table = Table(key, title, columns, rows_of(columns, values), files=("csv",), on=())
+    table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
     links: Texts = (
         say("All models of this experiment:"),
         " ",
@@ -241,18 +253,18 @@ def _every_value(experiment: Experiment) -> Group:
             say("both tables side by side (LaTeX)"), link=f"tables/{experiment.key}_pair.tex"
         )
         links = (*links, ", ", side)
-    return Group((table, Paragraph(links, "small", on=(PAGE,))))
+    return Group((table, Paragraph(links, "small", media=(PAGE,))))
 
 
-def _pair(results: Results, experiment: Experiment) -> list[Table]:
-    """Return both tables of the talk side by side, for paper, where an experiment has both."""
+def _pair_table(results: Results, experiment: Experiment) -> list[Table]:
+    """Return baseline and attention side by side, for paper, where an experiment has both."""
     if len(experiment.pair) != 2:
         return []
     columns = (
         Column("", " ", TEXT, lambda rows: rows[0].name, width=0),
         *(
             Column(
-                "", HEADINGS[figure], PRINTED, _of_side(side, figure),
+                "", HEADINGS[figure], PRINTED, _side_cell(side, figure),
                 group=table.title,
             )
             for side, table in enumerate(experiment.pair)
@@ -270,11 +282,11 @@ def _pair(results: Results, experiment: Experiment) -> list[Table]:
             f"{experiment.key}_pair",
             say("Without and with attention"),
             columns,
-            rows_of(columns, rows, lambda both: both[0].kind),
+            make_rows(columns, rows, lambda both: both[0].kind),
             notes=tuple(notes),
-            sources=results.compared,
+            sources=results.comparison_sources,
             mark=experiment.mark,
             files=("tex",),
-            on=(PAPER,),
+            media=(PAPER,),
         )
     ]

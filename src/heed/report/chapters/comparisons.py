@@ -2,15 +2,24 @@
 
 from typing import Any
 
-from heed.report.answer import Tested
-from heed.report.blocks import Block, Cell, Column, Disclosure, Table, rows_of
-from heed.report.chapters.shared import joining, tested
+from heed.report.answer import TestedDifference
+from heed.report.blocks import Block, Cell, Column, Disclosure, Table, make_rows
+from heed.report.chapters.shared import interval_columns, join_columns
 from heed.report.experiments import Experiment
-from heed.report.formats import COUNT, INTERVAL, POINTS, PROBABILITY, TEXT, Format, decimals, points
-from heed.report.language import say
+from heed.report.formats import (
+    COUNT,
+    INTERVAL,
+    POINTS,
+    PROBABILITY,
+    TEXT,
+    Format,
+    decimals,
+    format_points,
+)
+from heed.report.language import say, say_count
 from heed.report.results import Results
 
-G = Format(points, decimals(2, 3).plain)
+HEDGES_G = Format(format_points, decimals(2, 3).plain)
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -20,30 +29,30 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         f"{experiment.key}_comparisons",
         say("Differences of accuracy in percentage points"),
         columns,
-        rows_of(columns, comparisons),
-        notes=((_checks(results, comparisons),),) if comparisons else (),
-        sources=results.compared,
-        where=f"experiments.{experiment.key}.comparisons",
+        make_rows(columns, comparisons),
+        notes=((_reading_note(results, comparisons),),) if comparisons else (),
+        sources=results.comparison_sources,
+        location=f"experiments.{experiment.key}.comparisons",
         mark=experiment.mark,
         style="worth",
     )
     if not comparisons:
-        return [Disclosure("", (table,), on=())]
+        return [Disclosure("", (table,), media=())]
     summary = say("Comparisons and tests: {count} differences", count=len(comparisons))
     return [Disclosure(summary, (table,), "worth")]
 
 
 def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
-    covers = say("{covers} interval", covers=results.covers)
+    covers = say("{covers} interval", covers=results.coverage)
     return (
-        *joining(lambda _: experiment),
+        *join_columns(lambda _: experiment),
         Column("", say("Compared"), TEXT, lambda each: f"{each.first} − {each.second}"),
         Column("first", "", value=lambda each: each.first),
         Column("second", "", value=lambda each: each.second),
         Column("family", "", value=lambda each: each.family),
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
         Column("", covers, INTERVAL, lambda each: each.ends),
-        *tested(lambda each: each, "low_pp", "high_pp")[:2],
+        *interval_columns(lambda each: each, "low_pp", "high_pp"),
         Column("p", "p", PROBABILITY, lambda each: each.p),
         Column(
             "p_holm",
@@ -52,7 +61,7 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
             lambda each: each.p_holm,
             short=say("corr. p"),
         ),
-        Column("shown", "", value=lambda each: each.significant or "no"),
+        Column("significant", "", value=lambda each: each.significant or "no"),
         *_effects(),
         *_other_tests(),
     )
@@ -73,7 +82,7 @@ def _effects() -> tuple[Column, ...]:
         Column(
             "g",
             "g",
-            G,
+            HEDGES_G,
             lambda each: each.effect.g,
             meaning=say("difference over its deviation over seeds"),
         ),
@@ -122,28 +131,25 @@ def _other_tests() -> tuple[Column, ...]:
     )
 
 
-def _other(key: str, heading: str, **how: Any) -> Column:
-    return Column(key, heading, PROBABILITY, lambda each: getattr(each.others, key), **how)
+def _other(key: str, heading: str, **options: Any) -> Column:
+    """Return the column of p of another test."""
+    return Column(key, heading, PROBABILITY, lambda each: getattr(each.others, key), **options)
 
 
-def _difference(each: Tested) -> Cell:
+def _difference(each: TestedDifference) -> Cell:
     return Cell(each.mean, strong=bool(each.significant))
 
 
-def _checks(results: Results, comparisons: list[Tested]) -> str:
+def _reading_note(results: Results, comparisons: list[TestedDifference]) -> str:
     """Return how to read the table."""
     text = say(
-        "The interval and the corrected p decide; bold: significant. Bootstrap and the "
-        "last columns are checks "
-        "that leave a source of chance out or, with few seeds, come out too narrow; they "
-        "decide nothing."
+        "The interval and the corrected p decide; bold: significant. Bootstrap and the last "
+        "columns are checks that leave out a source of variance or, with few seeds, are too "
+        "narrow; they decide nothing."
     )
-    seeds = len(results.comparison.seeds)
-    if seeds == 1:
-        return f"{text} " + say("With 1 seed the signs alone cannot give a p below 1.")
-    smallest = comparisons[0].others.seeds_sign_smallest_p
-    return f"{text} " + say(
-        "With {seeds} seeds the signs alone cannot give a p below {smallest}.",
-        seeds=seeds,
-        smallest=smallest,
+    return f"{text} " + say_count(
+        "With {count} seed the signs alone cannot give a p below {smallest}.",
+        "With {count} seeds the signs alone cannot give a p below {smallest}.",
+        len(results.comparison.seeds),
+        smallest=comparisons[0].others.seeds_sign_smallest_p or 1,
     )

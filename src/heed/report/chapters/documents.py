@@ -1,4 +1,4 @@
-"""What models attended to: links to the document browsers, and the weight on planted evidence."""
+"""Attention weights: links to the document browsers, and the weight on planted evidence."""
 
 from heed.report.blocks import PAGE, Block, Paragraph, Span, Texts
 from heed.report.experiments import Experiment
@@ -7,7 +7,7 @@ from heed.report.results import Results
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the links and the weight on evidence; nothing where no model chooses weights."""
+    """Return the links and the weight on evidence; nothing where no model has learned weights."""
     models = {
         variant: model
         for variant, model in results.models(experiment).items()
@@ -21,7 +21,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         links.append(Span(variant, link=f"documents/{model}.html"))
     caution = ". " + say("Weights are not explanations by themselves.")
     read = say("What the model attended to, word by word, in documents chosen by rule:")
-    return [Paragraph((f"{read} ", *links, caution), on=(PAGE,)), *_evidence(results, models)]
+    return [Paragraph((f"{read} ", *links, caution), media=(PAGE,)), *_evidence(results, models)]
 
 
 def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
@@ -31,9 +31,8 @@ def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
         return []
     first = next(iter(evidence.values()))
     text = say(
-        "Planted evidence, the words that decide the label of this generated text, is "
-        "{share}% of the "
-        "words of {documents} such documents. Of the weight there stands on it, by variant:",
+        "Planted evidence, the words that decide the label of this generated text, is {share}% of "
+        "the words of {documents} such documents. Its share of the weight, by variant:",
         share=f"{100 * first.words:.1f}",
         documents=first.documents,
     )
@@ -41,5 +40,5 @@ def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
     for variant, each in evidence.items():
         shares += [", "] if len(shares) > 1 else []
         shares += [f"{variant} ", Span(f"{100 * each.weight:.1f}%", "strong")]
-    ended: Texts = (*shares, ".")
-    return [Paragraph(ended, on=(PAGE,))]
+    sentence: Texts = (*shares, ".")
+    return [Paragraph(sentence, media=(PAGE,))]

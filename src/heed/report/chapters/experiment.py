@@ -1,14 +1,14 @@
-"""What an experiment is: its corpus, the talk's gain, and what degraded hyperparameters change."""
+"""The first paragraphs of an experiment: its corpus, the talk's gain, degraded hyperparameters."""
 
 from heed.report.blocks import Block, Items, Paragraph, Span, Texts
 from heed.report.experiments import Degradation, Experiment
-from heed.report.formats import number, points
+from heed.report.formats import format_number, format_points
 from heed.report.language import say
 from heed.report.results import Results
 
 
 def chapter(_: Results, experiment: Experiment) -> list[Block]:
-    """Return the experiment's first paragraphs."""
+    """Return the first paragraphs of the experiment."""
     blocks: list[Block] = [Paragraph((experiment.corpus,))]
     line = experiment.line
     if line.reproduction:
@@ -19,16 +19,21 @@ def chapter(_: Results, experiment: Experiment) -> list[Block]:
     return blocks
 
 
-def _change(experiment: Experiment, each: Degradation) -> Texts:
+def _change(experiment: Experiment, degradation: Degradation) -> Texts:
     change = say(
         "Change when hyperparameters are degraded (from {experiment}), {variant}:",
         experiment=experiment.degraded_from,
-        variant=each.variant,
+        variant=degradation.variant,
     )
-    unit, deviation = say("p.p."), each.ours.std_pp
-    texts: list[str | Span] = [f"{change} ", Span(f"{points(each.ours.mean_pp)} {unit}", "strong")]
+    unit, deviation = say("p.p."), degradation.change.std_pp
+    texts: list[str | Span] = [
+        f"{change} ",
+        Span(f"{format_points(degradation.change.mean_pp)} {unit}", "strong"),
+    ]
     if deviation is not None:
-        texts.append(f" ± {number(deviation, 2)}")
-    if each.talk is not None:
-        texts.append("; " + say("the talk: {value}", value=f"{points(each.talk)} {unit}"))
+        texts.append(f" ± {format_number(deviation, 2)}")
+    if degradation.talk is not None:
+        texts.append(
+            "; " + say("the talk: {value}", value=f"{format_points(degradation.talk)} {unit}")
+        )
     return tuple(texts)

@@ -4,8 +4,8 @@ import dataclasses
 import operator
 from collections.abc import Callable
 
-from heed.report.blocks import Block, Cell, Column, Table, rows_of
-from heed.report.chapters.shared import joining
+from heed.report.blocks import Block, Cell, Column, Table, make_rows
+from heed.report.chapters.shared import join_columns
 from heed.report.experiments import ClassTable, Experiment, Setting
 from heed.report.formats import RIGHT
 from heed.report.language import say
@@ -22,35 +22,35 @@ class Line:
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a column a model for people; the CSV file has a row a value."""
+    """Return a table with a column for each model, and a CSV file with a row for each value."""
     tables = [table for table in experiment.tables if table.settings]
     key = f"{experiment.key}_hyperparameters"
     columns = (
-        *joining(lambda _: experiment),
+        *join_columns(lambda _: experiment),
         *(
-            Column(name, "", value=operator.itemgetter(place))
-            for place, name in enumerate(
+            Column(name, "", value=operator.itemgetter(index))
+            for index, name in enumerate(
                 ("variant", "group", "hyperparameter", "value", "published")
             )
         ),
     )
     rows = [
-        (table.key, group, each.name, each.ours, each.talk)
+        (table.key, group, each.name, each.value, each.talk)
         for table in tables
         for group, settings in table.settings.items()
         for each in settings
     ]
-    long = Table(key, "", columns, rows_of(columns, rows), files=("csv",), on=())
-    return [long, *(_wide(results, experiment, tables, key) if tables else [])]
+    csv_table = Table(key, "", columns, make_rows(columns, rows), files=("csv",), media=())
+    return [csv_table, *(_model_table(results, experiment, tables, key) if tables else [])]
 
 
-def _wide(
+def _model_table(
     results: Results, experiment: Experiment, tables: list[ClassTable], key: str
 ) -> list[Block]:
     lines = [
-        Line(group, each.name, {table.key: table.settings[group][place] for table in tables})
+        Line(group, each.name, {table.key: table.settings[group][index] for table in tables})
         for group, settings in tables[0].settings.items()
-        for place, each in enumerate(settings)
+        for index, each in enumerate(settings)
     ]
     columns = (
         Column("", say("Hyperparameter"), value=lambda line: line.name),
@@ -62,9 +62,9 @@ def _wide(
             key,
             say("Hyperparameters"),
             columns,
-            rows_of(columns, lines),
-            sources=results.compared,
-            where=f"experiments.{experiment.key}.models",
+            make_rows(columns, lines),
+            sources=results.comparison_sources,
+            location=f"experiments.{experiment.key}.models",
             mark=experiment.mark,
             style="scores",
             wide=True,
@@ -73,12 +73,12 @@ def _wide(
 
 
 def _cell(variant: str) -> Callable[[Line], Cell]:
-    """Return what gives a variant's value, with the talk's below it where it differs."""
+    """Return a function from a line to a variant's value, with the talk's where it differs."""
 
     def value(line: Line) -> Cell:
         setting = line.settings[variant]
         return Cell(
-            setting.ours, say("the talk: {value}", value=setting.talk) if setting.differs else ""
+            setting.value, say("the talk: {value}", value=setting.talk) if setting.differs else ""
         )
 
     return value

@@ -1,73 +1,76 @@
-"""Where numbers come from: each file that the report is made of, its hash, stage and command."""
+"""The sources of the report's numbers: each file, with its hash, stage and command."""
 
-from heed.report.blocks import PAGE, PAPER, Block, Column, Paragraph, Section, Span, Table, rows_of
+from heed.report.blocks import (
+    PAGE,
+    PAPER,
+    Block,
+    Column,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    make_rows,
+)
 from heed.report.language import say
 from heed.report.results import Results
 
 
 def chapter(results: Results) -> list[Block]:
-    """Return the list of sources; it comes last, when every chapter has named its own."""
+    """Return the list of sources; it comes last, when every chapter has added its own."""
     columns = (
         Column("", say("File"), value=lambda each: each.path, width=62),
         Column("", say("Stage"), value=lambda each: each.stage or say("in git"), paper=False),
         Column("", say("Command"), value=lambda each: each.command or "–", width=44, code=True),
         Column("", "MD5", value=lambda each: each.md5, code=True),
     )
-    every = results.sources.all()
+    sources = results.sources.all()
     table = Table(
         "sources",
         say("Files"),
         columns,
-        rows_of(columns, every, key=lambda each: each.key),
+        make_rows(columns, sources, key=lambda each: each.key),
         style="from",
         files=(),
     )
     blocks = (
-        Paragraph((_on_page(),), on=(PAGE,)),
-        Paragraph((_on_paper(),), "small", on=(PAPER,)),
+        Paragraph((_page_text(),), media=(PAGE,)),
+        Paragraph((_paper_text(),), "small", media=(PAPER,)),
         table,
-        Paragraph((_values(),), "small", on=(PAGE,)),
-        Paragraph(_paper_too(), "small", on=(PAGE,)),
+        Paragraph((_values_text(),), "small", media=(PAGE,)),
+        Paragraph(_paper_link(), "small", media=(PAGE,)),
     )
     return [Section("sources", say("Where every number comes from"), blocks)]
 
 
-def _on_page() -> str:
+def _page_text() -> str:
     return say(
-        "Each table and figure names its file; a pointer that rests on it shows the "
-        "same. MD5 is DVC’s "
-        "hash: under it the file’s content lies in DVC’s cache. The command makes the "
-        "file again from "
-        "the stages before it; dvc repro runs what is not up to date. heed report "
-        "--check says whether "
-        "this report and the present results agree, number by number. When, where, and by which "
-        "versions it was computed: heed provenance writes it to reports/provenance.html."
+        "Each table and figure names its file, also in a tooltip. MD5 is DVC’s hash: the name of "
+        "the file’s content in DVC’s cache. The command makes the file again from the results of "
+        "other stages; dvc repro runs the stages that are not up to date. heed report --check "
+        "tests whether this report and the present results agree, number by number. heed "
+        "provenance writes when, where and with which versions they were computed to "
+        "reports/provenance.html."
     )
 
 
-def _on_paper() -> str:
+def _paper_text() -> str:
     return say(
-        "MD5 is DVC’s hash of the file, under which its content lies in DVC’s cache. The "
-        "command makes it "
-        "again from the stages before it."
+        "MD5 is DVC’s hash of the file: the name of its content in DVC’s cache. The command makes "
+        "it again from the results of other stages."
     )
 
 
-def _values() -> str:
+def _values_text() -> str:
     return say(
-        "Values are means over seeds. Standard deviation: sample standard deviation of "
-        "the accuracy over "
-        "seeds, in percentage points; the talk does not say what its own is the "
-        "deviation of. With folds "
-        "each seed tests on another fold, so its deviation holds the folds’ differences "
-        "too. The linear "
-        "opponent is TF-IDF with a linear support vector machine, tuned on the "
-        "validation part; without "
-        "folds it is fitted once and has no deviation."
+        "Values are means over seeds. Standard deviation: sample standard deviation of the "
+        "accuracy over seeds, in percentage points; the talk does not define its own. With folds "
+        "each seed is tested on another fold, so the deviation includes the differences between "
+        "folds. The linear opponent is TF-IDF with a linear support vector machine, tuned on the "
+        "validation part; without folds it is fitted once and has no deviation."
     )
 
 
-def _paper_too() -> tuple[str | Span, ...]:
+def _paper_link() -> tuple[str | Span, ...]:
     command = Span("make pdf", "code")
     return (
         say("All of it on paper:"),

@@ -1,12 +1,19 @@
-"""The lectures' score functions, and what the models with each reached (docs/attention.md)."""
+"""The score functions of the lectures, with the accuracy of models that use them."""
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from heed.report.answer import Tested
-from heed.report.blocks import Block, Cell, Column, Formula, Paragraph, Section, Table, rows_of
-from heed.report.chapters.shared import corrected_p, joining, of_comparison, pp, tested
+from heed.report.answer import TestedDifference
+from heed.report.blocks import Block, Cell, Column, Formula, Paragraph, Section, Table, make_rows
+from heed.report.chapters.shared import (
+    corrected_p_column,
+    difference_value,
+    interval_columns,
+    join_columns,
+    p_column,
+    percentage_points,
+)
 from heed.report.experiments import ClassCell, Experiment
 from heed.report.formats import INTERVAL, POINTS, PRINTED, decimals
 from heed.report.language import say
@@ -34,18 +41,18 @@ SCORES = {
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """What a model with a score function reached; `where` is multi-head, single-head or pooling."""
+    """A use of a score function in a model; `where` is multi-head, single-head or pooling."""
 
     experiment: Experiment
     variant: str
     where: str
     accuracy: ClassCell
-    gain: Tested | None  # over the baseline
+    gain: TestedDifference | None  # over the baseline
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of the table: a score function and a model that uses it, or none."""
+    """A row of the table: a score function and a model that uses it, or None."""
 
     score: str
     use: Use | None
@@ -56,17 +63,16 @@ def chapter(results: Results) -> list[Block]:
     columns, lines = _columns(results), _lines(results)
     table = Table(
         "scores",
-        say("What models with each score function reached"),
+        say("Test accuracy of the models with each score function"),
         columns,
-        rows_of(columns, lines, in_csv=lambda line: line.use is not None),
-        sources=results.compared,
-        where="experiments",
+        make_rows(columns, lines, in_csv=lambda line: line.use is not None),
+        sources=results.comparison_sources,
+        location="experiments",
         style="scores",
     )
     text = say(
-        "How well a query q fits a key k, as the lectures list it, and what the models "
-        "of this study "
-        "that use it reached on test."
+        "The scores of a query q and a key k in the lectures, and the test accuracy of the models "
+        "of this study that use them."
     )
     return [
         Section("scores", say("The score functions of the lectures"), (Paragraph((text,)), table))
@@ -74,11 +80,11 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _columns(results: Results) -> tuple[Column, ...]:
-    interval = say("{covers} interval", covers=results.covers)
+    interval = say("{covers} interval", covers=results.coverage)
     return (
         *(
-            Column(column.key, "", value=_of_use(column))
-            for column in joining(lambda use: use.experiment)
+            Column(column.key, "", value=_use_value(column))
+            for column in join_columns(lambda use: use.experiment)
         ),
         Column("score", say("Score"), value=lambda line: line.score, merge=True),
         Column(
@@ -103,15 +109,23 @@ def _columns(results: Results) -> tuple[Column, ...]:
         Column("", say("± p.p."), decimals(2), _deviation, paper=False),
         Column("accuracy_std_pp", "", decimals(3), _deviation),
         Column(
-            "gain_pp", say("Gain"), POINTS, of_comparison(_gain, lambda each: each.mean), unit=pp()
+            "gain_pp",
+            say("Gain"),
+            POINTS,
+            difference_value(_gain, lambda each: each.mean),
+            unit=percentage_points(),
         ),
-        Column("", interval, INTERVAL, of_comparison(_gain, lambda each: each.ends), paper=False),
-        *tested(_gain, "gain_low_pp", "gain_high_pp")[:3],
-        corrected_p(_gain),
+        Column(
+            "", interval, INTERVAL, difference_value(_gain, lambda each: each.ends), paper=False
+        ),
+        *interval_columns(_gain, "gain_low_pp", "gain_high_pp"),
+        p_column(_gain),
+        corrected_p_column(_gain),
     )
 
 
-def _of_use(column: Column) -> Callable[[Line], Any]:
+def _use_value(column: Column) -> Callable[[Line], Any]:
+    """Return a function from a line to the value of a column for its use; empty without one."""
     return lambda line: column.value(line.use) if line.use else ""
 
 
@@ -126,12 +140,12 @@ def _deviation(line: Line) -> float | None:
     return line.use.accuracy.deviation if line.use else None
 
 
-def _gain(line: Line) -> Tested | None:
+def _gain(line: Line) -> TestedDifference | None:
     return line.use.gain if line.use else None
 
 
 def _lines(results: Results) -> list[Line]:
-    """Return every score function of the lectures with the models of this study that use it."""
+    """Return a line for each score function of the lectures and each model that uses it."""
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
     for experiment in results.experiments:
         models = results.comparison.experiments[experiment.key].models
@@ -144,4 +158,4 @@ def _lines(results: Results) -> list[Line]:
             )
             for name, where in models[table.key].hyperparameters.score_functions.items():
                 uses[name].append(Use(experiment, table.key, where, accuracy, gains.get(table.key)))
-    return [Line(name, use) for name, several in uses.items() for use in (several or (None,))]
+    return [Line(name, use) for name, models in uses.items() for use in (models or (None,))]

@@ -1,54 +1,57 @@
-"""What several chapters' tables have in common."""
+"""The columns that tables of several chapters have."""
 
 from collections.abc import Callable
 from typing import Any
 
-from heed.report.answer import Tested
+from heed.report.answer import TestedDifference
 from heed.report.blocks import Column
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PROBABILITY
 from heed.report.language import say
 
-Find = Callable[[Any], Any]
+GetDifference = Callable[[Any], TestedDifference | None]  # of a record, a row of the table
 
 
-def joining(of: Callable[[Any], Experiment]) -> tuple[Column, ...]:
-    """Return the columns with which every CSV file begins, so that files can be joined."""
+def join_columns(get_experiment: Callable[[Any], Experiment]) -> tuple[Column, ...]:
+    """Return the first columns of every CSV file, by which files can be joined."""
     return (
-        Column("experiment", "", value=lambda record: of(record).key),
-        Column("corpus", "", value=lambda record: of(record).corpus_name),
-        Column("mark", "", value=lambda record: of(record).mark),
+        Column("experiment", "", value=lambda record: get_experiment(record).key),
+        Column("corpus", "", value=lambda record: get_experiment(record).corpus_name),
+        Column("mark", "", value=lambda record: get_experiment(record).mark),
     )
 
 
-def of_comparison(of: Callable[[Any], Tested | None], get: Callable[[Tested], Any]) -> Find:
-    """Return what gets a value of a record's comparison; None where the record has none."""
+def difference_value(
+    get_difference: GetDifference, get_value: Callable[[TestedDifference], Any]
+) -> Callable[[Any], Any]:
+    """Return a function from a record to a value of its difference; None if it has none."""
 
     def value(record: Any) -> Any:
-        each = of(record)
-        return None if each is None else get(each)
+        difference = get_difference(record)
+        return None if difference is None else get_value(difference)
 
     return value
 
 
-def tested(
-    of: Callable[[Any], Tested | None], low: str, high: str
-) -> tuple[Column, Column, Column, Column]:
-    """Return the CSV columns of a comparison's interval and p values."""
+def interval_columns(get_difference: GetDifference, low: str, high: str) -> tuple[Column, Column]:
+    """Return the CSV columns of the ends of a difference's interval."""
     return (
-        Column(low, "", POINTS, of_comparison(of, lambda each: each.low)),
-        Column(high, "", POINTS, of_comparison(of, lambda each: each.high)),
-        Column("p", "", PROBABILITY, of_comparison(of, lambda each: each.p)),
-        Column("p_holm", "", PROBABILITY, of_comparison(of, lambda each: each.p_holm)),
+        Column(low, "", POINTS, difference_value(get_difference, lambda each: each.low)),
+        Column(high, "", POINTS, difference_value(get_difference, lambda each: each.high)),
     )
 
 
-def corrected_p(of: Callable[[Any], Tested | None]) -> Column:
-    """Return the column of a comparison's corrected p, in every form of a table."""
-    value = of_comparison(of, lambda each: each.p_holm)
+def p_column(get_difference: GetDifference) -> Column:
+    """Return the CSV column of a difference's p, before correction."""
+    return Column("p", "", PROBABILITY, difference_value(get_difference, lambda each: each.p))
+
+
+def corrected_p_column(get_difference: GetDifference) -> Column:
+    """Return the column of a difference's corrected p, in every form of a table."""
+    value = difference_value(get_difference, lambda each: each.p_holm)
     return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
 
 
-def pp() -> str:
-    """Return the unit of percentage points."""
+def percentage_points() -> str:
+    """Return the unit of percentage points in the current language."""
     return say("p.p.")

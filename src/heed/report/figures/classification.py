@@ -29,28 +29,28 @@ from heed.report.figures.drawing import (
     colour,
     legend,
     marker,
-    short,
+    short_name,
 )
 from heed.report.language import say
 from heed.report.results import Results, read_table
 
-LARGE = 12  # classes: with more, a confusion matrix is wider and smaller printed
+LARGE = 12  # a confusion matrix with more classes is wider, in smaller print
 Tables = dict[str, pd.DataFrame]
-ClassGain = tuple[str, list[float], float | None]  # a class, each seed's gain, the talk's
+ClassGain = tuple[str, list[float], float | None]  # a class, the gain of each seed, the talk's gain
 
 
 def curves(results: Results, experiment: Experiment) -> Figure:
-    """Loss and accuracy by epoch, one line a seed, one row a model; all on the same scales."""
+    """Return loss and accuracy by epoch: a line for each seed, a row of axes for each model."""
     tables = _tables(results, experiment, "history")
     seeds = sorted({seed for table in tables.values() for seed in table["seed"]})
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         grid = figure.subplots(len(tables), 2, squeeze=False, sharex=True, sharey="col")
         for row, (variant, table) in zip(grid, tables.items(), strict=True):
-            for place, seed in enumerate(seeds):
-                _curve(row, table[table["seed"] == seed], place, say("seed {seed}", seed=seed))
-            row[0].set_title(say("{name}: loss", name=short(variant)))
-            row[1].set_title(say("{name}: accuracy", name=short(variant)))
+            for index, seed in enumerate(seeds):
+                _draw_curve(row, table[table["seed"] == seed], index, say("seed {seed}", seed=seed))
+            row[0].set_title(say("{name}: loss", name=short_name(variant)))
+            row[1].set_title(say("{name}: accuracy", name=short_name(variant)))
         for axes in grid[-1]:
             axes.set_xlabel(say("epoch"))
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -63,40 +63,40 @@ def curves(results: Results, experiment: Experiment) -> Figure:
         "history",
         say("Training and validation by epoch"),
         say(
-            "One line a seed. Loss: dashed on the training part, solid on the validation part. "
-            "Accuracy: on the validation part. All models on the same scales."
+            "One line for each seed. Loss: dashed on the training part, solid on the validation "
+            "part. Accuracy: on the validation part. All models on the same scales."
         ),
         (WIDTH, 0.5 + 1.35 * len(tables)),
         draw,
     )
 
 
-def _curve(row: Iterable[Axes], part: pd.DataFrame, place: int, label: str) -> None:
+def _draw_curve(row: Iterable[Axes], history: pd.DataFrame, series: int, label: str) -> None:
     """Draw one seed's loss and accuracy on a row of axes."""
     loss, accuracy = row
     style: Style = {
-        "color": colour(place),
-        "marker": marker(place),
+        "color": colour(series),
+        "marker": marker(series),
         "markersize": 2.5,
         "markevery": [-1],
     }
-    loss.plot(part["epoch"], part["train_loss"], linestyle=(0, (3, 1.5)), lw=1, **style)
-    loss.plot(part["epoch"], part["validation_loss"], **style)
-    accuracy.plot(part["epoch"], part["validation_accuracy"], label=label, **style)
+    loss.plot(history["epoch"], history["train_loss"], linestyle=(0, (3, 1.5)), lw=1, **style)
+    loss.plot(history["epoch"], history["validation_loss"], **style)
+    accuracy.plot(history["epoch"], history["validation_accuracy"], label=label, **style)
 
 
 def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
-    """F1 with attention minus F1 without, by class; nothing where there is no such pair."""
+    """Return F1 with attention minus F1 without, by class; nothing where one model is missing."""
     if len(experiment.pair) < 2:
         return []
     gains = _class_gains(*experiment.pair)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
-        for place, gain in enumerate(gains):
-            _draw_gain(axes, place, gain)
+        for row, gain in enumerate(gains):
+            _draw_gain(axes, row, gain)
         axes.axvline(0, color=INK, lw=1)
-        axes.set_yticks(range(len(gains)), [short(name) for name, _, _ in gains])
+        axes.set_yticks(range(len(gains)), [short_name(name) for name, _, _ in gains])
         axes.grid(axis="y", visible=False)
         axes.set_ylim(-0.7, len(gains) - 0.3)
         axes.set_xlabel(say("F1, percentage points"))
@@ -109,9 +109,8 @@ def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
         "classes",
         say("Gain by class"),
         say(
-            "F1 with attention minus F1 without, paired by seed: dot the mean, strokes the "
-            "seeds. "
-            "A class of few test documents moves much by chance."
+            "F1 with attention minus F1 without, paired by seed. Dot: the mean; strokes: the "
+            "seeds. With few test documents a class varies much by chance."
         ),
         (WIDTH, 1.0 + 0.17 * len(gains)),
         draw,
@@ -120,56 +119,56 @@ def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
     return [figure]
 
 
-def _class_gains(without: ClassTable, attention: ClassTable) -> list[ClassGain]:
+def _class_gains(baseline: ClassTable, attention: ClassTable) -> list[ClassGain]:
     """Return each class's gain of F1 in percentage points, the smallest first."""
-    before, after = (
+    without, with_attention = (
         {row.name: row.cells["f1"] for row in table.rows if row.kind == "class"}
-        for table in (without, attention)
+        for table in (baseline, attention)
     )
     gains = []
-    for name, cell in after.items():
-        values = [100 * (a - b) for a, b in zip(cell.values, before[name].values, strict=True)]
-        both = cell.published and before[name].published
-        talk = 100 * (float(cell.published) - float(before[name].published)) if both else None
+    for name, cell in with_attention.items():
+        other = without[name]
+        values = [100 * (a - b) for a, b in zip(cell.values, other.values, strict=True)]
+        published = cell.published and other.published
+        talk = 100 * (float(cell.published) - float(other.published)) if published else None
         gains.append((name, values, talk))
-    return sorted(gains, key=lambda each: (float(np.mean(each[1])), each[0]))
+    return sorted(gains, key=lambda gain: (float(np.mean(gain[1])), gain[0]))
 
 
-def _draw_gain(axes: Axes, place: int, gain: ClassGain) -> None:
-    """Draw a class's line; the first one has the legend's labels."""
+def _draw_gain(axes: Axes, row: int, gain: ClassGain) -> None:
+    """Draw the gain of a class; the first row has the legend's labels."""
     _, values, talk = gain
-    mean, ours, theirs = float(np.mean(values)), SERIES[0], SERIES[1]
-    first = not place
-    axes.plot([0, mean], [place, place], color=ours, lw=1)
+    mean, gain_colour, talk_colour = float(np.mean(values)), SERIES[0], SERIES[1]
+    first = not row
+    axes.plot([0, mean], [row, row], color=gain_colour, lw=1)
     seeds = say("each seed") if first else None
-    axes.plot(values, [place] * len(values), "|", color=SOFT, markersize=5, label=seeds)
-    axes.plot([mean], [place], "o", color=ours, label=say("mean") if first else None)
+    axes.plot(values, [row] * len(values), "|", color=SOFT, markersize=5, label=seeds)
+    axes.plot([mean], [row], "o", color=gain_colour, label=say("mean") if first else None)
     if talk is not None:
         label = say("the talk") if first else None
-        axes.plot([talk], [place], "D", color=theirs, markerfacecolor="none", label=label)
+        axes.plot([talk], [row], "D", color=talk_colour, markerfacecolor="none", label=label)
 
 
 def by_length(results: Results, experiment: Experiment) -> Figure:
-    """Accuracy against the length of the text."""
+    """Return accuracy against the length of the text."""
     tables = _tables(results, experiment, "lengths")
-    places = _series(tables)
+    series = _series(tables)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
         for variant, table in tables.items():
-            place = places[variant]
+            number = series[variant]
             groups = table.assign(accuracy=table["right"] / table["documents"]).groupby("longest")
-            at, accuracy = groups["mean_length"].mean(), groups["accuracy"]
-            # so that one does not hide the next
-            at = at * (1 + 0.012 * (place - (len(tables) - 1) / 2))
-            axes.vlines(at, accuracy.min(), accuracy.max(), color=colour(place), lw=0.9, alpha=0.7)
-            axes.plot(
-                at, accuracy.mean(), color=colour(place), marker=marker(place), label=short(variant)
-            )
+            length, accuracy = groups["mean_length"].mean(), groups["accuracy"]
+            # Shifted, so that the strokes of two models are side by side.
+            x = length * (1 + 0.012 * (number - (len(tables) - 1) / 2))
+            axes.vlines(x, accuracy.min(), accuracy.max(), color=colour(number), lw=0.9, alpha=0.7)
+            style: Style = {"color": colour(number), "marker": marker(number)}
+            axes.plot(x, accuracy.mean(), label=short_name(variant), **style)
         axes.set_xscale("log")
         lengths = next(iter(tables.values())).groupby("longest")["mean_length"].mean()
-        kept = _apart(sorted(lengths))
-        axes.set_xticks(kept, [f"{length:.0f}" for length in kept])
+        ticks = _spaced_ticks(sorted(lengths))
+        axes.set_xticks(ticks, [f"{tick:.0f}" for tick in ticks])
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.minorticks_off()
         axes.set_xlabel(say("tokens of the text, mean of each group"))
@@ -183,9 +182,9 @@ def by_length(results: Results, experiment: Experiment) -> Figure:
         "lengths",
         say("Accuracy against the length of the text"),
         say(
-            "The corpus in eight groups of about as many documents, from its shortest to its "
-            "longest "
-            "texts. Mean over seeds; the upright stroke goes from the worst seed to the best."
+            "The corpus in eight groups of about equal numbers of documents, from its shortest to "
+            "its longest texts. Mean over seeds; the vertical stroke goes from the worst seed to "
+            "the best."
         ),
         (WIDTH, 2.9),
         draw,
@@ -193,15 +192,15 @@ def by_length(results: Results, experiment: Experiment) -> Figure:
 
 
 def calibration(results: Results, experiment: Experiment) -> Figure:
-    """How often a model is right where it says how certain it is; all seeds together."""
+    """Return the share of right predictions by their probability, over all seeds."""
     tables = _tables(results, experiment, "calibration")
-    places = _series(tables)
+    series = _series(tables)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1], color=SOFT, lw=1, linestyle=(0, (1, 2)))
         for variant, table in tables.items():
-            _draw_calibration(axes, variant, table, places[variant])
+            _draw_calibration(axes, variant, table, series[variant])
         axes.set_xlabel(say("probability of the predicted class"))
         axes.set_ylabel(say("share that is right"))
         axes.set_xlim(0, 1.02)
@@ -218,43 +217,41 @@ def calibration(results: Results, experiment: Experiment) -> Figure:
         "calibration",
         say("Calibration"),
         say(
-            "On the dotted line a model is right as often as it says; below it, it is too "
-            "sure. After "
-            "its name: the expected calibration error. Ten steps of certainty, all seeds "
-            "together; "
-            "the larger a mark, the more documents."
+            "On the dotted line the probability is the share of right predictions; below it, a "
+            "model is overconfident. After its name: the expected calibration error. Ten bins of "
+            "probability, all seeds together; the larger a mark, the more documents."
         ),
         (WIDTH, 3.1),
         draw,
     )
 
 
-def _draw_calibration(axes: Axes, variant: str, table: pd.DataFrame, place: int) -> None:
-    steps, error = _by_step(table), expected_error(table)
-    certainty, right = steps["sum"] / steps["documents"], steps["right"] / steps["documents"]
-    label = f"{short(variant)}: {100 * error:.1f}%"
-    axes.plot(certainty, right, color=colour(place), lw=1.2, label=label)
-    areas = 70 * steps["documents"] / steps["documents"].max() + 4
-    style: Style = {"marker": marker(place), "linewidths": 0.6, "edgecolors": GROUND}
-    axes.scatter(certainty, right, areas, c=colour(place), **style)
+def _draw_calibration(axes: Axes, variant: str, table: pd.DataFrame, series: int) -> None:
+    bins, error = _sum_bins(table), expected_calibration_error(table)
+    probability, right = bins["sum"] / bins["documents"], bins["right"] / bins["documents"]
+    label = f"{short_name(variant)}: {100 * error:.1f}%"
+    axes.plot(probability, right, color=colour(series), lw=1.2, label=label)
+    areas = 70 * bins["documents"] / bins["documents"].max() + 4
+    style: Style = {"marker": marker(series), "linewidths": 0.6, "edgecolors": GROUND}
+    axes.scatter(probability, right, areas, c=colour(series), **style)
 
 
-def _by_step(table: pd.DataFrame) -> pd.DataFrame:
-    """Return documents, right, and the sum of probabilities by step of certainty."""
+def _sum_bins(table: pd.DataFrame) -> pd.DataFrame:
+    """Return documents, right predictions and the sum of probabilities of each bin."""
     table = table.assign(sum=table["probability"] * table["documents"])
     return table.groupby("low")[["documents", "right", "sum"]].sum()
 
 
-def expected_error(table: pd.DataFrame) -> float:
+def expected_calibration_error(table: pd.DataFrame) -> float:
     """Return the expected calibration error of Guo et al. 2017, weighted by documents."""
-    steps = _by_step(table)
-    return float((steps["right"] - steps["sum"]).abs().sum() / steps["documents"].sum())
+    bins = _sum_bins(table)
+    return float((bins["right"] - bins["sum"]).abs().sum() / bins["documents"].sum())
 
 
 def confusion(results: Results, experiment: Experiment, table: ClassTable) -> Figure:
-    """The confusion matrix of a model: a row is a true class, its shares of all seeds together."""
+    """Return the confusion matrix of a model over all seeds, as shares of each true class (row)."""
     model = results.models(experiment)[table.key]
-    path = results.evaluated(model) / "confusion.csv"
+    path = results.evaluation_folder(model) / "confusion.csv"
     counts = read_table(path).groupby(["label", "predicted"])["documents"].sum()
     names = [row.name for row in table.rows if row.kind == "class"]
     matrix = counts.unstack(fill_value=0).reindex(index=names, columns=names, fill_value=0)
@@ -270,11 +267,11 @@ def confusion(results: Results, experiment: Experiment, table: ClassTable) -> Fi
         f"{model}_confusion",
         title,
         caption,
-        results.sources.of(path),
+        results.sources.add(path),
         lambda figure: _draw_confusion(figure, np.rint(100 * shares).astype(int), names),
         (size, size - 0.3),
         subject=table.title,
-        says=drawing.says(experiment, f"{title}. {caption}"),
+        alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
         mark=experiment.mark,
         wide=large,
     )
@@ -295,43 +292,44 @@ def _draw_confusion(
     for row, column in np.argwhere(percents > 0):
         ink = REVERSED if percents[row, column] > 55 else INK
         axes.text(column, row, f"{percents[row, column]}", color=ink, **style)
-    labels = [short(name) for name in names]
-    turned = 90 if large or max(map(len, labels)) > 9 else 0
-    axes.set_xticks(range(len(names)), labels, rotation=turned)
+    labels = [short_name(name) for name in names]
+    rotation = 90 if large or max(map(len, labels)) > 9 else 0
+    axes.set_xticks(range(len(names)), labels, rotation=rotation)
     axes.set_yticks(range(len(names)), labels)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_aspect("equal")
     axes.grid(visible=False)
     axes.tick_params(length=0, labelsize=7)
-    for place in np.arange(0.5, len(names) - 1):
-        axes.axhline(place, color=LINE, lw=0.4)
-        axes.axvline(place, color=LINE, lw=0.4)
+    for border in np.arange(0.5, len(names) - 1):
+        axes.axhline(border, color=LINE, lw=0.4)
+        axes.axvline(border, color=LINE, lw=0.4)
     axes.set_xlabel(say("predicted"))
     axes.set_ylabel(say("true class"))
 
 
-def _apart(lengths: list[float]) -> list[float]:
+def _spaced_ticks(lengths: list[float]) -> list[float]:
     """Return the ticks of a logarithmic axis: no two closer than a twelfth of it."""
     gap = (math.log(lengths[-1]) - math.log(lengths[0])) / 12
-    kept = lengths[:1]
+    ticks = lengths[:1]
     for length in lengths[1:]:
-        if math.log(length) - math.log(kept[-1]) >= gap:
-            kept.append(length)
-    return kept
+        if math.log(length) - math.log(ticks[-1]) >= gap:
+            ticks.append(length)
+    return ticks
 
 
 def _series(variants: Mapping[str, object]) -> dict[str, int]:
-    """Return each variant's place: attention and baseline look the same in every figure."""
+    """Return the series of each variant: attention and baseline look the same in every figure."""
     others = (variant for variant in variants if variant not in PAIR)
-    return {"attention": 0, "baseline": 1} | {name: place for place, name in enumerate(others, 2)}
+    return {"attention": 0, "baseline": 1} | {name: index for index, name in enumerate(others, 2)}
 
 
 def _tables(results: Results, experiment: Experiment, name: str) -> Tables:
     """Return a table of `heed evaluate` by variant."""
     models = results.models(experiment).items()
     return {
-        variant: read_table(results.evaluated(model) / f"{name}.csv") for variant, model in models
+        variant: read_table(results.evaluation_folder(model) / f"{name}.csv")
+        for variant, model in models
     }
 
 
@@ -346,9 +344,10 @@ def _figure(
     draw: Draw,
     variants: Iterable[str] = (),
 ) -> Figure:
-    """Return a figure drawn of a table of these variants; without any, of all."""
+    """Return a figure of a table of these variants; without variants, of all."""
     models = results.models(experiment)
-    paths = [results.evaluated(models[each]) / f"{table}.csv" for each in variants or models]
-    words = drawing.says(experiment, f"{title}. {caption}")
-    name, sources = f"{experiment.key}_{key}", results.sources.of(*paths)
-    return Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark)
+    folders = [results.evaluation_folder(models[each]) for each in variants or models]
+    sources = results.sources.add(*(folder / f"{table}.csv" for folder in folders))
+    text = drawing.alt_text(experiment, f"{title}. {caption}")
+    name = f"{experiment.key}_{key}"
+    return Figure(name, title, caption, sources, draw, size, alt_text=text, mark=experiment.mark)

@@ -1,9 +1,8 @@
-"""How heed's figures look, and how they are written: SVG for the page, PDF for LaTeX, by
-matplotlib, the same bytes twice.
+"""The style of heed's figures, and their files: SVG for the page, PDF for LaTeX, by matplotlib.
 
-The colours are eight that colour-blind readers tell apart; nothing is told by colour alone. They
-stand in the SVG as plain values, so that any program opens it, and a style sheet in the file turns
-them for dark mode.
+The same figure gives the same bytes. Colour-blind readers can tell the colours apart, and no
+information is in colour alone. The SVG has plain colour values, so that any program opens it; a
+style sheet in the file replaces them in dark mode.
 """
 
 import html
@@ -25,7 +24,7 @@ from heed.files import writing
 from heed.report.experiments import Experiment
 from heed.report.renderers.visible import visible
 
-WIDTH = 4.4  # inches: read at its own size on a phone, and two next to each other on a wide screen
+WIDTH = 4.4  # inches: fits a phone at full size, and two figures side by side fit a wide screen
 INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
 SERIES = ("#005a8d", "#9a3a00", "#00735c", "#7a3b8f", "#7a5c00", "#5f5f66")
 DARK = {
@@ -38,7 +37,7 @@ DARK = {
     zip(SERIES, ("#7cc4f5", "#ffab7a", "#4fd1ae", "#d7a3ea", "#e3c04f", "#a9a9b0"), strict=True)
 )
 MARKERS = ("o", "s", "^", "D", "v", "P")
-LONG = 26  # longer names are cut
+MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9,
@@ -54,18 +53,23 @@ STYLE: Style = {
 Draw = Callable[[Figure], None]
 
 
-def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
-    """Write `path`.svg and `path`.pdf of what `how` draws on a figure of `size` inches; `says` is
-    its text for who cannot see it.
+def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Draw) -> None:
+    """Write `path`.svg and `path`.pdf.
+
+    Args:
+        path: of the files, without suffix.
+        alt_text: a description for readers who cannot see the figure.
+        size: width and height in inches.
+        draw_content: draws on the matplotlib figure.
+
     """
-    style: Any = (
-        dict(mpl.rcParamsDefault) | STYLE | {"svg.hashsalt": path.name}
-    )  # a user's own matplotlibrc changes nothing
+    # From matplotlib's defaults: a user's matplotlibrc must not change the figures.
+    style: Any = dict(mpl.rcParamsDefault) | STYLE | {"svg.hashsalt": path.name}
     with mpl.rc_context(style), warnings.catch_warnings():
-        # of letters that the font lacks: the page's own fonts have them
+        # Ignores warnings on letters that DejaVu Sans lacks: the page's fonts have them.
         warnings.simplefilter("ignore")
         figure = Figure(figsize=size, layout="constrained")
-        how(figure)
+        draw_content(figure)
         with writing(path.with_suffix(".svg")) as temporary:
             FigureCanvasSVG(figure)
             figure.savefig(
@@ -74,11 +78,11 @@ def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
                 metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
             )
             temporary.write_text(
-                _svg(temporary.read_text(encoding="utf-8"), path.name, says), encoding="utf-8"
+                _edit_svg(temporary.read_text(encoding="utf-8"), alt_text), encoding="utf-8"
             )
-        known = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
+        characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
-            text.set_text(_printed(text.get_text(), known))
+            text.set_text(_replace_unknown(text.get_text(), characters))
         with writing(path.with_suffix(".pdf")) as temporary:
             FigureCanvasPdf(figure)
             figure.savefig(
@@ -88,63 +92,62 @@ def draw(path: Path, says: str, size: tuple[float, float], how: Draw) -> None:
             )
 
 
-def legend(figure: Figure, axes: Axes, columns: int, place: str = "outside upper left") -> None:
+def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside upper left") -> None:
     """Put the legend of axes outside of them."""
     handles, labels = axes.get_legend_handles_labels()
-    style: Style = {"loc": place}
+    style: Style = {"loc": location}
     figure.legend(handles, labels, **style, ncols=min(columns, 4), columnspacing=1.2)
 
 
-def says(experiment: Experiment, text: str) -> str:
-    """Return what a figure of an experiment shows, for who cannot see it."""
+def alt_text(experiment: Experiment, text: str) -> str:
+    """Return the alternative text of a figure of an experiment."""
     return f"{experiment.title}{f' ({experiment.mark})' if experiment.mark else ''}. {text}"
 
 
-def short(name: str) -> str:
-    """Return a name as a figure prints it: on one line, cut where it is long."""
+def short_name(name: str) -> str:
+    """Return a name for a figure: on one line, and cut where it is long."""
     name = " ".join(visible(name).split())
-    return name if len(name) <= LONG else f"{name[: LONG - 1]}…"
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 
-def colour(place: int) -> str:
-    """Return the colour of series `place`."""
-    return SERIES[place % len(SERIES)]
+def colour(series: int) -> str:
+    """Return the colour of the series with this number."""
+    return SERIES[series % len(SERIES)]
 
 
-def marker(place: int) -> str:
-    """Return the marker of series `place`: where colours come again, another one goes with each."""
-    return MARKERS[(place + place // len(SERIES)) % len(MARKERS)]
+def marker(series: int) -> str:
+    """Return the marker of the series with this number; a repeated colour has another marker."""
+    return MARKERS[(series + series // len(SERIES)) % len(MARKERS)]
 
 
-def _rounded(match: re.Match[str]) -> str:
-    """Return a coordinate in points with two digits."""
+def _round_coordinate(match: re.Match[str]) -> str:
+    """Return a coordinate in points with two decimals."""
     return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
 
 
-def _printed(text: str, known: Mapping[int, Any]) -> str:
+def _replace_unknown(text: str, characters: Mapping[int, Any]) -> str:
+    """Return the text with the code point of each character that the font lacks."""
     return "".join(
-        each if ord(each) in known or each == "\n" else f"[U+{ord(each):04X}]" for each in text
+        each if ord(each) in characters or each == "\n" else f"[U+{ord(each):04X}]" for each in text
     )
 
 
-def _svg(text: str, key: str, says: str) -> str:
-    """Return matplotlib's SVG without what only it reads, with its words for screen readers and its
-    dark colours.
-    """
+def _edit_svg(text: str, alt_text: str) -> str:
+    """Return matplotlib's SVG without metadata, with its alternative text and dark colours."""
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{4,}", _rounded, tag[0]), text)
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{4,}", _round_coordinate, tag[0]), text)
     text = re.sub(r"\n *(?=[LCQMzZ\"])", " ", text)
-    turned = "".join(
+    dark_rules = "".join(
         f'[style*="{kind}: {light}"]{{{kind}:{dark} !important}}'
         for light, dark in DARK.items()
         for kind in ("fill", "stroke")
         if f"{kind}: {light}" in text
     )
-    head = f'<svg role="img" aria-label="{html.escape(says)}"'
-    sheet = (
+    start_tag = f'<svg role="img" aria-label="{html.escape(alt_text)}"'
+    style_sheet = (
         f"<style>:root{{color-scheme:light dark}}@media screen and "
-        f"(prefers-color-scheme:dark){{{turned}}}</style>"
+        f"(prefers-color-scheme:dark){{{dark_rules}}}</style>"
     )
-    return text.replace("<svg", head, 1).replace("<defs>", f"{sheet}\n <defs>", 1)
+    return text.replace("<svg", start_tag, 1).replace("<defs>", f"{style_sheet}\n <defs>", 1)

@@ -27,72 +27,84 @@ STOPS = {
 }
 
 
-def figures(results: Results, experiment: Experiment, about: Search, folder: Path) -> list[Figure]:
+def figures(results: Results, experiment: Experiment, search: Search, folder: Path) -> list[Figure]:
     """Return the figures of a search that had trials."""
-    sources, drawn = results.sources.of(folder / "search.json"), []
-    for key, title, caption, height, draw in _declared(about, about.metric.replace("_", " ")):
-        words = say(
+    sources = results.sources.add(folder / "search.json")
+    search_figures = []
+    for key, title, caption, height, draw in _definitions(search, search.metric.replace("_", " ")):
+        text = say(
             "Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption
         )
-        name, size, words = (
-            f"{folder.name}_search-{key}",
-            (WIDTH, height),
-            drawing.says(experiment, words),
+        search_figures.append(
+            Figure(
+                f"{folder.name}_search-{key}",
+                title,
+                caption,
+                sources,
+                draw,
+                (WIDTH, height),
+                alt_text=drawing.alt_text(experiment, text),
+                mark=experiment.mark,
+            )
         )
-        drawn.append(
-            Figure(name, title, caption, sources, draw, size, says=words, mark=experiment.mark)
-        )
-    return drawn
+    return search_figures
 
 
-def _declared(about: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
+def _definitions(search: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
     """Return the key, title, caption, height and drawing of each figure."""
     ordered = say(
         "Best validation {metric} of each trial, in the order drawn, and the best so far.",
         metric=metric,
     )
     dots = say(
-        "One dot a trial: the best validation {metric}; the winner is filled.", metric=metric
+        "One dot for each trial: its best validation {metric}; the winner is filled.", metric=metric
     )
-    lines = say("One line a trial, the darker the better; the winner is the widest.")
-    height = 2.2 * math.ceil(len(about.space) / 2)
-    declared: list[tuple[str, str, str, float, Draw]] = [
-        ("trials", say("Score by trial"), ordered, 2.6, lambda on: _by_trial(on, about, metric)),
+    lines = say("One line for each trial, darker for a better one; the winner is the widest.")
+    height = 2.2 * math.ceil(len(search.space) / 2)
+    definitions: list[tuple[str, str, str, float, Draw]] = [
+        (
+            "trials",
+            say("Score by trial"),
+            ordered,
+            2.6,
+            lambda figure: _by_trial(figure, search, metric),
+        ),
         (
             "parameters",
             say("Score by hyperparameter"),
             dots,
             height,
-            lambda on: _by_parameter(on, about, metric),
+            lambda figure: _by_parameter(figure, search, metric),
         ),
         (
             "parallel",
             say("All hyperparameters of each trial"),
             lines,
             3.0,
-            lambda on: _parallel(on, about, metric),
+            lambda figure: _parallel(figure, search, metric),
         ),
     ]
-    if scores := about.expected_best.scores:
+    if scores := search.expected_best.scores:
         title = say("Expected best by number of trials")
         caption = say(
-            "The best validation {metric} to be expected of a search of so many trials "
-            "(Dodge et al. 2019), "
-            "from the trials of this one.",
+            "The expected best validation {metric} of a search with so many trials (Dodge et al. "
+            "2019), estimated from the trials of this one.",
             metric=metric,
         )
-        declared.append(("expected", title, caption, 2.4, lambda on: _expected(on, scores, metric)))
-    return declared
+        definitions.append(
+            ("expected", title, caption, 2.4, lambda figure: _expected(figure, scores, metric))
+        )
+    return definitions
 
 
-def _by_trial(figure: matplotlib.figure.Figure, about: Search, metric: str) -> None:
+def _by_trial(figure: matplotlib.figure.Figure, search: Search, metric: str) -> None:
     axes = figure.subplots()
-    better = np.minimum if about.metric == "loss" else np.maximum
-    numbers = [trial.trial for trial in about.scored]
-    best = better.accumulate(about.scores)
+    better = np.minimum if search.metric == "loss" else np.maximum
+    numbers = [trial.trial for trial in search.scored]
+    best = better.accumulate(search.scores)
     axes.step(numbers, best, where="post", color=SOFT, lw=1, label=say("best so far"))
-    scored = list(zip(about.scored, about.scores, strict=True))
-    for stop in dict.fromkeys(trial.stop for trial in about.scored):
+    scored = list(zip(search.scored, search.scores, strict=True))
+    for stop in dict.fromkeys(trial.stop for trial in search.scored):
         part = [(trial.trial, score) for trial, score in scored if trial.stop == stop]
         axes.plot(*zip(*part, strict=True), STOPS.get(stop, "o"), color=SERIES[0], label=say(stop))
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
@@ -101,15 +113,15 @@ def _by_trial(figure: matplotlib.figure.Figure, about: Search, metric: str) -> N
     legend(figure, axes, 3)
 
 
-def _by_parameter(figure: matplotlib.figure.Figure, about: Search, metric: str) -> None:
-    keys = list(about.space)
+def _by_parameter(figure: matplotlib.figure.Figure, search: Search, metric: str) -> None:
+    keys = list(search.space)
     grid = figure.subplots(math.ceil(len(keys) / 2), 2, squeeze=False, sharey=True)
     for axes, key in zip(grid.flat, keys, strict=False):
-        tried = [trial.configuration[key] for trial in about.scored]
-        positions, ticks = _positions(about.space[key], tried)
-        for at, trial, score in zip(positions, about.scored, about.scores, strict=True):
-            filled = SERIES[0] if trial.trial == about.best.trial else "none"
-            axes.plot([at], [score], "o", color=SERIES[0], markerfacecolor=filled)
+        tried = [trial.configuration[key] for trial in search.scored]
+        positions, ticks = _positions(search.space[key], tried)
+        for x, trial, score in zip(positions, search.scored, search.scores, strict=True):
+            filled = SERIES[0] if trial.trial == search.best.trial else "none"
+            axes.plot([x], [score], "o", color=SERIES[0], markerfacecolor=filled)
         axes.set_xlim(-0.08, 1.08)
         axes.set_xticks(*ticks)
         axes.set_title(key)
@@ -119,19 +131,20 @@ def _by_parameter(figure: matplotlib.figure.Figure, about: Search, metric: str) 
         axes.set_visible(False)
 
 
-def _parallel(figure: matplotlib.figure.Figure, about: Search, metric: str) -> None:
+def _parallel(figure: matplotlib.figure.Figure, search: Search, metric: str) -> None:
     axes = figure.subplots()
-    keys, trials, scores = list(about.space), about.scored, np.array(about.scores)
+    keys, trials, scores = list(search.space), search.scored, np.array(search.scores)
     low, high = float(scores.min()), float(scores.max())
     height = (scores - low) / ((high - low) or 1)
     columns = [
-        _positions(about.space[key], [trial.configuration[key] for trial in trials]) for key in keys
+        _positions(search.space[key], [trial.configuration[key] for trial in trials])
+        for key in keys
     ]
-    goodness = 1 - height if about.metric == "loss" else height
-    for place in np.argsort(goodness, kind="stable"):
-        width = 2.6 if trials[place].trial == about.best.trial else 1.1
-        line = [positions[place] for positions, _ in columns] + [height[place]]
-        alpha = 0.15 + 0.85 * float(goodness[place])
+    goodness = 1 - height if search.metric == "loss" else height
+    for index in np.argsort(goodness, kind="stable"):
+        width = 2.6 if trials[index].trial == search.best.trial else 1.1
+        line = [positions[index] for positions, _ in columns] + [height[index]]
+        alpha = 0.15 + 0.85 * float(goodness[index])
         axes.plot(range(len(line)), line, color=SERIES[0], alpha=alpha, lw=width)
     ends = ([0.0, 1.0], [f"{low:.3f}", f"{high:.3f}"])
     ticks: list[Ticks] = [*(ticks for _, ticks in columns), ends]
@@ -146,11 +159,11 @@ def _parallel(figure: matplotlib.figure.Figure, about: Search, metric: str) -> N
 def _upright(axes: Axes, ticks: list[Ticks]) -> None:
     """Draw an upright axis a hyperparameter, with its ticks."""
     box = {"facecolor": GROUND, "edgecolor": "none", "pad": 0.6}
-    for place, (positions, texts) in enumerate(ticks):
-        axes.axvline(place, color=SOFT, lw=0.8)
+    for x, (positions, texts) in enumerate(ticks):
+        axes.axvline(x, color=SOFT, lw=0.8)
         for y, text in zip(positions, texts, strict=True):
             style: Style = {"fontsize": 7.5, "va": "center", "color": INK, "zorder": 3}
-            axes.text(place, y, f" {text}", bbox=box, **style)
+            axes.text(x, y, f" {text}", bbox=box, **style)
 
 
 def _expected(figure: matplotlib.figure.Figure, scores: list[float], metric: str) -> None:
@@ -166,12 +179,12 @@ def _positions(dimension: dict[str, list[Any]], values: list[Any]) -> tuple[list
     ((kind, ends),) = dimension.items()
     if kind == "choice":
         step = 1 / max(len(ends) - 1, 1)
-        ticks = [place * step for place in range(len(ends))], [f"{end}" for end in ends]
+        ticks = [index * step for index in range(len(ends))], [f"{end}" for end in ends]
         return [ends.index(value) * step for value in values], ticks
     logarithmic = kind == "loguniform"
     scale = math.log if logarithmic else float
     low, high = scale(ends[0]), scale(ends[1])
     middle = math.sqrt(ends[0] * ends[1]) if logarithmic else (ends[0] + ends[1]) / 2
-    form = ".0f" if kind == "integer" else ".2g"
-    texts = [format(each, form) for each in (ends[0], middle, ends[1])]
+    specification = ".0f" if kind == "integer" else ".2g"
+    texts = [format(value, specification) for value in (ends[0], middle, ends[1])]
     return [(scale(value) - low) / (high - low) for value in values], ([0, 0.5, 1], texts)

@@ -1,1 +1,1 @@
-"""Renderers: blocks as HTML, as LaTeX and as CSV. They know nothing of what a study is about."""
+"""Renderers: blocks as HTML, as LaTeX and as CSV. They know blocks only, not studies."""

@@ -1,4 +1,4 @@
-"""Tables as CSV: one observation a row, plain numbers, nothing where people read a dash."""
+"""Tables as CSV: one observation in each row, plain numbers, empty cells for None."""
 
 import pandas as pd
 
@@ -6,8 +6,8 @@ from heed.report.blocks import Table
 
 
 def table(block: Table) -> str:
-    """Return the table's file: every column that has a key."""
-    places = [place for place, column in enumerate(block.columns) if column.key]
-    rows = [[block.plain(row, place) for place in places] for row in block.rows if row.in_csv]
-    keys = [block.columns[place].key for place in places]
+    """Return the CSV file of the table: every column that has a key."""
+    indices = [index for index, column in enumerate(block.columns) if column.key]
+    rows = [[block.plain(row, index) for index in indices] for row in block.rows if row.in_csv]
+    keys = [block.columns[index].key for index in indices]
     return pd.DataFrame(rows, columns=keys, dtype=str).to_csv(index=False, lineterminator="\n")

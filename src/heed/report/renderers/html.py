@@ -1,4 +1,4 @@
-"""Blocks as HTML: every value is escaped, and what cannot be seen is named."""
+"""Blocks as HTML: every value is escaped, and invisible characters are replaced."""
 
 import base64
 import hashlib
@@ -10,17 +10,17 @@ import jinja2
 from markupsafe import Markup
 
 from heed.report.blocks import PAGE, Block, Figure, Span
-from heed.report.language import language, say
+from heed.report.language import current_language, say
 from heed.report.renderers.templates import TEMPLATES, kind
 from heed.report.renderers.visible import visible
 
-INLINE = 1_000_000  # bytes of SVG in all: more, and the page links the files in figures/
-Images = Callable[[Figure], str]
+MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
+ImageAddress = Callable[[Figure], str]
 
 
 def environment() -> jinja2.Environment:
-    """Return what renders HTML: it escapes every value, and shows what cannot be seen."""
-    made = jinja2.Environment(
+    """Return the jinja environment for HTML, which escapes every value."""
+    jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         finalize=visible,
@@ -28,15 +28,15 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"kind": kind, "spans": spans}
-    made.globals |= {
+    jinja.filters |= {"kind": kind, "spans": spans}
+    jinja.globals |= {
         "say": say,
-        "language": language(),
+        "language": current_language(),
         "script": script,
         "policy": policy,
         "PAGE": PAGE,
     }
-    return made
+    return jinja
 
 
 def spans(texts: tuple[str | Span, ...]) -> list[Span]:
@@ -44,39 +44,39 @@ def spans(texts: tuple[str | Span, ...]) -> list[Span]:
     return [text if isinstance(text, Span) else Span(text) for text in texts]
 
 
-def page(blocks: list[Block], image: Images, title: str, warning: str, note: str) -> str:
+def page(blocks: list[Block], image: ImageAddress, title: str, warning: str, note: str) -> str:
     """Return the page.
 
     Args:
         blocks: its sections.
-        image: gives the address of a figure's drawing.
+        image: returns the address of a figure's image.
         title: of the study.
-        warning: such as that all text is generated; or nothing.
-        note: the study's own, framed below its title; or nothing.
+        warning: such as that all text is generated; or empty.
+        note: of the study, framed below its title; or empty.
 
     """
     template = environment().get_template("index.html.jinja")
     return template.render(blocks=blocks, image=image, title=title, warning=warning, note=note)
 
 
-def images(figures: list[Figure], folder: Path) -> Images:
-    """Return what gives a figure's address: its drawing, or its file where all are large."""
+def image_addresses(figures: list[Figure], folder: Path) -> ImageAddress:
+    """Return a function from a figure to its address: its SVG, or its file if all are too large."""
     texts = {
         figure.key: (folder / f"{figure.key}.svg").read_text(encoding="utf-8") for figure in figures
     }
-    if sum(map(len, texts.values())) > INLINE:
+    if sum(map(len, texts.values())) > MAX_INLINE:
         return lambda figure: f"figures/{figure.key}.svg"
     safe = " !$()*+,-./;=?@[]_~'"
     return lambda figure: "data:image/svg+xml," + urllib.parse.quote(texts[figure.key], safe=safe)
 
 
 def script(name: str) -> Markup:
-    """Return a script of templates/, which holds nothing that users wrote."""
+    """Return a script of templates/, not escaped: it has no text of users."""
     return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def policy(name: str) -> Markup:
-    """Return a page's Content-Security-Policy: no network, no script but the one of this name."""
+    """Return a page's Content-Security-Policy: no network, and only the script of this name."""
     digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
     return Markup(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src "

@@ -1,4 +1,4 @@
-"""Blocks as LaTeX: every value is escaped; columns of numbers are siunitx's."""
+"""Blocks as LaTeX: every value is escaped; columns of numbers are aligned by siunitx."""
 
 import dataclasses
 import itertools
@@ -7,21 +7,22 @@ import re
 import jinja2
 
 from heed.report.blocks import PAPER, Block, Cell, Column, Formula, Row, Table
-from heed.report.language import language, say
+from heed.report.language import current_language, say
 from heed.report.renderers.escape import Latex, cell, escape
 from heed.report.renderers.html import spans
 from heed.report.renderers.templates import TEMPLATES, kind
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
-LONG, LONG_IN_SMALL, BROKEN = 28, 20, 34  # characters of a text that is broken, its millimetres
-SMALL, DENSE = 6, 9  # with more columns than these a table is smaller, and its columns closer
+# A column with a longer text, in characters, breaks it into lines of so many millimetres.
+LONG, LONG_IN_SMALL, BROKEN = 28, 20, 34
+SMALL, DENSE = 6, 9  # a table with more columns is smaller, and has less space between columns
 TEXT_WIDTH = 125  # millimetres of a line below a row
 MARKED = r"{} \textbf{{({})}}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of a table as LaTeX: its cells, its second line, and the lines below it."""
+    """A row of a table as LaTeX: its cells, its small second line, and the lines below it."""
 
     kind: str
     cells: list[Latex]
@@ -31,7 +32,7 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Tabular:
-    """A table as LaTeX: its columns, the (heading, columns) of groups, its heads, its rows."""
+    """A table as LaTeX; `groups` are headings with the number of columns below each."""
 
     specification: Latex
     groups: list[tuple[str, int]]
@@ -42,8 +43,8 @@ class Tabular:
 
 
 def environment() -> jinja2.Environment:
-    """Return an environment whose delimiters LaTeX does not use, and that escapes every value."""
-    made = jinja2.Environment(
+    """Return the jinja environment for LaTeX, with other delimiters; it escapes every value."""
+    jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         block_start_string="<%",
         block_end_string="%>",
@@ -57,55 +58,55 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {
+    jinja.filters |= {
         "kind": kind,
         "spans": spans,
         "tex": Latex,
         "tabular": tabular,
         "compact": compact,
     }
-    made.globals |= {"say": say, "language": language(), "PAPER": PAPER}
-    return made
+    jinja.globals |= {"say": say, "language": current_language(), "PAPER": PAPER}
+    return jinja
 
 
 def document(blocks: list[Block], title: str, warning: str, note: str) -> str:
-    """Return the document: its title, a warning and the study's note, if any, and its sections."""
+    """Return the document: title, warning and the study's note, if any, and the sections."""
     template = environment().get_template("report.tex.jinja")
     return template.render(blocks=blocks, title=title, warning=warning, note=note)
 
 
 def table(block: Table) -> str:
-    r"""Return the table's file, for \input."""
+    r"""Return the .tex file of the table, for \input."""
     return environment().get_template("table.tex.jinja").render(it=block)
 
 
 def compact(text: str) -> Latex:
-    """Return LaTeX without empty lines: in a table each would be a paragraph, which is an error."""
+    """Return LaTeX without empty lines: in a table, a paragraph is an error."""
     return Latex("\n".join(line for line in text.split("\n") if line.strip()))
 
 
 def tabular(block: Table) -> Tabular:
-    """Return what paper prints of a table."""
-    every = block.places(PAPER)
-    places = [place for place in every if not block.columns[place].below]
-    below = [place for place in every if block.columns[place].below]
-    columns = [block.columns[place] for place in places]
+    """Return the columns and rows that paper has of a table."""
+    all_indices = block.column_indices(PAPER)
+    indices = [index for index in all_indices if not block.columns[index].below]
+    below = [index for index in all_indices if block.columns[index].below]
+    columns = [block.columns[index] for index in indices]
     groups = [
         (name, len(list(part))) for name, part in itertools.groupby(each.group for each in columns)
     ]
-    limit = LONG_IN_SMALL if len(places) > SMALL else LONG
+    limit = LONG_IN_SMALL if len(indices) > SMALL else LONG
     return Tabular(
-        Latex("".join(_specification(block, place, limit) for place in places)),
+        Latex("".join(_specification(block, index, limit) for index in indices)),
         groups if any(name for name, _ in groups) else [],
-        [_head(block, place) for place in places],
-        _lines(block, places, below),
+        [_head(block, index) for index in indices],
+        _lines(block, indices, below),
         Latex(_size(columns)),
         bool(below),
     )
 
 
 def _size(columns: list[Column]) -> str:
-    """Return the size of a table: smaller with many columns, smallest with code."""
+    """Return the font size of a table: smaller with many columns, smallest with code."""
     if any(column.code for column in columns):
         return r"\scriptsize\setlength{\tabcolsep}{3pt}"
     if len(columns) <= SMALL:
@@ -113,9 +114,9 @@ def _size(columns: list[Column]) -> str:
     return rf"\footnotesize\setlength{{\tabcolsep}}{{{'2.5' if len(columns) > DENSE else '3'}pt}}"
 
 
-def _specification(block: Table, place: int, limit: int) -> str:
-    """Return a column: for numbers as many digits as they have, for long text a width."""
-    column, texts = block.columns[place], [block.printed(row, place) for row in block.rows]
+def _specification(block: Table, index: int, limit: int) -> str:
+    """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
+    column, texts = block.columns[index], [block.printed(row, index) for row in block.rows]
     long = not column.code and max(map(len, texts), default=0) >= limit
     if column.width or (column.format.align == "left" and long):
         return rf">{{\raggedright\arraybackslash}}p{{{column.width or BROKEN}mm}}"
@@ -128,9 +129,9 @@ def _specification(block: Table, place: int, limit: int) -> str:
     return f"S[table-format={'+' if signed else ''}{whole}.{fraction}{signs},group-digits=none]"
 
 
-def _head(block: Table, place: int) -> Latex:
-    """Return a column's head; over numbers each word has its own line."""
-    column = block.columns[place]
+def _head(block: Table, index: int) -> Latex:
+    """Return the heading of a column; over numbers each word has its own line."""
+    column = block.columns[index]
     text = column.short or column.title
     if column.format.align == "left":
         return Latex(escape(text))
@@ -138,40 +139,42 @@ def _head(block: Table, place: int) -> Latex:
     return Latex(rf"{{\shortstack[r]{{{words}}}}}")
 
 
-def _lines(block: Table, places: list[int], below: list[int]) -> list[Line]:
+def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
     lines: list[Line] = []
-    last: Row | None = None
+    previous: Row | None = None
     for row in block.rows:
-        merged = _merged(block, row, last, places) if last else set()
-        notes = [_note(row.cells[place]) for place in places]
+        merged = _merged(block, row, previous, indices) if previous else set()
+        notes = [_note(row.cells[index]) for index in indices]
         lines.append(
             Line(
                 row.kind,
-                [Latex("") if place in merged else _cell(block, row, place) for place in places],
+                [Latex("") if index in merged else _cell(block, row, index) for index in indices],
                 notes if any(notes) else [],
                 [
-                    _below(block, row, place, len(places))
-                    for place in below
-                    if block.printed(row, place) != "–"
+                    _below(block, row, index, len(indices))
+                    for index in below
+                    if block.printed(row, index) != "–"
                 ],
             )
         )
-        last = row
+        previous = row
     return lines
 
 
-def _merged(block: Table, row: Row, last: Row, places: list[int]) -> set[int]:
-    """Return the columns left out: as in the row above, like all merged ones before."""
-    merging = (place for place in places if block.columns[place].merge)
-    same = itertools.takewhile(lambda at: row.cells[at].value == last.cells[at].value, merging)
+def _merged(block: Table, row: Row, previous: Row, indices: list[int]) -> set[int]:
+    """Return the merged columns that are as in the row above, like all merged ones before them."""
+    merging = (index for index in indices if block.columns[index].merge)
+    same = itertools.takewhile(
+        lambda index: row.cells[index].value == previous.cells[index].value, merging
+    )
     return set(same)
 
 
-def _cell(block: Table, row: Row, place: int) -> Latex:
-    column, value = block.columns[place], row.cells[place]
+def _cell(block: Table, row: Row, index: int) -> Latex:
+    column, value = block.columns[index], row.cells[index]
     if isinstance(value.value, Formula):
         return Latex(value.value.tex)
-    text = block.printed(row, place)
+    text = block.printed(row, index)
     if column.format.align == "number":
         return Latex(cell(text)) if text else Latex("")
     unbroken = column.code and not column.width
@@ -187,8 +190,8 @@ def _note(value: Cell) -> Latex:
     return Latex(rf"\scriptsize {escape(value.note)}{change}")
 
 
-def _below(block: Table, row: Row, place: int, count: int) -> Latex:
+def _below(block: Table, row: Row, index: int, count: int) -> Latex:
     """Return a line below a row, as wide as the table."""
-    text = f"{block.columns[place].heading}: {block.printed(row, place)}"
+    text = f"{block.columns[index].heading}: {block.printed(row, index)}"
     column = rf"@{{\quad}}>{{\raggedright\arraybackslash}}p{{{TEXT_WIDTH}mm}}"
     return Latex(rf"\multicolumn{{{count}}}{{{column}}}{{{escape(text)}}}")

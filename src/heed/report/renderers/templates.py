@@ -1,4 +1,4 @@
-"""Where the templates are."""
+"""The folder of the templates."""
 
 from pathlib import Path
 from typing import Any
@@ -7,5 +7,5 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 def kind(block: Any) -> str:
-    """Return a block's kind, by which a template chooses its macro: table, figure, paragraph …"""
+    """Return the kind of a block, the name of its macro: table, figure, paragraph …"""
     return type(block).__name__.lower()

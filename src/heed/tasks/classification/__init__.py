@@ -1,8 +1,8 @@
 """Classification: one class a document.
 
-The modules of `heed.tasks.PARTS`, and what only this task needs.
+The modules of `heed.tasks.STAGE_MODULES`, and those that only this task needs.
 
-`metrics` has the figures, `probabilities` the table of predictions, `diagnosis` where a model is
-right and wrong, `shown` the weights of the documents that the report shows; `classify` is the
-command for a person's own text.
+`probabilities` makes the table of predictions, `diagnosis` counts right and wrong predictions by
+class, length and certainty, `token_weights` has the weights of the documents that the report shows,
+and `classify` is the command that classifies a given text.
 """

@@ -1,4 +1,4 @@
-"""How large a classifier is, and the control that is as large as another model."""
+"""The parameter count of a classifier, and the control that is as large as another model."""
 
 import dataclasses
 
@@ -9,8 +9,9 @@ from heed.tokens.meta import Meta
 
 
 def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:
-    """Return the number of trainable parameters for a corpus with this meta.json, whose vocabulary
-    may be full or not.
+    """Return the number of trainable parameters for a corpus with this meta.json.
+
+    The vocabulary is smaller than `vocabulary_size` if the corpus has fewer types.
     """
     vocabulary = min(hyperparameters.vocabulary_size, meta.types + len(SPECIAL))
     return count_parameters(vocabulary, len(data.classes), hyperparameters)
@@ -19,22 +20,22 @@ def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:
 def widen(
     hyperparameters: Hyperparameters, matched: Hyperparameters, data: Data, meta: Meta
 ) -> Hyperparameters:
-    """Return `hyperparameters` without attention and with the hidden size whose count comes nearest
-    to that of `matched`.
+    """Return `hyperparameters` without attention, as large as a model with `matched`.
 
-    A pooling by attention becomes the mean: the same with uniform weights.
+    The hidden size is the one whose parameter count is nearest to that of `matched`. A pooling by
+    attention becomes the mean, its equivalent with uniform weights.
     """
     parameters = count(matched, data, meta)
     plain = hyperparameters.without_attention()
 
-    def size_of(hidden_size: int) -> int:
+    def count_with(hidden_size: int) -> int:
         return count(dataclasses.replace(plain, hidden_size=hidden_size), data, meta)
 
     low, high = 1, 2
-    while size_of(high) < parameters:
+    while count_with(high) < parameters:
         low, high = high, high * 2
     while low < high - 1:  # the count grows with the hidden size
         middle = (low + high) // 2
-        low, high = (middle, high) if size_of(middle) < parameters else (low, middle)
-    nearest = min((low, high), key=lambda size: abs(size_of(size) - parameters))
+        low, high = (middle, high) if count_with(middle) < parameters else (low, middle)
+    nearest = min((low, high), key=lambda size: abs(count_with(size) - parameters))
     return dataclasses.replace(plain, hidden_size=nearest)

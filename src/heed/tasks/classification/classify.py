@@ -1,4 +1,4 @@
-"""Classify a text of a person's with the trained runs of a model."""
+"""Classify a given text with the trained runs of a model."""
 
 import os
 import sys
@@ -9,9 +9,9 @@ import numpy as np
 from heed.files import HeedError
 from heed.paths import RUNS
 from heed.prediction import load_predictor
-from heed.recipe import recipe_of
+from heed.recipe import read_model_recipe
 from heed.tasks.classification.prediction import ClassificationPredictor
-from heed.tasks.classification.shown import Reading
+from heed.tasks.classification.token_weights import WeightedDocument
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_text
 from heed.training.run import read_run
@@ -25,22 +25,22 @@ def read_text(text: str) -> str:
         is_file = os.path.sep in text or "." in text
         if is_file and Path(text).is_file():
             return Path(text).read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):  # too long for a name, or with a NUL: it is text
+    except (OSError, ValueError):  # too long for a file name, or with a NUL: it is text
         return text
-    if len(text.split()) == 1 and Path(text).suffix:  # one word that ends as a file's name does
+    if len(text.split()) == 1 and Path(text).suffix:  # one word with the suffix of a file name
         print(f"heed: there is no file {text}: taken as the text itself", file=sys.stderr)
     return text
 
 
 def classify(model: str, text: str) -> str:
-    """Return, for people, the runs' mean class probabilities and mean weight of each word.
+    """Return lines with the class probabilities and the weight of each word, means over runs.
 
     Args:
         model: a model with trained runs.
-        text: the text, a file with it, or - for standard input.
+        text: the text, the name of a file with it, or - for standard input.
 
     Raises:
-        HeedError: the model has no trained run, or is no classifier.
+        HeedError: the model has no trained run, or is not a classifier.
 
     """
     seeds = sorted(int(path.name) for path in (RUNS / model).glob("*") if path.name.isdigit())
@@ -53,49 +53,56 @@ def classify(model: str, text: str) -> str:
     runs = [_load(model, seed) for seed in seeds]
     recipe = runs[0].recipe
     cleaned, tokens = tokenize_text(read_text(text), recipe.tokenizer)
-    readings = [run.reader(tokens, np.zeros(1, np.int64), texts=[cleaned])(0) for run in runs]
-    probability = np.mean([reading.probability for reading in readings], 0)
+    documents = [run.reader(tokens, np.zeros(1, np.int64), texts=[cleaned])(0) for run in runs]
+    probability = np.mean([document.probability for document in documents], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
     lines += [
         f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)
     ]
-    return "\n".join([*lines, *_words(tokens, readings), *_sentences(tokens, readings)])
+    return "\n".join(
+        [*lines, *_format_words(tokens, documents), *_format_sentences(tokens, documents)]
+    )
 
 
 def _load(model: str, seed: int) -> ClassificationPredictor:
     predictor = load_predictor(read_run(model, seed), "cpu")
     if not isinstance(predictor, ClassificationPredictor):
         raise HeedError(
-            f"{model}: is a model of the task {recipe_of(model).task}, and classifies nothing"
+            f"{model}: is a model of the task {read_model_recipe(model).task}, not a classifier"
         )
     return predictor
 
 
-def _words(tokens: Tokens, readings: list[Reading]) -> list[str]:
-    read, weights = readings[0].read, np.mean([reading.weights for reading in readings], 0)
+def _format_words(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:
+    """Return a line for each word that was read, with its mean weight over runs."""
+    positions = documents[0].positions
+    weights = np.mean([document.weights for document in documents], 0)
     head = (
-        f"weights over {len(read)} words read of {len(tokens.ids)} (weights are not explanations "
-        "by themselves):"
+        f"weights over {len(positions)} words read of {len(tokens.ids)} (weights are not "
+        "explanations by themselves):"
     )
     return [
         head,
         *(
-            f"  {tokens.lexicon[tokens.ids[i]]:24} {w:.4f}"
-            for i, w in zip(read, weights, strict=True)
+            f"  {tokens.lexicon[tokens.ids[position]]:24} {weight:.4f}"
+            for position, weight in zip(positions, weights, strict=True)
         ),
     ]
 
 
-def _sentences(tokens: Tokens, readings: list[Reading]) -> list[str]:
-    """Return a line for each sentence that was read, by models that know sentences."""
-    read = readings[0].read
-    weights = [reading.sentences for reading in readings if reading.sentences is not None]
-    if not weights or not len(read):
+def _format_sentences(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:
+    """Return a line for each sentence that was read; none for models that are not hierarchical."""
+    positions = documents[0].positions
+    weights = [
+        document.sentence_weights for document in documents if document.sentence_weights is not None
+    ]
+    if not weights or not len(positions):
         return []
-    sentence_of = np.searchsorted(tokens.sentences(0), read, side="right")
-    numbers = np.unique(sentence_of)
+    sentences = np.searchsorted(tokens.sentences(0), positions, side="right")
+    numbers = np.unique(sentences)
     lines = ["weights of the sentences read:"]
     for number, weight in zip(numbers, np.mean(weights, 0)[: len(numbers)], strict=True):
-        words = " ".join(tokens.lexicon[tokens.ids[i]] for i in read[sentence_of == number])
+        in_sentence = positions[sentences == number]
+        words = " ".join(tokens.lexicon[tokens.ids[position]] for position in in_sentence)
         lines.append(f"  {words[:60]:60} {weight:.4f}")
     return lines

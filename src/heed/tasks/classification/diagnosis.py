@@ -1,37 +1,43 @@
-"""Where a model is right and wrong: by class, by length of text, by its own certainty.
+"""Right and wrong predictions by class, by length of text, and by the model's certainty.
 
-Counts, so that they can be added.
+The tables hold counts, so that those of several runs can be added.
 """
 
 import numpy as np
 import pandas as pd
 
-# length groups of about as many documents each; steps of certainty from 0 to 1
-LENGTHS, BINS = 8, 10
+# groups of lengths, with about as many documents each; bins of certainty, of equal width
+LENGTH_GROUPS, BINS = 8, 10
 
 
 def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Return `label, predicted, documents`, only pairs that occur, of a table of predictions."""
+    """Return the confusion matrix as rows `label, predicted, documents`, for pairs that occur."""
     return (
         predictions.groupby(["label", "predicted"], sort=True).size().reset_index(name="documents")
     )
 
 
 def length_edges(lengths: np.ndarray) -> np.ndarray:
-    """Return the longest length of each group: at most eight groups of about as many documents of
-    the whole corpus.
+    """Return the longest length of each group; each has about as many documents of the corpus.
 
-    Of the whole corpus, so that all models of it, and all folds, have the same groups.
+    There are at most eight groups. They are made from the whole corpus, so that all its models and
+    folds have the same.
+
+    Args:
+        lengths: tokens of each document of the corpus, (documents,)
+
     """
-    return np.unique(np.quantile(lengths, np.arange(1, LENGTHS + 1) / LENGTHS, method="higher"))
+    return np.unique(
+        np.quantile(lengths, np.arange(1, LENGTH_GROUPS + 1) / LENGTH_GROUPS, method="higher")
+    )
 
 
 def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.DataFrame:
-    """Return `longest, documents, mean_length, right`: one row a length group that has documents.
+    """Return `longest, documents, mean_length, right` for each group of lengths with documents.
 
     Args:
-        right: whether each document was answered rightly, (documents,)
-        lengths: its tokens, (documents,)
+        right: whether each prediction is right, (documents,)
+        lengths: tokens of each document, (documents,)
         edges: from `length_edges`.
 
     """
@@ -45,24 +51,23 @@ def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.D
 
 
 def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
-    """Return `low, high, documents, probability, right`: one row a step of certainty that occurs.
+    """Return `low, high, documents, probability, right` for each bin of certainty with documents.
 
-    Guo et al. 2017, "On calibration of modern neural networks", section 2: ten steps of equal
-    width.
+    Guo et al. 2017, "On calibration of modern neural networks", section 2: ten bins of equal width.
 
     Args:
-        right: whether each document was answered rightly, (documents,)
+        right: whether each prediction is right, (documents,)
         probability: of the predicted class, (documents,)
 
     """
-    step = np.minimum((np.asarray(probability, float) * BINS).astype(int), BINS - 1)
-    table = pd.DataFrame(
-        {"step": step, "right": right, "probability": np.asarray(probability, float)}
+    bins = np.minimum((np.asarray(probability, float) * BINS).astype(int), BINS - 1)
+    documents = pd.DataFrame(
+        {"bin": bins, "right": right, "probability": np.asarray(probability, float)}
     )
-    found = table.groupby("step", sort=True).agg(
+    table = documents.groupby("bin", sort=True).agg(
         documents=("right", "size"), probability=("probability", "mean"), right=("right", "sum")
     )
-    steps = found.index.to_numpy()
-    found.insert(0, "low", steps / BINS)
-    found.insert(1, "high", (steps + 1) / BINS)
-    return found.reset_index(drop=True)
+    occurring = table.index.to_numpy()
+    table.insert(0, "low", occurring / BINS)
+    table.insert(1, "high", (occurring + 1) / BINS)
+    return table.reset_index(drop=True)

@@ -1,6 +1,4 @@
-"""How a classifier learns: cross entropy on the classes of documents, validated by accuracy, macro
-F1 and loss.
-"""
+"""The training of a classifier: cross entropy, validated by accuracy, macro F1 and loss."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ import torch
 from torch import nn
 
 from heed.files import HeedError, write_text
-from heed.inputs.batches import Batch, Encoded
+from heed.inputs.batches import Batch, EncodedCorpus
 from heed.inputs.tfidf import HashedTfIdf
 from heed.inputs.vocabulary import Vocabulary, build_vocabulary
 from heed.models.classifier import Classifier, LinearBranch
@@ -27,22 +25,20 @@ VOCABULARY = "vocabulary.txt"
 class ClassificationLearner(Learner):
     """A classifier and the documents that it learns from.
 
-    `labels` (documents,) are class indices of the whole corpus.
+    `labels` (documents,) are the class indices of all documents of the corpus.
     """
 
     def __init__(
         self,
         model: Classifier,
-        encoded: Encoded,
+        encoded: EncodedCorpus,
         labels: np.ndarray,
         rows: dict[str, np.ndarray],
         hyperparameters: Hyperparameters,
         seed: int,
         device: str,
     ) -> None:
-        """Take the parts as they are; `rows` has the documents of the parts train and
-        validation.
-        """
+        """Store the arguments; `rows` has the documents of the train and validation parts."""
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.train, self.validation = rows["train"], rows["validation"]
         self.items = len(self.train)
@@ -52,34 +48,36 @@ class ClassificationLearner(Learner):
         )
 
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
-        """Yield the training documents in steps of `batch_size`, as `Encoded.training` does."""
-        return self.encoded.training(self.train, self._h.batch_size, self.seed, epoch, max_tokens)
+        """Yield the batches of each training step; see `EncodedCorpus.training_steps`."""
+        return self.encoded.training_steps(
+            self.train, self._h.batch_size, self.seed, epoch, max_tokens
+        )
 
     def size(self, batch: Batch) -> int:
         """Return the number of documents in a batch."""
         return len(batch.rows)
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        """Return the cross entropy summed over documents: of the sum of the parts' logits, or a
-        part at a time.
+        """Return the cross entropy, summed over documents.
+
+        With `branch_loss: joint` it is that of the model's logits; else the sum of the losses of
+        network and linear branch.
         """
         assert isinstance(model, Classifier)
-        logits = model.parts(batch.to(self.device))
+        logits = model.logits_by_part(batch.to(self.device))
         targets = self._targets[batch.rows].to(self.device)
         if self._h.branch_loss == "joint":
             logits = [torch.stack(logits).sum(0)]
         return torch.stack([self._cross_entropy(part, targets) for part in logits]).sum()
 
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
-        """Return loss, accuracy and macro F1 on the validation part, or on each `every`-th document
-        of it.
-        """
+        """Return loss, accuracy and macro F1 on every `every`-th validation document."""
         rows = self.validation[::every]
-        found = probabilities(model, self.encoded.evaluation(rows), rows, self.device)
+        predicted = probabilities(model, self.encoded.evaluation_batches(rows), rows, self.device)
         labels = self._labels[rows]
-        likelihood = np.maximum(found[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
-        classes = np.arange(found.shape[1])
-        sums = statistics(labels, found.argmax(1), list(classes)).sum(0)
+        likelihood = np.maximum(predicted[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
+        classes = np.arange(predicted.shape[1])
+        sums = statistics(labels, predicted.argmax(1), list(classes)).sum(0)
         return {
             "loss": float(-np.log(likelihood).mean()),
             "accuracy": float(sums[0] / len(rows)),
@@ -104,16 +102,15 @@ def make_learner(
     seed: int,
     device: str,
 ) -> ClassificationLearner:
-    """Return what a training with `seed` needs; the model is initialised from torch's generator,
-    seeded by the caller.
+    """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Only the documents in `rows` (train, validation) are read.
+    Only the documents in `rows` are read.
 
     Args:
-        recipe: what determines the training.
+        recipe: the recipe of the training.
         tokens: the recipe's corpus.
-        rows: documents by part.
-        seed: of the order of documents.
+        rows: documents of the train and validation parts.
+        seed: determines the order of documents.
         device: cpu or cuda.
 
     """
@@ -122,7 +119,7 @@ def make_learner(
     labels = class_indices(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
     model = make_model(vocabulary, recipe)
     linear = _fit_branch(model.branch, tokens, rows, h) if model.branch else None
-    encoded = Encoded(tokens, vocabulary, h, linear)
+    encoded = EncodedCorpus(tokens, vocabulary, h, linear)
     return ClassificationLearner(model.to(device), encoded, labels, rows, h, seed, device)
 
 
@@ -135,8 +132,10 @@ def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) ->
 
 
 def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
-    """Return the index of the class of each document in `rows`, and -1 for all others: int64
-    (documents,)
+    """Return the class index of each document of the corpus, int64 (documents,).
+
+    It is -1 for documents that are not in `rows`, whose labels are not read. Raises HeedError for
+    a class that `data` lacks.
     """
     index = {name: i for i, name in enumerate(data.classes)}
     column = f"label_{data.label}"
@@ -154,46 +153,45 @@ def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
 def probabilities(
     model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str
 ) -> np.ndarray:
-    """Return the class probabilities (rows, classes), float32, in the order of `rows`; dropout is
-    off.
+    """Return the class probabilities in the order of `rows`, float32 (rows, classes).
+
+    Puts the model in evaluation mode.
     """
     model.eval()
-    parts: list[np.ndarray] = []
+    by_batch: list[np.ndarray] = []
     order: list[np.ndarray] = []
     with torch.inference_mode():
         for batch in batches:
             logits = model(batch.to(device))
-            parts.append(torch.softmax(logits.float(), -1).cpu().numpy())
+            by_batch.append(torch.softmax(logits.float(), -1).cpu().numpy())
             order.append(batch.rows)
-    at = {row: i for i, row in enumerate(np.concatenate(order))}
-    return np.concatenate(parts)[[at[row] for row in rows]]
+    index = {row: i for i, row in enumerate(np.concatenate(order))}
+    return np.concatenate(by_batch)[[index[row] for row in rows]]
 
 
 def linear_features(
     branch: LinearBranch, texts: list[str], h: Hyperparameters
 ) -> scipy.sparse.csr_matrix:
-    """Return the branch's TF-IDF features of `texts`, (texts, columns); those of an empty text are
-    0.
-    """
+    """Return the TF-IDF features of a linear branch, (texts, columns); 0 for an empty text."""
     return HashedTfIdf(h.linear_branch, h.branch_buckets, branch.idf.cpu().numpy()).transform(texts)
 
 
 def _fit_branch(
     branch: LinearBranch, tokens: Tokens, rows: dict[str, np.ndarray], h: Hyperparameters
 ) -> scipy.sparse.csr_matrix:
-    """Fit the features on the training part; the branch keeps their idf.
+    """Fit the idf of a linear branch on the training part, and store it in the branch.
 
-    Return those of training and validation.
+    Return the features of the training and validation documents, 0 for all others.
     """
-    texts = texts_of(tokens, np.concatenate([rows["train"], rows["validation"]]))
+    texts = read_texts(tokens, np.concatenate([rows["train"], rows["validation"]]))
     features = HashedTfIdf(h.linear_branch, h.branch_buckets)
     features.fit([texts[row] for row in rows["train"]])
     branch.idf.copy_(torch.from_numpy(features.idf))
     return linear_features(branch, texts, h)
 
 
-def texts_of(tokens: Tokens, rows: np.ndarray) -> list[str]:
-    """Return the texts of the documents `rows`, and empty ones for all others of the corpus."""
+def read_texts(tokens: Tokens, rows: np.ndarray) -> list[str]:
+    """Return the text of each document of the corpus; empty for those that are not in `rows`."""
     texts = np.full(len(tokens.offsets) - 1, "", object)
     texts[rows] = tokens.documents(["text"])["text"].to_numpy()[rows]
     return list(texts)

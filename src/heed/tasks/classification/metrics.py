@@ -1,7 +1,7 @@
-"""Accuracy, precision, recall and F1, as functions of counts that add up over documents.
+"""Accuracy, precision, recall and F1, as functions of counts that are added over documents.
 
-The statistics of a document: whether its prediction is right; then for each class whether it is the
-true one, the predicted one, and both. All are 0 or 1.
+The statistics of a document are 0 or 1: whether its prediction is right; then, for each class,
+whether it is the true one; then whether it is the predicted one; then whether it is both.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ BY_CLASS = ("precision", "recall", "f1")
 NAMES = ("accuracy", *(f"{average}_{figure}" for average in AVERAGES for figure in BY_CLASS))
 
 
-def names(classes: list[str]) -> list[str]:
-    """Return what each statistic is called: (1 + 3 * classes)"""
+def statistic_names(classes: list[str]) -> list[str]:
+    """Return the name of each statistic, in order: 1 + 3 * classes names."""
     return [
         "right",
-        *(f"{what}:{name}" for what in ("true", "predicted", "both") for name in classes),
+        *(f"{kind}:{name}" for kind in ("true", "predicted", "both") for name in classes),
     ]
 
 
@@ -31,77 +31,83 @@ def statistics(label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any])
     Args:
         label: true classes, (documents,)
         predicted: predicted classes, (documents,)
-        classes: their names, or indices; every label is one of them.
+        classes: names or indices of all classes.
 
     """
-    known = np.asarray(classes)
-    true, said = np.asarray(label)[:, None] == known, np.asarray(predicted)[:, None] == known
-    right = (true & said).any(1, keepdims=True)
-    return np.concatenate([right, true, said, true & said], 1).astype(np.uint8)
+    columns = np.asarray(classes)
+    is_true = np.asarray(label)[:, None] == columns
+    is_predicted = np.asarray(predicted)[:, None] == columns
+    is_both = is_true & is_predicted
+    right = is_both.any(1, keepdims=True)
+    return np.concatenate([right, is_true, is_predicted, is_both], 1).astype(np.uint8)
 
 
 def make_metrics(data: Data) -> Metrics:
     """Return the figures; accuracy decides if a study names no other."""
     averages = [
-        Metric(f"{average}_{figure}", _average(average, figure))
+        Metric(f"{average}_{metric}", _make_average(average, metric))
         for average in AVERAGES
-        for figure in BY_CLASS
+        for metric in BY_CLASS
     ]
 
     def details(sums: np.ndarray) -> Details:
-        columns = {figure: values.tolist() for figure, values in by_class(sums).items()}
+        columns = {metric: values.tolist() for metric, values in by_class(sums).items()}
         return {
             "classes": {
-                name: {f: v[i] for f, v in columns.items()} for i, name in enumerate(data.classes)
+                name: {metric: values[i] for metric, values in columns.items()}
+                for i, name in enumerate(data.classes)
             }
         }
 
     return Metrics((Metric("accuracy", accuracy, mean_of=0), *averages), details)
 
 
-def about(data: Data) -> dict[str, list[str]]:
-    """Return the groups of the details, with the names in each, in order."""
+def detail_names(data: Data) -> dict[str, list[str]]:
+    """Return the names of the groups in `Metrics.details`, in order."""
     return {"classes": data.classes}
 
 
 def accuracy(sums: np.ndarray) -> np.ndarray:
-    """Return the share of documents that are right: (..., statistics) to (...,)."""
-    return sums[..., 0] / _counts(sums)[0].sum(-1)
+    """Return the share of right predictions: (..., statistics) to (...,)."""
+    return sums[..., 0] / _split_sums(sums)[0].sum(-1)
 
 
 def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:
-    """Return precision, recall, F1 and support of each class, (..., classes); a figure without a
-    denominator is 0.
+    """Return precision, recall, F1 and support of each class, (..., classes).
+
+    A ratio whose denominator is 0 is 0.
     """
-    true, said, both = _counts(sums)
+    true, predicted, both = _split_sums(sums)
     return {
-        "precision": _ratio(both, said),
+        "precision": _ratio(both, predicted),
         "recall": _ratio(both, true),
-        "f1": _ratio(2 * both, true + said),
+        "f1": _ratio(2 * both, true + predicted),
         "support": true,
     }
 
 
-def _average(average: str, figure: str) -> Callable[[np.ndarray], np.ndarray]:
+def _make_average(average: str, metric: str) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from sums (..., statistics) to the macro or weighted average (...,)."""
+
     def value(sums: np.ndarray) -> np.ndarray:
-        figures = by_class(sums)
+        values = by_class(sums)
         if average == "macro":
-            return np.asarray(figures[figure].mean(-1))
-        return np.asarray(
-            (figures[figure] * figures["support"]).sum(-1) / figures["support"].sum(-1)
-        )
+            return np.asarray(values[metric].mean(-1))
+        return np.asarray((values[metric] * values["support"]).sum(-1) / values["support"].sum(-1))
 
     return value
 
 
-def _counts(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return how many documents have each class as the true one, as the predicted one, and as both:
-    (..., classes).
+def _split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the documents whose true, predicted, or true and predicted class is each class.
+
+    All are (..., classes).
     """
     classes = (sums.shape[-1] - 1) // 3
     counts = sums[..., 1:].astype(np.float64)
     return counts[..., :classes], counts[..., classes : 2 * classes], counts[..., 2 * classes :]
 
 
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole != 0)
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    zeros = np.zeros_like(numerator)
+    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)

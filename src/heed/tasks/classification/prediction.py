@@ -1,4 +1,4 @@
-"""What a trained classifier predicts: the probability of each class, and the weights behind it."""
+"""The predictions of a trained classifier: class probabilities, and the weights of tokens."""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from heed.files import HeedError
-from heed.inputs.batches import Encoded
+from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
@@ -22,16 +22,16 @@ from heed.tasks.classification.learning import (
     linear_features,
     make_model,
     probabilities,
-    texts_of,
+    read_texts,
 )
 from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.tasks.classification.shown import Reading, shown_documents
+from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
 from heed.tasks.interface import Predictor
 from heed.tokens.arrays import Tokens
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class ClassificationPredictor(Predictor):
     """A trained classifier with its vocabulary, in evaluation mode."""
 
@@ -39,64 +39,70 @@ class ClassificationPredictor(Predictor):
     vocabulary: Vocabulary
     recipe: Recipe[Data, Hyperparameters]
     device: str
+    # the last corpus that was encoded, to encode its lexicon once for all its parts
+    _corpus: tuple[Tokens, EncodedCorpus] | None = dataclasses.field(
+        default=None, init=False, repr=False
+    )
 
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
         classes = self.recipe.data.classes
-        found = probabilities(
-            self.model, self._encoded(tokens, rows).evaluation(rows), rows, self.device
-        )
+        batches = self._encode(tokens, rows).evaluation_batches(rows)
+        predicted = probabilities(self.model, batches, rows, self.device)
         label = np.asarray(classes)[class_indices(tokens, self.recipe.data, rows)[rows]]
-        return prediction_table(
-            tokens.documents(["id"])["id"].to_numpy()[rows], label, found, classes
-        )
+        ids = tokens.documents(["id"])["id"].to_numpy()[rows]
+        return prediction_table(ids, label, predicted, classes)
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
-        """Return what metrics.py adds up of each document."""
+        """Return the statistics of each document, as metrics.py defines them."""
         return statistics_table(predictions, self.recipe.data.classes)
 
-    def show(self, tokens: Tokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return `documents`, at most 200 that shown.py's rule chose, and `weights`, a row for each
-        token of them.
+    def explain(self, tokens: Tokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """Return the tables `documents`, at most 200, and `weights`, a row for each token.
+
+        token_weights.py has the rule by which the documents are chosen.
         """
-        documents, weights = shown_documents(
+        documents, weights = weight_tables(
             lambda rows: self.reader(tokens, rows), tokens, predictions
         )
         return {"documents": documents, "weights": weights}
 
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
-    ) -> Callable[[int], Reading]:
-        """Return what reads one of the documents `rows` of a corpus: its prediction, and the
-        weights that it rests on.
+    ) -> Callable[[int], WeightedDocument]:
+        """Return a function from a document in `rows` to its prediction and weights.
 
-        `texts` are those of all documents, for a corpus that is in memory alone.
+        `texts` are those of all documents, for a corpus that is only in memory.
         """
-        encoded = self._encoded(tokens, rows, texts)
+        encoded = self._encode(tokens, rows, texts)
         return lambda row: self._read(encoded, np.asarray([row], np.int64))
 
-    def _read(self, encoded: Encoded, rows: np.ndarray) -> Reading:
+    def _read(self, encoded: EncodedCorpus, rows: np.ndarray) -> WeightedDocument:
         positions, token_mask = encoded.positions(rows)
         batch = encoded.batch(rows).to(self.device)
         with torch.inference_mode():
             probability = torch.softmax(self.model(batch).float(), -1)[0]
             weights = self.model.token_weights(batch)[0].float()
-            sentences = self.model.sentence_weights(batch)
-        return Reading(
+            sentence_weights = self.model.sentence_weights(batch)
+        return WeightedDocument(
             probability.cpu().numpy(),
             positions[token_mask],
             weights.cpu().numpy()[token_mask[0]],
-            None if sentences is None else sentences[0].float().cpu().numpy(),
+            None if sentence_weights is None else sentence_weights[0].float().cpu().numpy(),
         )
 
-    def _encoded(self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None) -> Encoded:
-        """Return a corpus as this model reads it; only the documents `rows` have the features of a
-        linear branch.
-        """
-        h, branch, linear = self.recipe.hyperparameters, self.model.branch, None
-        if branch is not None:
-            linear = linear_features(branch, texts_of(tokens, rows) if texts is None else texts, h)
-        return Encoded(tokens, self.vocabulary, h, linear)
+    def _encode(
+        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
+    ) -> EncodedCorpus:
+        """Return the encoded corpus; `rows` have the features of the model's linear branch."""
+        h, branch = self.recipe.hyperparameters, self.model.branch
+        if self._corpus is None or self._corpus[0] is not tokens:
+            self._corpus = tokens, EncodedCorpus(tokens, self.vocabulary, h)
+        encoded = self._corpus[1]
+        if branch is None:
+            return encoded
+        texts = read_texts(tokens, rows) if texts is None else texts
+        return encoded.with_linear(linear_features(branch, texts, h))
 
 
 def load_predictor(
@@ -105,7 +111,7 @@ def load_predictor(
     """Return the run in `folder`, ready to predict on `device`.
 
     Raises:
-        HeedError: it is not whole; `command` makes it again.
+        HeedError: a file is missing or broken; `command` makes the run again.
 
     """
     try:

@@ -1,6 +1,4 @@
-"""What the recipe of a classification holds: the hyperparameters, the label that is predicted and
-its classes.
-"""
+"""The task's part of a recipe: hyperparameters, the label that is predicted, its classes."""
 
 import dataclasses
 from typing import Literal
@@ -9,12 +7,12 @@ from heed.files import HeedError
 from heed.hyperparameters import Architecture, Training, hyperparameter
 from heed.tokens.meta import Meta
 
-FIGURES = ("accuracy", "macro_f1", "loss")  # what validation measures and an epoch may be chosen by
+FIGURES = ("accuracy", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
 
 
 @dataclasses.dataclass(frozen=True)
 class Hyperparameters(Training, Architecture):
-    """Everything about a classifier and its training."""
+    """All hyperparameters of a classifier and its training."""
 
     select: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter(
         "accuracy",
@@ -24,30 +22,28 @@ class Hyperparameters(Training, Architecture):
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """What is predicted of a document: one class of a label; the classes stand in the order of the
-    probabilities.
-    """
+    """The label that is predicted, and its classes in the order of the probabilities."""
 
     label: str
     classes: list[str]
 
 
-def resolve_data(asked: dict[str, str], meta: Meta, key: str) -> Data:
-    """Return what an experiment's `data` says of a corpus with this meta.json.
+def resolve_data(section: dict[str, str], meta: Meta, key: str) -> Data:
+    """Return the label that an experiment's section `data` names, with its classes.
 
     Args:
-        asked: `{"label": NAME}`.
+        section: `{"label": NAME}`.
         meta: the corpus's meta.json.
-        key: where params.yaml asks for it, for the message.
+        key: the section's key in params.yaml, for the message.
 
     Raises:
         HeedError: the corpus has no such label.
 
     """
-    label = asked["label"]
+    label = section["label"]
     if label not in meta.labels:
-        known = ", ".join(sorted(meta.labels))
+        labels = ", ".join(sorted(meta.labels))
         raise HeedError(
-            f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {known}"
+            f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {labels}"
         )
     return Data(label, meta.labels[label])
