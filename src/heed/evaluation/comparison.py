@@ -338,5 +338,5 @@ def _metrics_row(experiment: ExperimentResult) -> dict[str, float]:
 
 
 def _round_p(p: float) -> float:
-    """Return p with the three decimals of the report; below 0.001 with two digits, never 0."""
+    """Return p with the three decimals of the report; below 0.001 with two digits."""
     return float(format_significant(p, 2)) if p < 0.001 else round_half_up(p, 3)
