@@ -100,7 +100,7 @@ def compare(
         for name, models in experiments.items()
     }
     families = Counter(family for each in tested.values() for *_, family in each.roles.pairs())
-    differences = _correct_p_values(
+    differences = correct_p_values(
         {name: _assess_pairs(each, families, question) for name, each in tested.items()}
     )
     folds = [bool(each.recipe.folds) for each in tested.values()]
@@ -195,7 +195,7 @@ def _differences(
     return significance.differences([a.to_numpy() for a in firsts], aligned)
 
 
-def _correct_p_values(differences: dict[str, Differences]) -> dict[str, Differences]:
+def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differences]:
     """Return the differences with p corrected within each family, over all experiments.
 
     The tests of a difference and those of equivalence are corrected apart from each other.
@@ -232,13 +232,6 @@ def _experiment_result(
         )
         for variant, model in experiment.models.items()
     }
-    converged = {variant: all(model.converged) for variant, model in models.items()}
-    comparisons: dict[str, dict[str, Difference]] = {}
-    for (first, second), difference in differences.items():
-        judged = verdict(
-            difference, significance.ALPHA, converged[first], converged.get(second, True)
-        )
-        comparisons.setdefault(first, {})[second] = dataclasses.replace(difference, verdict=judged)
     return ExperimentResult(
         task=recipe.task,
         groups=task_module(recipe.task, "metrics").detail_names(recipe.data),
@@ -253,8 +246,22 @@ def _experiment_result(
             )
             for name, each in experiment.opponents.items()
         },
-        comparisons=comparisons,
+        comparisons=judge(differences, models),
     )
+
+
+def judge(
+    differences: Differences, models: Mapping[str, ModelResult]
+) -> dict[str, dict[str, Difference]]:
+    """Return the differences, by first and second model, with their verdicts."""
+    converged = {variant: all(model.converged) for variant, model in models.items()}
+    comparisons: dict[str, dict[str, Difference]] = {}
+    for (first, second), difference in differences.items():
+        judged = verdict(
+            difference, significance.ALPHA, converged[first], converged.get(second, True)
+        )
+        comparisons.setdefault(first, {})[second] = dataclasses.replace(difference, verdict=judged)
+    return comparisons
 
 
 def _model_result(

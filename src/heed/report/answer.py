@@ -2,20 +2,23 @@
 
 import dataclasses
 
+from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
-    Effect,
+    BETTER,
+    NOT_CONVERGED,
+    SAME,
+    UNDECIDED,
+    WORSE,
+    Difference,
     ExperimentResult,
     Gain,
     ModelResult,
     OpponentResult,
-    OtherTests,
+    Significance,
     paired_gain,
 )
 from heed.report.formats import format_coverage, format_interval, format_p, format_points
-from heed.report.language import say
-
-CONTROLS = ("mean", "wide", "uniform")
-PAIR = ("baseline", "attention")
+from heed.report.language import say, say_count
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,49 +31,50 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class TestedDifference:
-    """A difference of accuracies with its tests (docs/statistics.md).
-
-    In percentage points but for the p values. Interval and p are None with one seed.
-    """
+    """A difference of two models by name, with its tests (docs/statistics.md)."""
 
     first: str
     second: str
-    family: str
-    mean: float
-    low: float | None
-    high: float | None
-    p: float | None
-    p_holm: float | None
-    alpha: float
-    seeds_needed: int | None
-    detectable: float | None
-    effect: Effect
-    others: OtherTests
+    result: Difference
+    method: Significance
 
     @property
-    def significant(self) -> str:
-        """Better or worse where the corrected p is below alpha; else empty."""
-        if self.p_holm is None or self.p_holm >= self.alpha:
-            return ""
-        return "better" if self.mean > 0 else "worse"
+    def mean(self) -> float:
+        """The difference in percentage points."""
+        return self.result.mean_pp
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
+        """Both ends of the interval; None with one seed."""
+        return self.result.interval_pp
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return self.ends and self.ends[0]
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return self.ends and self.ends[1]
+
+    @property
+    def verdict(self) -> str:
+        """One of `heed.evaluation.results.VERDICTS`."""
+        return self.result.verdict
 
     @property
     def size(self) -> str:
         """The difference with its interval and its corrected p, for a sentence."""
-        if self.low is None:
+        if self.ends is None:
             return say("{gain} p.p.", gain=format_points(self.mean))
-        sign = "" if format_p(self.p_holm).startswith("<") else "= "
+        p = format_p(self.result.p_holm)
         return say(
             "{gain} p.p. ({covers} interval {interval}, corrected p {p})",
             gain=format_points(self.mean),
-            covers=format_coverage(self.alpha),
+            covers=format_coverage(self.method.alpha),
             interval=format_interval(self.ends),
-            p=sign + format_p(self.p_holm),
+            p=p if p.startswith("<") else f"= {p}",
         )
 
 
@@ -82,211 +86,223 @@ def paired_change(result: ExperimentResult, other: ExperimentResult, variant: st
     return paired_gain(values, other_values)
 
 
-def tested_differences(result: ExperimentResult, alpha: float) -> list[TestedDifference]:
-    """Return every difference of an experiment, those of attention first."""
-    differences = []
-    for first, others in sorted(
-        result.comparisons.items(), key=lambda item: item[0] != "attention"
-    ):
-        for second, entry in sorted(others.items(), key=lambda item: item[0] != "baseline"):
-            low, high = entry.interval_pp or (None, None)
-            differences.append(
-                TestedDifference(
-                    first=first,
-                    second=second,
-                    family=entry.family,
-                    mean=entry.mean_pp,
-                    low=low,
-                    high=high,
-                    p=entry.p,
-                    p_holm=entry.p_holm,
-                    alpha=alpha,
-                    seeds_needed=entry.seeds_needed,
-                    detectable=entry.detectable_pp,
-                    effect=entry.effect,
-                    others=entry.others,
-                )
-            )
-    return differences
+def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
+    """Return every difference of an experiment: those of its question first, the gains first."""
+    order = {variant: index for index, variant in enumerate(result.attention)}
+    return [
+        TestedDifference(first, second, difference, method)
+        for first, others in sorted(
+            result.comparisons.items(), key=lambda item: order.get(item[0], len(order))
+        )
+        for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
+    ]
 
 
-def answer(result: ExperimentResult, seeds: int, alpha: float) -> Answer:
+def answer(result: ExperimentResult, method: Significance) -> Answer:
     """Return the answer of one experiment: bad news first, and only what the tests support.
 
     Args:
         result: the experiment in the comparison.
-        seeds: the number of seeds of the study.
-        alpha: the level: a difference with a smaller corrected p is significant.
+        method: the level of the tests, the margin, and when a training has converged.
 
     """
-    models = result.models
-    if missing := [variant for variant in PAIR if variant not in models]:
-        names = say(" and no ").join(missing)
+    if not result.attention or BASELINE not in result.models:
+        missing = say("baseline") if result.attention else say("model of the study's question")
         return Answer(
-            say("no comparison"),
-            say("No comparison, since the study has no {names} model.", names=names),
+            say("no comparison"), say("No comparison: there is no {missing}.", missing=missing)
         )
-    differences = tested_differences(result, alpha)
-    rivals = {each.second: each for each in differences if each.first == "attention"}
-    gain = rivals.pop("baseline")
+    variant = result.attention[0]
+    differences = tested_differences(result, method)
+    gain, *rivals = (each for each in differences if each.first == variant)
     # Opponents first: that one of them wins is the most important news.
-    ordered = sorted(rivals.values(), key=lambda each: each.second in models)
-    better = [each for each in ordered if each.significant == "worse"]
-    level = [each for each in ordered if each.mean <= 0 and not each.significant]
-    verdict, sentence = _gain_verdict(gain, seeds)
-    sentences = [*_rival_sentences(better, level, result), sentence]
-    if gain.significant == "better":
-        controls = [each for name, each in rivals.items() if is_control(name, models)]
-        verdict = _control_verdict(controls) or verdict
-        sentences += _control_sentences(controls, level)
-    sentences += [_pair_sentence(each) for each in differences if each.family == "pairs"]
+    rivals.sort(key=lambda each: each.second in result.models)
+    ahead = [each for each in rivals if each.mean < 0]
+    controls = [each for each in rivals if each.second in result.controls]
+    sentences = [_ahead_sentence(each, result) for each in ahead]
+    sentences.append(_gain_sentence(gain, result))
+    if gain.verdict == BETTER:
+        sentences += [_control_sentence(each, result) for each in controls if each not in ahead]
+        if not controls:
+            sentences.append(say("no control was trained, so the gain need not be attention's"))
+    others = result.attention[1:]
+    sentences += [
+        _gain_sentence(each, result)
+        for each in differences
+        if each.first in others and each.second == BASELINE
+    ]
+    sentences += [_pair_sentence(each) for each in differences if each.result.family == "pairs"]
     text = "; ".join(sentences)
     return Answer(
-        verdict + (say(", not the best") if better else ""),
-        text[0].upper() + text[1:].removesuffix(".") + ".",
+        _verdict(gain, controls, rivals, result), text[0].upper() + text[1:].removesuffix(".") + "."
     )
 
 
-def is_control(name: str, models: dict[str, ModelResult]) -> bool:
-    """Return whether a variant is a control: by its name, or since it has no score function."""
-    if name not in models or name in PAIR:
-        return False
-    return name in CONTROLS or not models[name].hyperparameters.score_functions
+def verdict_text(verdict: str) -> str:
+    """Return a verdict in the report's language."""
+    return {
+        BETTER: say("better"),
+        WORSE: say("worse"),
+        SAME: say("practically the same"),
+        UNDECIDED: say("undecided"),
+        NOT_CONVERGED: say("not converged"),
+    }[verdict]
 
 
-def _gain_verdict(gain: TestedDifference, seeds: int) -> tuple[str, str]:
-    """Return the verdict on attention over the baseline, and its sentence."""
-    if gain.p_holm is None:
-        return say("cannot tell"), say(
-            "one seed cannot tell: the difference to the baseline was {size}", size=gain.size
+def _verdict(
+    gain: TestedDifference,
+    controls: list[TestedDifference],
+    rivals: list[TestedDifference],
+    result: ExperimentResult,
+) -> str:
+    """Return the verdict of an experiment: over the baseline, over the controls, against others."""
+    parts = [
+        {
+            BETTER: say("beats the baseline"),
+            WORSE: say("worse than the baseline"),
+            SAME: say("practically the same as the baseline"),
+        }.get(gain.verdict, verdict_text(gain.verdict))
+    ]
+    losses = [each for each in rivals if each.verdict == WORSE]
+    if gain.verdict == BETTER:
+        level = [each for each in controls if each.verdict != BETTER and each not in losses]
+        if level:
+            names = _join([_describe(each.second, result) for each in level])
+            parts.append(say("no better than {names}", names=names))
+    parts += [say("{name} wins", name=_describe(each.second, result)) for each in losses]
+    return "; ".join(parts)
+
+
+def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
+    """Return what is said of an attention variant against the baseline."""
+    names = {"name": gain.first, "size": gain.size}
+    if gain.ends is None:
+        return say("one seed decides nothing: {name} against the baseline was {size}", **names)
+    if gain.verdict == BETTER:
+        return say("{name} did better than the baseline: {size}", **names)
+    if gain.verdict == WORSE:
+        return say("{name} did worse than the baseline: {size}", **names)
+    if gain.verdict == SAME:
+        return say(
+            "{name} and the baseline are practically the same: {size}, within ±{margin} p.p.",
+            margin=f"{gain.method.margin_pp:g}",
+            **names,
         )
-    if gain.significant == "better":
-        return say("helps"), say("attention did better than the baseline: {size}", size=gain.size)
-    if gain.significant == "worse":
-        return say("hurts"), say("attention did worse than the baseline: {size}", size=gain.size)
-    if gain.p is not None and gain.p < gain.alpha:
-        return say("cannot tell"), say(
-            (
-                "the difference to the baseline, {size}, would count in an experiment alone; "
-                "among several it may be chance"
-            ),
-            size=gain.size,
+    if gain.verdict == NOT_CONVERGED:
+        return say(
+            "{name} against the baseline was {size}, which decides nothing: {reason}",
+            reason=_not_converged(gain, result),
+            **names,
         )
-    return say("cannot tell"), say(
-        "no difference to the baseline seen: {seeds} seeds cannot tell {size} from chance; "
-        "{needed}",
-        seeds=seeds,
-        size=gain.size,
+    if gain.result.p is not None and gain.result.p < gain.method.alpha:
+        return say(
+            "{name} against the baseline was {size}: it would count in an experiment alone; among "
+            "several it may be chance",
+            **names,
+        )
+    return say(
+        "{name} against the baseline was {size}: too uncertain to call; {needed}",
         needed=_seeds_sentence(gain),
+        **names,
+    )
+
+
+def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:
+    """Return which runs of both models had not converged."""
+    reasons = []
+    for name in (difference.first, difference.second):
+        model = result.models.get(name)
+        if model and not all(model.converged):
+            reasons.append(
+                say(
+                    "{count} of {runs} runs of {name}",
+                    count=model.converged.count(False),
+                    runs=len(model.converged),
+                    name=name,
+                )
+            )
+    return say(
+        "{runs} had not converged (still more than {limit} p.p. better on validation in their "
+        "last two epochs, or too few epochs to tell)",
+        runs=_join(reasons),
+        limit=f"{difference.method.convergence_pp:g}",
     )
 
 
 def _seeds_sentence(gain: TestedDifference) -> str:
     """Return how many seeds would detect a difference of this size."""
-    if gain.seeds_needed is None:
+    if gain.result.seeds_needed is None:
         return say("a difference of this size would need more test documents, not only more seeds")
-    return say(
-        "to see a difference of this size would take about {seeds} seeds", seeds=gain.seeds_needed
+    return say_count(
+        "to see a difference of this size would take about {count} seed",
+        "to see a difference of this size would take about {count} seeds",
+        gain.result.seeds_needed,
     )
 
 
-def _rival_sentences(
-    better: list[TestedDifference], level: list[TestedDifference], result: ExperimentResult
-) -> list[str]:
-    """Return what is said of rivals that are better than attention, or at least as good."""
-    accuracy = f"{result.compared_figure(result.models['attention']).mean:.4f}"
-    sentences = []
-    if better:
-        names = _join([_name_with_figure(each, result) for each in better])
-        sentences.append(
-            say("{names} did better than attention ({accuracy})", names=names, accuracy=accuracy)
-        )
-    if level:
-        names = _join([_name_with_figure(each, result) for each in level])
-        if better:  # the first sentence has attention's accuracy
-            text = say(
-                "{names} did at least as well as attention: no difference can be shown", names=names
-            )
-        else:
-            text = say(
-                "{names} did at least as well as attention ({accuracy}): no difference can be "
-                "shown",
-                names=names,
-                accuracy=accuracy,
-            )
-        sentences.append(text)
-    return sentences
-
-
-def _control_verdict(controls: list[TestedDifference]) -> str:
-    """Return the verdict where a control gains as much as attention; empty where none does."""
-    if any(each.significant == "worse" for each in controls):
-        return say("gains, but not by attention")
-    if any(each.significant == "" for each in controls):
-        return say("gains, perhaps not by attention")
-    return ""
-
-
-def _control_sentences(
-    controls: list[TestedDifference], level: list[TestedDifference]
-) -> list[str]:
-    """Return what is said of the controls, but for those of `level`, which are named already."""
-    others = [each for each in controls if each not in level]
-    sentences = [_control_sentence(each) for each in others if each.significant]
-    if undecided := [_gain_over(each) for each in others if not each.significant]:
-        sentences.append(
-            say("{gains} may be chance: the gain need not be attention's", gains=_join(undecided))
-        )
-    if not controls:
-        sentences.append(say("no control was trained, so the gain need not be attention's"))
-    return sentences
-
-
-def _control_sentence(control: TestedDifference) -> str:
-    called = _describe(control.second, is_model=True)
-    if control.significant == "better":
+def _ahead_sentence(rival: TestedDifference, result: ExperimentResult) -> str:
+    """Return what is said of a model or an opponent with a better figure than the variant."""
+    figures: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
+    figure, own = (
+        f"{result.compared_figure(figures[name]).mean:.4f}" for name in (rival.second, rival.first)
+    )
+    names = {
+        "rival": _describe(rival.second, result),
+        "figure": figure,
+        "name": rival.first,
+        "own": own,
+        "size": rival.size,
+    }
+    if rival.verdict == WORSE:
+        return say("{rival} ({figure}) did better than {name} ({own}): {size}", **names)
+    if rival.verdict == SAME:
         return say(
-            "over {called} it gained {size}: that part is attention's own",
-            called=called,
-            size=control.size,
+            "{rival} ({figure}) and {name} ({own}) are practically the same: {size}", **names
         )
-    return say("{called} gained more, without attention", called=called)
-
-
-def _gain_over(control: TestedDifference) -> str:
+    if rival.verdict == NOT_CONVERGED:
+        return say(
+            "{rival} ({figure}) was ahead of {name} ({own}), {size}, but {reason}",
+            reason=_not_converged(rival, result),
+            **names,
+        )
     return say(
-        "{size} over {called}",
-        size=control.size,
-        called=_describe(control.second, is_model=True),
+        "{rival} ({figure}) was ahead of {name} ({own}), {size}, too uncertain to call", **names
     )
+
+
+def _control_sentence(control: TestedDifference, result: ExperimentResult) -> str:
+    """Return what is said of a control that is not ahead, where the baseline was beaten."""
+    names = {"control": _describe(control.second, result), "size": control.size}
+    if control.verdict == BETTER:
+        return say("over {control} it gained {size}: that part is attention's own", **names)
+    if control.verdict == SAME:
+        return say(
+            "{control} gained practically the same without attention: {size} between them", **names
+        )
+    if control.verdict == NOT_CONVERGED:
+        return say(
+            "{size} over {control}, but {reason}", reason=_not_converged(control, result), **names
+        )
+    return say("{size} over {control} may be chance: the gain need not be attention's", **names)
 
 
 def _pair_sentence(pair: TestedDifference) -> str:
-    names = {"first": pair.first, "second": pair.second, "size": pair.size}
-    if pair.significant == "better":
-        return say("{first} did better than {second}: {size}", **names)
-    if pair.significant == "worse":
-        return say("{first} did worse than {second}: {size}", **names)
-    return say("{first} cannot be told from {second}: {size}", **names)
-
-
-def _name_with_figure(difference: TestedDifference, result: ExperimentResult) -> str:
-    """Return the description of the second model of a difference, with its figure."""
-    name = difference.second
-    rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
-    figure = result.compared_figure(rivals[name]).mean
-    return f"{_describe(name, name in result.models)} ({figure:.4f})"
-
-
-def _describe(name: str, is_model: bool) -> str:
-    """Return a model or an opponent as a sentence names it."""
-    if not is_model:
-        return say("the {name} model", name=name)
-    return (
-        say("the control {name}", name=name)
-        if name in CONTROLS
-        else say("the variant {name}", name=name)
+    """Return what is said of a variant against its own baseline or its own mean."""
+    return say(
+        "{first} against {second}: {verdict}, {size}",
+        first=pair.first,
+        second=pair.second,
+        verdict=verdict_text(pair.verdict),
+        size=pair.size,
     )
+
+
+def _describe(name: str, result: ExperimentResult) -> str:
+    """Return a model or an opponent as a sentence names it."""
+    if name in result.opponents:
+        return say("the {name} model", name=name)
+    if name in result.controls:
+        return say("the control {name}", name=name)
+    return say("the variant {name}", name=name)
 
 
 def _join(names: list[str]) -> str:

@@ -4,7 +4,10 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
+    BETTER,
+    WORSE,
     Comparison,
     Corpus,
     ExperimentResult,
@@ -15,17 +18,21 @@ from heed.evaluation.results import (
     Spread,
 )
 from heed.report.answer import (
-    PAIR,
     Answer,
     TestedDifference,
     answer,
-    is_control,
     paired_change,
     tested_differences,
 )
 from heed.report.formats import format_count, format_number, format_points
 from heed.report.language import say, say_count
-from heed.report.published import NO_FIGURES, Talk, experiment_figures, read_published
+from heed.report.published import (
+    NO_FIGURES,
+    TALK_VARIANTS,
+    Talk,
+    experiment_figures,
+    read_published,
+)
 from heed.report.settings import Setting, model_settings
 
 if TYPE_CHECKING:
@@ -185,15 +192,16 @@ def _experiment(
     published: dict[str, dict[str, Talk]],
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
-    seeds, alpha = comparison.seeds, comparison.significance.alpha
+    seeds, method = comparison.seeds, comparison.significance
     talk = _talk_figures(name, declared, published)
     original, degraded_from, degradations = declared.suboptimal_of, "", []
     if original in comparison.experiments:
         degraded_from = params.experiments[original].title
         original_talk = _talk_figures(original, params.experiments[original], published)
         degradations = _degradations(result, comparison.experiments[original], talk, original_talk)
-    tables, comparisons = _tables(result, seeds, talk), tested_differences(result, alpha)
-    gain = next((each for each in comparisons if each.family == "gain"), None)
+    tables, comparisons = _tables(result, seeds, talk), tested_differences(result, method)
+    pair = (BASELINE, *result.attention[:1])
+    gain = next((each for each in comparisons if (each.second, each.first) == pair), None)
     return Experiment(
         key=name,
         title=declared.title,
@@ -201,12 +209,12 @@ def _experiment(
         generated=is_generated(result.corpus),
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result.corpus, seeds),
-        answer=answer(result, len(seeds), alpha),
+        answer=answer(result, method),
         line=_line(declared, result, talk, gain),
         gain=gain,
         comparisons=comparisons,
-        pair=[table for table in tables if table.key in PAIR],
-        others=[table for table in tables if table.key not in PAIR],
+        pair=[table for table in tables if table.key in pair],
+        others=[table for table in tables if table.key not in pair],
         degraded_from=degraded_from,
         degradations=degradations,
     )
@@ -271,18 +279,18 @@ def _line(
     fitted = {
         name: data.compared_figure(opponent).mean for name, opponent in data.opponents.items()
     }
-    others = {name: value for name, value in accuracy.items() if name not in PAIR}
+    attention = next(iter(data.attention), "")
+    others = {name: value for name, value in accuracy.items() if name not in (BASELINE, attention)}
     printed = tuple(
-        talk.get(variant, NO_FIGURES).average_figures("accuracy").get("f1", "") for variant in PAIR
+        talk.get(variant, NO_FIGURES).average_figures("accuracy").get("f1", "")
+        for variant in TALK_VARIANTS
     )
     return Line(
-        baseline=accuracy.get("baseline"),
-        attention=accuracy.get("attention"),
-        gain=data.models["attention"].gain if "attention" in data.models else None,
-        controls={name: value for name, value in others.items() if is_control(name, data.models)},
-        variants={
-            name: value for name, value in others.items() if not is_control(name, data.models)
-        },
+        baseline=accuracy.get(BASELINE),
+        attention=accuracy.get(attention),
+        gain=data.models[attention].gain if attention else None,
+        controls={name: value for name, value in others.items() if name in data.controls},
+        variants={name: value for name, value in others.items() if name not in data.controls},
         linear=fitted.get("linear"),
         majority=fitted.get("majority"),
         talk=(printed[0], printed[1]) if all(printed) else None,
@@ -312,7 +320,7 @@ def _reproduction(
         return say("cannot tell: one seed has no interval")
     if not gain.low <= talk_gain <= gain.high:
         return say("not reproduced: the talk’s gain lies outside our interval")
-    if gain.significant:
+    if gain.verdict in (BETTER, WORSE):
         return say("reproduced: the talk’s gain lies in our interval")
     return say("cannot tell: the talk’s gain lies in our interval, but ours may be chance")
 
@@ -320,7 +328,7 @@ def _reproduction(
 def _talk_gain(talk: dict[str, Talk]) -> float | None:
     """Return the talk's gain in percentage points, from the accuracies that it prints."""
     baseline, attention = (
-        talk.get(variant, NO_FIGURES).summary.get("accuracy") for variant in PAIR
+        talk.get(variant, NO_FIGURES).summary.get("accuracy") for variant in TALK_VARIANTS
     )
     return 100 * (float(attention) - float(baseline)) if attention and baseline else None
 
@@ -333,7 +341,7 @@ def _degradations(
 ) -> list[Degradation]:
     """Return the change of baseline and attention from the original experiment to the degraded."""
     degradations = []
-    for variant in PAIR:
+    for variant in TALK_VARIANTS:
         if variant in degraded.models and variant in original.models:
             after, before = (
                 talk.get(variant, NO_FIGURES).summary.get("accuracy")

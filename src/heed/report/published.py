@@ -7,6 +7,7 @@ from pathlib import Path
 from heed.files import HeedError
 
 RESULTS, CLASSES = "talk_results.csv", "talk_classes.csv"
+TALK_VARIANTS = ("baseline", "attention")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from heed.evaluation.families import BASELINE
 from heed.evaluation.results import Comparison
 from heed.files import reading, verify_checksums
-from heed.report.answer import PAIR
 from heed.report.documents import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.formats import format_coverage
@@ -109,12 +109,13 @@ def _read_browsers(results: Results) -> dict[str, Browser]:
     folder, browsers = results.folder / "predict", {}
     for experiment in results.experiments:
         models = results.models(experiment)
-        for variant, each in results.comparison.experiments[experiment.key].models.items():
+        result = results.comparison.experiments[experiment.key]
+        for variant, each in result.models.items():
             if each.hyperparameters.chooses_weights:
                 compared = {
                     name: folder / model
                     for name, model in models.items()
-                    if name in (*PAIR, variant)
+                    if name in (BASELINE, *result.attention[:1], variant)
                 }
                 browsers[each.model] = read_browser(folder / each.model, compared)
                 # Adds the sources here: a browser is no block, so no chapter adds them.

@@ -37,7 +37,7 @@ def write_series(experiments: list[Experiment], evaluations: list[Path], folder:
             "difference_pp": each.mean,
             "low_pp": each.low,
             "high_pp": each.high,
-            "p_holm": each.p_holm,
+            "p_holm": each.result.p_holm,
         }
         for experiment in experiments
         for each in experiment.comparisons

@@ -205,9 +205,15 @@ def _method(results: Results) -> list[str]:
         method.append(say("One seed has neither."))
     method.append(
         say(
-            "The interval is of each experiment alone; p is corrected by Holm for the number of "
-            "experiments, {count}, and decides.",
-            count=comparison.significance.families["gain"].tests,
+            "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
+            "{count} comparisons of the study's question, which are those of every attention "
+            "variant ({variants}) and every control with the baseline, in all experiments. A "
+            "difference within ±{margin} p.p. is practically the same; a training that still "
+            "improved by more than {limit} p.p. over its last two validations had not converged.",
+            count=comparison.significance.families["question"].tests,
+            variants=", ".join(results.params.study.attention),
+            margin=f"{comparison.significance.margin_pp:g}",
+            limit=f"{comparison.significance.convergence_pp:g}",
         )
     )
     if any(result.corpus.folds for result in comparison.experiments.values()):

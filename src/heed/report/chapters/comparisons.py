@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from heed.report.answer import TestedDifference
+from heed.evaluation.results import BETTER, WORSE
+from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import Block, Cell, Column, Disclosure, Table, make_rows
 from heed.report.chapters.shared import interval_columns, join_columns
 from heed.report.experiments import Experiment
@@ -19,6 +20,7 @@ from heed.report.formats import (
 from heed.report.language import say, say_count
 from heed.report.results import Results
 
+VERDICT = Format(verdict_text, str, "left")
 HEDGES_G = Format(format_points, decimals(2, 3).plain)
 
 
@@ -49,19 +51,30 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
         Column("", say("Compared"), TEXT, lambda each: f"{each.first} − {each.second}"),
         Column("first", "", value=lambda each: each.first),
         Column("second", "", value=lambda each: each.second),
-        Column("family", "", value=lambda each: each.family),
+        Column("family", "", value=lambda each: each.result.family),
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
         Column("", covers, INTERVAL, lambda each: each.ends),
         *interval_columns(lambda each: each, "low_pp", "high_pp"),
-        Column("p", "p", PROBABILITY, lambda each: each.p),
+        Column("p", "p", PROBABILITY, lambda each: each.result.p),
         Column(
             "p_holm",
             say("Corrected p"),
             PROBABILITY,
-            lambda each: each.p_holm,
+            lambda each: each.result.p_holm,
             short=say("corr. p"),
         ),
-        Column("significant", "", value=lambda each: each.significant or "no"),
+        Column(
+            "equivalence_p_holm",
+            say("Equivalence p"),
+            PROBABILITY,
+            lambda each: each.result.equivalence_p_holm,
+            meaning=say(
+                "corrected p of the tests that the difference lies within ±{margin} p.p.",
+                margin=f"{results.comparison.significance.margin_pp:g}",
+            ),
+            short=say("equiv. p"),
+        ),
+        Column("verdict", say("Verdict"), VERDICT, lambda each: each.verdict),
         *_effects(),
         *_other_tests(),
     )
@@ -74,7 +87,7 @@ def _effects() -> tuple[Column, ...]:
             "odds_ratio",
             say("Odds ratio"),
             decimals(2, 3),
-            lambda each: each.effect.odds_ratio,
+            lambda each: each.result.effect.odds_ratio,
             meaning=say(
                 "documents that only the first has right over those that only the second has"
             ),
@@ -83,15 +96,15 @@ def _effects() -> tuple[Column, ...]:
             "g",
             "g",
             HEDGES_G,
-            lambda each: each.effect.g,
+            lambda each: each.result.effect.g,
             meaning=say("difference over its deviation over seeds"),
         ),
-        Column("seeds_won", "", decimals(3), lambda each: each.effect.seeds_won),
+        Column("seeds_won", "", decimals(3), lambda each: each.result.effect.seeds_won),
         Column(
             "seeds_needed",
             say("Seeds needed"),
             COUNT,
-            lambda each: each.seeds_needed,
+            lambda each: each.result.seeds_needed,
             meaning=say(
                 "to detect this difference with 80% power (–: no number would, the test documents "
                 "are too few)"
@@ -101,7 +114,7 @@ def _effects() -> tuple[Column, ...]:
             "detectable_pp",
             say("Minimum detectable difference"),
             decimals(2),
-            lambda each: each.detectable,
+            lambda each: each.result.detectable_pp,
             meaning=say("the smallest that these seeds detect with 80% power"),
             short=say("min. detect."),
         ),
@@ -111,18 +124,20 @@ def _effects() -> tuple[Column, ...]:
 def _other_tests() -> tuple[Column, ...]:
     """Return the columns of tests that decide nothing."""
     return (
-        Column("", "Bootstrap", INTERVAL, lambda each: each.others.bootstrap_pp, paper=False),
+        Column(
+            "", "Bootstrap", INTERVAL, lambda each: each.result.others.bootstrap_pp, paper=False
+        ),
         Column(
             "bootstrap_low_pp",
             "",
             POINTS,
-            lambda each: (each.others.bootstrap_pp or (None, None))[0],
+            lambda each: (each.result.others.bootstrap_pp or (None, None))[0],
         ),
         Column(
             "bootstrap_high_pp",
             "",
             POINTS,
-            lambda each: (each.others.bootstrap_pp or (None, None))[1],
+            lambda each: (each.result.others.bootstrap_pp or (None, None))[1],
         ),
         _other("documents_p", say("p, documents"), short=say("docum. p")),
         _other("seeds_t_p", say("p, seeds (t)"), short=say("seeds p")),
@@ -133,23 +148,26 @@ def _other_tests() -> tuple[Column, ...]:
 
 def _other(key: str, heading: str, **options: Any) -> Column:
     """Return the column of p of another test."""
-    return Column(key, heading, PROBABILITY, lambda each: getattr(each.others, key), **options)
+    return Column(
+        key, heading, PROBABILITY, lambda each: getattr(each.result.others, key), **options
+    )
 
 
 def _difference(each: TestedDifference) -> Cell:
-    return Cell(each.mean, strong=bool(each.significant))
+    return Cell(each.mean, strong=each.verdict in (BETTER, WORSE))
 
 
 def _reading_note(results: Results, comparisons: list[TestedDifference]) -> str:
     """Return how to read the table."""
     text = say(
-        "The interval and the corrected p decide; bold: significant. Bootstrap and the last "
-        "columns are checks that leave out a source of variance or, with few seeds, are too "
+        "The corrected p values and the convergence of both models decide; bold: better or "
+        "worse. Bootstrap and the last columns are checks that leave out a source of variance or, "
+        "with few seeds, are too "
         "narrow; they decide nothing."
     )
     return f"{text} " + say_count(
         "With {count} seed the signs alone cannot give a p below {smallest}.",
         "With {count} seeds the signs alone cannot give a p below {smallest}.",
         len(results.comparison.seeds),
-        smallest=comparisons[0].others.seeds_sign_smallest_p or 1,
+        smallest=comparisons[0].result.others.seeds_sign_smallest_p or 1,
     )

@@ -43,12 +43,14 @@ def interval_columns(get_difference: GetDifference, low: str, high: str) -> tupl
 
 def p_column(get_difference: GetDifference) -> Column:
     """Return the CSV column of a difference's p, before correction."""
-    return Column("p", "", PROBABILITY, difference_value(get_difference, lambda each: each.p))
+    return Column(
+        "p", "", PROBABILITY, difference_value(get_difference, lambda each: each.result.p)
+    )
 
 
 def corrected_p_column(get_difference: GetDifference) -> Column:
     """Return the column of a difference's corrected p, in every form of a table."""
-    value = difference_value(get_difference, lambda each: each.p_holm)
+    value = difference_value(get_difference, lambda each: each.result.p_holm)
     return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
 
 

@@ -12,7 +12,7 @@ from matplotlib.path import Path as Path_
 from matplotlib.ticker import MaxNLocator, NullFormatter, PercentFormatter
 from matplotlib.transforms import Affine2D
 
-from heed.report.answer import PAIR
+from heed.evaluation.families import BASELINE
 from heed.report.blocks import Figure
 from heed.report.experiments import ClassTable, Experiment
 from heed.report.figures import drawing
@@ -320,8 +320,8 @@ def _spaced_ticks(lengths: list[float]) -> list[float]:
 
 def _series(variants: Mapping[str, object]) -> dict[str, int]:
     """Return the series of each variant: attention and baseline look the same in every figure."""
-    others = (variant for variant in variants if variant not in PAIR)
-    return {"attention": 0, "baseline": 1} | {name: index for index, name in enumerate(others, 2)}
+    others = (variant for variant in variants if variant not in ("attention", BASELINE))
+    return {"attention": 0, BASELINE: 1} | {name: index for index, name in enumerate(others, 2)}
 
 
 def _tables(results: Results, experiment: Experiment, name: str) -> Tables:

@@ -10,7 +10,8 @@ import matplotlib.figure
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from heed.report.answer import TestedDifference
+from heed.evaluation.results import BETTER, WORSE
+from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
 from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Style, legend, visible
@@ -52,13 +53,12 @@ class Bar:
     @property
     def alt_text(self) -> str:
         """The gain in words, for readers who cannot see the chart."""
-        verdicts = {"better": say("better"), "worse": say("worse")}
         text = say(
             "{title}: gain {gain} percentage points, interval {interval}, {verdict}",
             title=f"{self.title} ({self.mark})" if self.mark else self.title,
             gain=format_points(self.gain.mean),
             interval=format_interval(self.gain.ends),
-            verdict=verdicts.get(self.gain.significant, say("not significant")),
+            verdict=verdict_text(self.gain.verdict),
         )
         return (
             text
@@ -87,14 +87,11 @@ def gain_chart(results: Results, warning: str) -> list[Figure]:
     bars = gain_bars(results.experiments)
     if not bars:
         return []
-    alpha = results.comparison.significance.alpha
     title = say(
         "Gain of attention over the baseline in percentage points, with its {covers} interval",
         covers=results.coverage,
     )
-    caption = say(
-        "Filled: significant, corrected p below {alpha}; hollow: not significant", alpha=alpha
-    )
+    caption = say("Filled: better or worse; hollow: no such verdict")
     if any(bar.talk is not None for bar in bars):
         caption += "; " + say("diamond: the talk’s gain (hollow: not comparable with ours)")
     if any(bar.gain.low is None for bar in bars):
@@ -155,7 +152,9 @@ def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float]) -> No
             label=_once(axes, bar.label),
         )  # fmt: skip
     filled, label = (
-        (OURS, say("significant")) if gain.significant else (GROUND, say("not significant"))
+        (OURS, say("better or worse"))
+        if gain.verdict in (BETTER, WORSE)
+        else (GROUND, say("neither"))
     )
     axes.plot(
         [gain.mean], [row], "o", color=OURS, markerfacecolor=filled, markersize=6, gid="mean",
