@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from heed.evaluation.bounds import clip_interval
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
     BETTER,
@@ -17,7 +18,13 @@ from heed.evaluation.results import (
     Significance,
     paired_gain,
 )
-from heed.report.formats import format_coverage, format_interval, format_p, format_points
+from heed.report.formats import (
+    format_coverage,
+    format_interval,
+    format_number,
+    format_p,
+    format_points,
+)
 from heed.report.language import say, say_count
 
 
@@ -31,7 +38,10 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class TestedDifference:
-    """A difference of two models by name, with its tests (docs/statistics.md)."""
+    """A difference of two models by name, with its tests (docs/statistics.md).
+
+    Its intervals end where a difference from the second model's figure must.
+    """
 
     first: str
     second: str
@@ -45,8 +55,22 @@ class TestedDifference:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval; None with one seed."""
+        """Both ends of the interval; None with one seed, or one test document."""
         return self.result.interval_pp
+
+    @property
+    def no_interval(self) -> str:
+        """Why there is no interval; empty where there is one."""
+        if self.ends is not None:
+            return ""
+        if self.one_seed:
+            return say("one seed has no interval")
+        return say("one test document has no interval")
+
+    @property
+    def one_seed(self) -> bool:
+        """Whether both models have one run: one test document has no interval either."""
+        return self.result.others.seeds_sign_smallest_p is None
 
     @property
     def low(self) -> float | None:
@@ -89,13 +113,27 @@ def paired_change(result: ExperimentResult, other: ExperimentResult, variant: st
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
     """Return every difference of an experiment: those of its question first, the gains first."""
     order = {variant: index for index, variant in enumerate(result.attention)}
+    rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
     return [
-        TestedDifference(first, second, difference, method)
+        TestedDifference(
+            first, second, _clip(difference, result.compared_figure(rivals[second]).mean), method
+        )
         for first, others in sorted(
             result.comparisons.items(), key=lambda item: order.get(item[0], len(order))
         )
         for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
     ]
+
+
+def _clip(difference: Difference, second: float) -> Difference:
+    """Return the difference with the parts of its intervals that are possible."""
+    mean, others = difference.mean_pp, difference.others
+    bootstrap = clip_interval(others.bootstrap_pp, mean, second)
+    return dataclasses.replace(
+        difference,
+        interval_pp=clip_interval(difference.interval_pp, mean, second),
+        others=dataclasses.replace(others, bootstrap_pp=bootstrap),
+    )
 
 
 def answer(result: ExperimentResult, method: Significance) -> Answer:
@@ -176,7 +214,12 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
     """Return what is said of an attention variant against the baseline."""
     names = {"name": gain.first, "size": gain.size}
     if gain.ends is None:
-        return say("one seed decides nothing: {name} against the baseline was {size}", **names)
+        return say(
+            "one seed decides nothing: {name} against the baseline was {size}"
+            if gain.one_seed
+            else "one test document decides nothing: {name} against the baseline was {size}",
+            **names,
+        )
     if gain.verdict == BETTER:
         return say("{name} did better than the baseline: {size}", **names)
     if gain.verdict == WORSE:
@@ -243,7 +286,8 @@ def _ahead_sentence(rival: TestedDifference, result: ExperimentResult) -> str:
     """Return what is said of a model or an opponent with a better figure than the variant."""
     figures: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
     figure, own = (
-        f"{result.compared_figure(figures[name]).mean:.4f}" for name in (rival.second, rival.first)
+        format_number(result.compared_figure(figures[name]).mean)
+        for name in (rival.second, rival.first)
     )
     names = {
         "rival": _describe(rival.second, result),
