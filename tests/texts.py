@@ -25,7 +25,7 @@ KEYS = ("gain", "runs")
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
 # search/outcome.py
-STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")
+STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started")
 
 # Line and text; a text with a plural is a pair, (singular, plural).
 Text = tuple[int, str | tuple[str, str]]
