@@ -106,6 +106,7 @@ def baseline(workplace):
     return recipe
 
 
+@pytest.mark.slow
 def test_trainings_go_to_a_machine_without_engines_and_come_back(
     workplace, baseline, remote, tmp_path
 ):

@@ -5,7 +5,6 @@ import csv
 import dataclasses
 import re
 import shutil
-import statistics
 import subprocess
 import xml.etree.ElementTree
 from html.parser import HTMLParser
@@ -14,24 +13,16 @@ from typing import get_args, get_type_hints
 
 import pytest
 from matplotlib.figure import Figure
-from scipy import stats
 
 from heed.evaluation.results import (
     Comparison,
-    Corpus,
-    Difference,
-    Effect,
     ExperimentResult,
     Gain,
-    ModelResult,
-    OpponentResult,
-    OtherTests,
     paired_gain,
     spread,
 )
 from heed.files import HeedError, write_json, write_text
 from heed.pipeline import folder_md5, md5
-from heed.recipe import CorpusFacts
 from heed.report import blocks, chapters
 from heed.report.answer import Answer, answer
 from heed.report.blocks import Cell, Column, Table, make_rows
@@ -59,6 +50,7 @@ from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
+from tests.test_answer import difference_of
 
 HOSTILE = [
     r"""<script>alert(1)</script> & "q" 'p' 50%_#{}~^\ $x$ é 語 """
@@ -71,85 +63,6 @@ HOSTILE = [
     "ligatures -- --- ,, '' `` ?` !` << >> ŉ ĦħĸĿŀŦŧſ " + ALSO_PRINTED,
     "W" * 400,
 ]
-
-
-def difference_of(values: list[float], family: str) -> Difference:
-    """A difference with the interval and p of a paired t test over seeds; none with one seed."""
-    mean, one = 100 * statistics.fmean(values), len(values) < 2
-    error = 0 if one else max(100 * statistics.stdev(values) / len(values) ** 0.5, 1e-9)
-    half = 0 if one else stats.t.isf(0.025, len(values) - 1) * error
-    p = None if one else 2 * stats.t.sf(abs(mean) / error, len(values) - 1)
-    return Difference(
-        family=family,
-        mean_pp=mean,
-        interval_pp=None if one else (mean - half, mean + half),
-        p=p,
-        p_holm=p,
-        standard_error_pp=None,
-        degrees_of_freedom=None,
-        seeds_needed=None,
-        detectable_pp=None,
-        effect=Effect(odds_ratio=1.0, g=None, seeds_won=0.5),
-        others=OtherTests(
-            bootstrap_pp=None,
-            documents_p=0.5,
-            mcnemar_p=[0.5],
-            seeds_t_p=p,
-            seeds_sign_p=p,
-            seeds_sign_smallest_p=None if one else 0.25,
-        ),
-    )
-
-
-def make_model(accuracy: list[float], baseline: list[float]) -> ModelResult:
-    """A model with accuracies alone; it has a score function."""
-    hyperparameters = Hyperparameters(
-        encoder="bilstm", attention="multi-head", pooling="mean", score="additive"
-    )
-    return ModelResult(
-        "",
-        hyperparameters,
-        0,
-        [],
-        {"accuracy": spread(accuracy)},
-        {"classes": {}},
-        paired_gain(accuracy, baseline),
-    )
-
-
-def make_experiment(
-    baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, needed=None, **controls
-) -> ExperimentResult:
-    """An experiment with accuracies and their differences alone."""
-    models = {"baseline": baseline, **controls, "attention": attention}
-    rivals = {
-        "baseline": baseline,
-        **controls,
-        "majority": [0.5] * len(attention),
-        "linear": [linear] * len(attention),
-    }
-    differences = {
-        name: difference_of(
-            [a - b for a, b in zip(attention, values, strict=True)],
-            "gain" if name == "baseline" else "rivals",
-        )
-        for name, values in rivals.items()
-    }
-    differences["baseline"] = dataclasses.replace(differences["baseline"], seeds_needed=needed)
-    return ExperimentResult(
-        task="classification",
-        groups={"classes": []},
-        metric="accuracy",
-        corpus=Corpus(
-            "made-up", 0, CorpusFacts("sample-letters", 0, 0, {}, reduced=False, generated=True)
-        ),
-        models={name: make_model(list(values), list(baseline)) for name, values in models.items()},
-        opponents={
-            name: OpponentResult({"accuracy": spread([value])}, {"classes": {}})
-            for name, value in (("majority", 0.5), ("linear", linear))
-        },
-        comparisons={"attention": differences},
-    )
 
 
 @pytest.fixture(autouse=True)
@@ -387,177 +300,6 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     for link in page.links:
         if not link.startswith("data:image/svg+xml,") and not link.endswith(".pdf"):
             assert link[1:] in page.ids if link.startswith("#") else (one / link).is_file(), link
-
-
-@pytest.mark.parametrize(
-    ("changes", "verdict", "text", "absent"),
-    [
-        (
-            {},
-            "helps",
-            (
-                "Attention did better than the baseline: +4.00 p.p. (95% interval +1.52 to +6.48, "
-                "corrected p = 0.020); no control was"
-            ),
-            "tell",
-        ),
-        (
-            {"attention": (0.70, 0.72, 0.71)},
-            "hurts",
-            "attention did worse than the baseline: −10.00 p.p. (95% interval",
-            "better",
-        ),
-        (
-            {"attention": (0.80, 0.85, 0.79)},
-            "cannot tell",
-            "no difference to the baseline seen: 3 seeds cannot tell +0.33 p.p.",
-            "better",
-        ),
-        (
-            {"attention": (0.80, 0.85, 0.79)},
-            "cannot tell",
-            (
-                "from chance; a difference of this size would need more test documents, not only "
-                "more seeds."
-            ),
-            "about",
-        ),
-        (
-            {"attention": (0.80, 0.85, 0.79), "needed": 71},
-            "cannot tell",
-            "from chance; to see a difference of this size would take about 71 seeds.",
-            "documents",
-        ),
-        (
-            {"attention": (0.8, 0.82, 0.81)},
-            "cannot tell",
-            "3 seeds cannot tell +0.00 p.p.",
-            "better",
-        ),
-        (
-            {"linear": 0.9},
-            "helps, not the best",
-            (
-                "The linear model (0.9000) did better than attention (0.8500); attention did "
-                "better than the baseline"
-            ),
-            "tell",
-        ),
-        (
-            {"linear": 0.86},
-            "helps",
-            (
-                "The linear model (0.8600) did at least as well as attention (0.8500): no "
-                "difference can be shown; attention"
-            ),
-            "not the best",
-        ),
-        (
-            {"mean": (0.85, 0.86, 0.84)},
-            "gains, perhaps not by attention",
-            "The control mean (0.8500) did at least as well as attention (0.8500): no",
-            "attention's own",
-        ),
-        (
-            {"mean": (0.85, 0.86, 0.84), "wide": (0.9, 0.9, 0.9), "linear": 0.9},
-            "gains, but not by attention, not the best",
-            (
-                "The linear model (0.9000) and the control wide (0.9000) did better than "
-                "attention (0.8500); the control mean (0.8500) did at"
-            ),
-            "attention's own",
-        ),
-        (
-            {"mean": (0.82, 0.833, 0.811)},
-            "helps",
-            "; over the control mean it gained +2.87 p.p. (95% interval",
-            "need not",
-        ),
-        (
-            {"mean": (0.84, 0.87, 0.83)},
-            "gains, perhaps not by attention",
-            "+0.33 p.p. (95% interval ",
-            "worse",
-        ),
-        (
-            {"mean": (0.84, 0.87, 0.83), "wide": (0.84, 0.87, 0.83)},
-            "gains, perhaps not by attention",
-            " over the control mean and +0.33 p.p. (95% interval ",
-            "worse",
-        ),
-        (
-            {"dot": (0.84, 0.87, 0.83)},
-            "helps",
-            "Attention did better than the baseline",
-            "variant dot",
-        ),
-        (
-            {"baseline": (0.8,), "attention": (0.9,)},
-            "cannot tell",
-            "One seed cannot tell: the difference to the baseline was +10.00 p.p.",
-            "did better",
-        ),
-        (
-            {"baseline": (0.8,), "attention": (0.9,), "linear": 0.95},
-            "cannot tell",
-            "The linear model (0.9500) did at least as well as",
-            "not the best",
-        ),
-    ],
-)
-def test_the_answer_is_chosen_by_the_statistics_and_bad_news_comes_first(
-    changes, verdict, text, absent
-):
-    result = answer(make_experiment(**changes), len(changes.get("baseline", (1, 2, 3))), 0.05)
-    assert result.verdict == verdict
-    assert text.casefold() in result.sentence.casefold() and absent not in result.sentence
-
-
-def test_the_corrected_p_decides_not_the_interval_of_one_experiment_alone():
-    data = make_experiment()
-    change_difference(data, "attention", "baseline", p_holm=0.06)
-    result = answer(data, 3, 0.05)
-    assert result.verdict == "cannot tell"
-    assert "would count in an experiment alone; among several it may be chance" in result.sentence
-    assert "no difference to the baseline seen" not in result.sentence
-
-
-@pytest.mark.parametrize(
-    ("recipe", "verdict"),
-    [
-        ({"attention": "none"}, "gains, perhaps not by attention"),
-        ({"attention": "uniform"}, "gains, perhaps not by attention"),
-        ({"attention": "none", "pooling": "attention"}, "helps"),
-        ({"pooling": "attention", "encoder": "none"}, "gains, perhaps not by attention"),
-    ],
-)
-def test_a_model_is_a_control_by_what_it_has_whatever_its_name(recipe, verdict):
-    data = make_experiment(plain=(0.84, 0.87, 0.83))
-    plain = data.models["plain"]
-    hyperparameters = dataclasses.replace(plain.hyperparameters, **recipe)
-    data.models["plain"] = dataclasses.replace(plain, hyperparameters=hyperparameters)
-    assert answer(data, 3, 0.05).verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("searched", "text"),
-    [
-        ((0.91, 0.92, 0.91), "searched did better than searched-baseline: +10.00 p.p."),
-        ((0.71, 0.72, 0.71), "searched did worse than searched-baseline: −10.00 p.p."),
-        ((0.86, 0.76, 0.82), "searched cannot be told from searched-baseline: "),
-    ],
-)
-def test_a_variant_is_compared_with_its_own_baseline(searched, text):
-    baseline = (0.81, 0.82, 0.81)
-    data = make_experiment(**{"searched": searched, "searched-baseline": baseline})
-    values = [a - b for a, b in zip(searched, baseline, strict=True)]
-    data.comparisons["searched"] = {"searched-baseline": difference_of(values, "pairs")}
-    assert text in answer(data, 3, 0.05).sentence
-
-
-def test_a_sentence_ends_with_one_full_stop():
-    data = make_experiment(baseline=[0.8], attention=[0.85], linear=0.7)
-    assert answer(data, 1, 0.05).sentence.endswith("+5.00 p.p.")
 
 
 @pytest.mark.parametrize(

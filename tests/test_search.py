@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from heed import cli
 from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
@@ -563,8 +564,8 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     """`heed train` with the winner's recipe and the search's seed gives the epochs of the trial."""
     winner = json.loads((folder / "search.json").read_text())["best"]
     best = yaml.safe_load((folder / "best.yaml").read_text())
-    assert heed("recipe", "tiny-attention").returncode == 0
-    assert heed("recipe", "tiny-wide").returncode == 0
+    cli.recipe("tiny-attention")
+    cli.recipe("tiny-wide")
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
     assert read_model_recipe("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
     done = heed("train", "tiny-attention", "--seed", "1000")
@@ -585,7 +586,7 @@ def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
-    assert heed("recipe", "tiny-attention").returncode == 0
+    cli.recipe("tiny-attention")
     assert read_model_recipe("tiny-attention").hyperparameters.learning_rate == 0.01
 
 
@@ -659,16 +660,15 @@ def write_results(folder: Path = Path("results/search/hunt")) -> dict:
     return best
 
 
-def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study):
+def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study, capsys):
     best = write_results()
     for model in ("tiny-attention", "tiny-wide"):
-        assert heed("recipe", model).returncode == 0
+        cli.recipe(model)
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
-    done = heed("adopt", "hunt")
-    assert done.returncode == 0, done.stderr
+    cli.adopt("hunt")
     assert (
         "tiny-attention, tiny-wide took trial 2 of 4, validation accuracy 0.7500 of search hunt"
-        in done.stdout
+        in capsys.readouterr().out
     )
     text = Path("params.yaml").read_text()
     assert "# the one that is searched" in text
@@ -679,11 +679,12 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study)
     assert params.models["tiny-attention"].tuned_by == params.models["tiny-wide"].tuned_by == "none"
     assert params.searches["hunt"].trials == 0
     for model in ("tiny-attention", "tiny-wide"):
-        assert heed("recipe", model).returncode == 0
+        cli.recipe(model)
     assert {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()} == before, (
         "no training is stale"
     )
-    assert "trials is 0: there is no winner to adopt" in heed("adopt", "hunt").stderr
+    with pytest.raises(HeedError, match="trials is 0: there is no winner to adopt"):
+        cli.adopt("hunt")
 
 
 def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
