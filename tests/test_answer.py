@@ -130,7 +130,7 @@ CASES = {
     "practically the same": (
         {"attention": (0.8, 0.8201, 0.81)},
         "practically the same as the baseline",
-        "attention and the baseline are practically the same: +0.00 p.p. (95% interval −0.01 to "
+        "attention and the baseline are practically the same: 0.00 p.p. (95% interval −0.01 to "
         "+0.02, corrected p = 0.423), within ±1 p.p.",
     ),
     "a linear model wins": (
@@ -142,7 +142,7 @@ CASES = {
         {"linear": 0.94, "attention": (0.95, 0.70, 0.78)},
         "undecided",
         "The linear model (0.9400) was ahead of attention (0.8100), −13.00 p.p. (95% interval "
-        "−44.72 to +18.72, corrected p = 0.222), too uncertain to call; attention against",
+        "−44.72 to +6.00, corrected p = 0.220), too uncertain to call; attention against",
     ),
     "a control gains the same": (
         {"mean": (0.8501, 0.86, 0.84)},

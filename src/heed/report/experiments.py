@@ -317,7 +317,7 @@ def _reproduction(
     if talk_gain is None or gain is None:
         return say("comparable, but one of the two has no gain")
     if gain.low is None or gain.high is None:
-        return say("cannot tell: {reason}", reason=gain.no_interval)
+        return say("undecided: {reason}", reason=gain.no_interval)
     if not gain.low <= talk_gain <= gain.high:
         return say("not reproduced: the talk’s gain lies outside our interval")
     if gain.verdict in (BETTER, WORSE):
