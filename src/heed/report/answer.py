@@ -106,10 +106,13 @@ def answer(result: ExperimentResult, method: Significance) -> Answer:
         method: the level of the tests, the margin, and when a training has converged.
 
     """
-    if not result.attention or BASELINE not in result.models:
-        missing = say("baseline") if result.attention else say("model of the study's question")
+    missing = [] if BASELINE in result.models else [say("baseline")]
+    if not result.attention:
+        missing.append(say("variant that answers the study's question"))
+    if missing:
+        names = say(" and no ").join(missing)
         return Answer(
-            say("no comparison"), say("No comparison: there is no {missing}.", missing=missing)
+            say("no comparison"), say("No comparison, since there is no {names}.", names=names)
         )
     variant = result.attention[0]
     differences = tested_differences(result, method)

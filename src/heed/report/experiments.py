@@ -351,12 +351,12 @@ def _reproduction(
     if talk_gain is None or gain is None:
         return say("comparable, but one of the two has no gain")
     if gain.low is None or gain.high is None:
-        return say("cannot tell: one seed has no interval")
+        return say("undecided: one seed has no interval")
     if not gain.low <= talk_gain <= gain.high:
         return say("not reproduced: the talk’s gain lies outside our interval")
     if gain.verdict in (BETTER, WORSE):
         return say("reproduced: the talk’s gain lies in our interval")
-    return say("cannot tell: the talk’s gain lies in our interval, but ours may be chance")
+    return say("undecided: the talk’s gain lies in our interval, but ours may be chance")
 
 
 def _talk_gain(talk: dict[str, Talk]) -> float | None:
