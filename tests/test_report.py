@@ -183,13 +183,12 @@ def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path,
             for row, figures in result.details["classes"].items():
                 means = [figures[figure].mean for figure in ("precision", "recall", "f1")]
                 assert [printed.split(" ")[0] for printed in table[row][:3]] == [
-                    f"{mean:.4f}" for mean in means
+                    format_number(mean) for mean in means
                 ]
                 assert float(table[row][3].split(" ")[0]) == figures["support"].mean
-            assert table["accuracy"][2].split(" ")[0] == f"{result.summary['accuracy'].mean:.4f}"
-            assert (
-                table["macro avg"][1].split(" ")[0] == f"{result.summary['macro_recall'].mean:.4f}"
-            )
+            accuracy, recall = (result.summary[name].mean for name in ("accuracy", "macro_recall"))
+            assert table["accuracy"][2].split(" ")[0] == format_number(accuracy)
+            assert table["macro avg"][1].split(" ")[0] == format_number(recall)
 
 
 def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_corrected_p(

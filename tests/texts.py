@@ -4,17 +4,19 @@ Used by `pybabel extract` (babel.cfg) and by tests/test_language.py.
 """
 
 import ast
+import dataclasses
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from jinja2 import nodes
 
-from heed.report import documents, experiments
+from heed.report import documents, experiments, settings
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.report.renderers.templates import TEMPLATES
 from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
+from heed.tasks import TASKS, task_module
 
 REPORT = TEMPLATES.parent
 # Constants within an argument of `say` that choose a text and are none.
@@ -23,7 +25,7 @@ KEYS = ("gain", "runs")
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
 # search/outcome.py
-STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed")
+STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started")
 
 # Line and text; a text with a plural is a pair, (singular, plural).
 Text = tuple[int, str | tuple[str, str]]
@@ -58,9 +60,9 @@ def template_texts(source: str, latex: bool) -> Iterator[Text]:
 
 def table_texts() -> Iterator[Text]:
     """Yield the texts in tables of the report, and those of other packages."""
-    for group, keys in experiments.GROUPS.items():
-        yield from ((1, text) for text in (group, *(name for _, name, _ in keys)))
     others = (
+        settings.TALK_GROUPS,
+        *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
         experiments.TITLES.values(),
         documents.POOLINGS.values(),
         RULES,
@@ -69,6 +71,16 @@ def table_texts() -> Iterator[Text]:
         (DEPENDENT_DRAWS, STOPPED_EARLY),
     )
     yield from ((1, text) for texts in others for text in texts)
+
+
+def _hyperparameters() -> Iterator[type]:
+    """Yield the hyperparameters of every task."""
+    for task in TASKS:
+        yield task_module(task, "recipe").Hyperparameters
+
+
+def _description(field: "dataclasses.Field[Any]") -> str:
+    return field.metadata["description"]
 
 
 def all_texts() -> set[str]:

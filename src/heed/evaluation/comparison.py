@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation import significance
+from heed.evaluation.bounds import clip_interval
 from heed.evaluation.families import BASELINE, FAMILIES, Roles, assign_roles
 from heed.evaluation.results import (
     Comparison,
@@ -32,6 +33,7 @@ from heed.evaluation.verdicts import last_rise_pp, verdict
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
+from heed.rounding import format_significant, round_half_up
 from heed.tasks import task_module
 from heed.tasks.interface import LOWER_IS_BETTER, Metric, Metrics
 
@@ -321,21 +323,27 @@ def _summarize_details(tested: Tested, metrics: Metrics) -> Details:
 def _metrics_row(experiment: ExperimentResult) -> dict[str, float]:
     """Return the entries of an experiment in metrics.json: the columns of `dvc exp show`.
 
-    Their digits are those that five seeds can support.
+    Their digits are those of the report.
     """
     metrics = {
-        variant: round(experiment.compared_figure(model).mean, 4)
+        variant: round_half_up(experiment.compared_figure(model).mean, 4)
         for variant, model in experiment.models.items()
     }
     for variant in experiment.attention[:1]:
         if (gain := experiment.models[variant].gain) is None:
             continue
-        metrics["gain_pp"] = round(gain.mean_pp, 2)
+        metrics["gain_pp"] = round_half_up(gain.mean_pp, 2)
         difference = experiment.comparisons[variant][BASELINE]
-        if difference.interval_pp:
-            low, high = difference.interval_pp
-            metrics["low_pp"], metrics["high_pp"] = round(low, 2), round(high, 2)
-            metrics["p_holm"] = float(f"{difference.p_holm:.2g}")
+        baseline = experiment.compared_figure(experiment.models[BASELINE]).mean
+        interval = clip_interval(difference.interval_pp, difference.mean_pp, baseline)
+        if interval and difference.p_holm is not None:
+            metrics["low_pp"], metrics["high_pp"] = (round_half_up(end, 2) for end in interval)
+            metrics["p_holm"] = _round_p(difference.p_holm)
     name, opponent = next(reversed(experiment.opponents.items()))
-    metrics[name] = round(experiment.compared_figure(opponent).mean, 4)
+    metrics[name] = round_half_up(experiment.compared_figure(opponent).mean, 4)
     return metrics
+
+
+def _round_p(p: float) -> float:
+    """Return p with the three decimals of the report; below 0.001 with two digits."""
+    return float(format_significant(p, 2)) if p < 0.001 else round_half_up(p, 3)

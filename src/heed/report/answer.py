@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from heed.evaluation.bounds import clip_interval
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
     BETTER,
@@ -17,7 +18,14 @@ from heed.evaluation.results import (
     Significance,
     paired_gain,
 )
-from heed.report.formats import format_coverage, format_interval, format_p, format_points
+from heed.report.collapsed import collapse_sentence
+from heed.report.formats import (
+    format_coverage,
+    format_interval,
+    format_number,
+    format_p,
+    format_points,
+)
 from heed.report.language import say, say_count
 
 
@@ -31,7 +39,10 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class TestedDifference:
-    """A difference of two models by name, with its tests (docs/statistics.md)."""
+    """A difference of two models by name, with its tests (docs/statistics.md).
+
+    Its intervals end where a difference from the second model's figure must.
+    """
 
     first: str
     second: str
@@ -45,8 +56,22 @@ class TestedDifference:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval; None with one seed."""
+        """Both ends of the interval; None with one seed, or one test document."""
         return self.result.interval_pp
+
+    @property
+    def no_interval(self) -> str:
+        """Why there is no interval; empty where there is one."""
+        if self.ends is not None:
+            return ""
+        if self.one_seed:
+            return say("one seed has no interval")
+        return say("one test document has no interval")
+
+    @property
+    def one_seed(self) -> bool:
+        """Whether both models have one run: one test document has no interval either."""
+        return self.result.others.seeds_sign_smallest_p is None
 
     @property
     def low(self) -> float | None:
@@ -89,8 +114,11 @@ def paired_change(result: ExperimentResult, other: ExperimentResult, variant: st
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
     """Return every difference of an experiment: those of its question first, the gains first."""
     order = {variant: index for index, variant in enumerate(result.attention)}
+    rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
     return [
-        TestedDifference(first, second, difference, method)
+        TestedDifference(
+            first, second, _clip(difference, result.compared_figure(rivals[second]).mean), method
+        )
         for first, others in sorted(
             result.comparisons.items(), key=lambda item: order.get(item[0], len(order))
         )
@@ -98,12 +126,24 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
     ]
 
 
-def answer(result: ExperimentResult, method: Significance) -> Answer:
+def _clip(difference: Difference, second: float) -> Difference:
+    """Return the difference with the parts of its intervals that are possible."""
+    mean, others = difference.mean_pp, difference.others
+    bootstrap = clip_interval(others.bootstrap_pp, mean, second)
+    return dataclasses.replace(
+        difference,
+        interval_pp=clip_interval(difference.interval_pp, mean, second),
+        others=dataclasses.replace(others, bootstrap_pp=bootstrap),
+    )
+
+
+def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> Answer:
     """Return the answer of one experiment: bad news first, and only what the tests support.
 
     Args:
         result: the experiment in the comparison.
         method: the level of the tests, the margin, and when a training has converged.
+        seeds: of the study, in the order of the runs.
 
     """
     missing = [] if BASELINE in result.models else [say("baseline")]
@@ -121,7 +161,8 @@ def answer(result: ExperimentResult, method: Significance) -> Answer:
     rivals.sort(key=lambda each: each.second in result.models)
     ahead = [each for each in rivals if each.mean < 0]
     controls = [each for each in rivals if each.second in result.controls]
-    sentences = [_ahead_sentence(each, result) for each in ahead]
+    sentences = [*filter(None, [collapse_sentence(result, seeds)])]
+    sentences += [_ahead_sentence(each, result) for each in ahead]
     sentences.append(_gain_sentence(gain, result))
     if gain.verdict == BETTER:
         sentences += [_control_sentence(each, result) for each in controls if each not in ahead]
@@ -179,7 +220,12 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
     """Return what is said of an attention variant against the baseline."""
     names = {"name": gain.first, "size": gain.size}
     if gain.ends is None:
-        return say("one seed decides nothing: {name} against the baseline was {size}", **names)
+        return say(
+            "one seed decides nothing: {name} against the baseline was {size}"
+            if gain.one_seed
+            else "one test document decides nothing: {name} against the baseline was {size}",
+            **names,
+        )
     if gain.verdict == BETTER:
         return say("{name} did better than the baseline: {size}", **names)
     if gain.verdict == WORSE:
@@ -246,7 +292,8 @@ def _ahead_sentence(rival: TestedDifference, result: ExperimentResult) -> str:
     """Return what is said of a model or an opponent with a better figure than the variant."""
     figures: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
     figure, own = (
-        f"{result.compared_figure(figures[name]).mean:.4f}" for name in (rival.second, rival.first)
+        format_number(result.compared_figure(figures[name]).mean)
+        for name in (rival.second, rival.first)
     )
     names = {
         "rival": _describe(rival.second, result),

@@ -98,7 +98,21 @@ class Browser:
 
 
 def describe_weights(hyperparameters: Architecture) -> str:
-    """Return a sentence on the meaning of a word's weight, which depends on the pooling."""
+    """Return what a word's weight means, and that a linear branch has a part in the prediction."""
+    sentences = [_describe_pooling(hyperparameters)]
+    if hyperparameters.linear_branch != "none":
+        sentences.append(
+            say(
+                "The prediction is the network's and the linear branch's together: what the "
+                "branch adds (linear_branch: {features}) is in no word's weight.",
+                features=hyperparameters.linear_branch,
+            )
+        )
+    return " ".join(sentences)
+
+
+def _describe_pooling(hyperparameters: Architecture) -> str:
+    """Return the meaning of a word's weight, which depends on the pooling."""
     pooling = POOLINGS[hyperparameters.pooling]
     if hyperparameters.attention == "none":
         return say("Here {pooling}.", pooling=say(pooling))

@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
@@ -24,7 +24,7 @@ from heed.report.answer import (
     paired_change,
     tested_differences,
 )
-from heed.report.formats import format_count, format_number
+from heed.report.formats import format_count, format_number, format_points
 from heed.report.language import say, say_count
 from heed.report.published import (
     NO_FIGURES,
@@ -33,6 +33,7 @@ from heed.report.published import (
     experiment_figures,
     read_published,
 )
+from heed.report.settings import Setting, model_settings
 
 if TYPE_CHECKING:
     from heed.study import Experiment as Declared
@@ -48,31 +49,6 @@ TITLES = {
     "uniform": "Control: uniform attention weights",
     "linear": "Opponent: linear model on TF-IDF",
     "majority": "Opponent: majority class",
-}
-# By group: (key of a recipe, its name, its column in the talk's figures or nothing)
-GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "Group 1": (
-        ("epochs", "Epochs", "epochs"),
-        ("batch_size", "Batch size", "batch_size"),
-        ("learning_rate", "Learning rate", "learning_rate"),
-        ("vocabulary_size", "Vocabulary size", "vocabulary_size"),
-    ),
-    "Group 2": (
-        ("embedding_dim", "Embedding dimension", "embedding_dim"),
-        ("hidden_size", "LSTM hidden size", "lstm_hidden"),
-        ("linear_size", "Linear layer size", "linear_size"),
-        ("dropout", "Dropout rate", "dropout"),
-        ("heads", "Attention heads", "heads"),
-    ),
-    "What the talk leaves open": (
-        ("attention", "Attention", ""),
-        ("pooling", "Pooling", ""),
-        ("embedding_dropout", "Embedding dropout", ""),
-        ("embedding_std", "Embedding deviation", ""),
-        ("max_tokens", "Length cap (tokens)", ""),
-        ("lowercase", "Lower case", ""),
-        ("select", "Epoch kept by", ""),
-    ),
 }
 
 
@@ -104,7 +80,7 @@ class ClassCell:
         """Our figure minus the talk's in percentage points; empty where they are not compared."""
         if not self.published or self.digits != 4:
             return ""
-        return f"{100 * (self.mean - float(self.published)):+.1f}".replace("-", "−")
+        return format_points(100 * (self.mean - float(self.published)), 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,16 +90,6 @@ class ClassRow:
     name: str
     kind: str  # class or average
     cells: dict[str, ClassCell]
-
-
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """A hyperparameter, with the talk's value (empty where the talk names none)."""
-
-    name: str
-    value: str
-    talk: str
-    differs: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +105,7 @@ class ClassTable:
     talk_deviation: str
     gain: Gain | None
     talk_gain: float | None
-    settings: dict[str, list[Setting]]
+    settings: list[Setting]  # of a model; an opponent has none
     unmatched: list[str]  # classes that only the talk has
 
     @property
@@ -243,7 +209,7 @@ def _experiment(
         generated=is_generated(result.corpus),
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result.corpus, seeds),
-        answer=answer(result, method),
+        answer=answer(result, method, seeds),
         line=_line(declared, result, talk, gain),
         gain=gain,
         comparisons=comparisons,
@@ -351,7 +317,7 @@ def _reproduction(
     if talk_gain is None or gain is None:
         return say("comparable, but one of the two has no gain")
     if gain.low is None or gain.high is None:
-        return say("undecided: one seed has no interval")
+        return say("undecided: {reason}", reason=gain.no_interval)
     if not gain.low <= talk_gain <= gain.high:
         return say("not reproduced: the talk’s gain lies outside our interval")
     if gain.verdict in (BETTER, WORSE):
@@ -423,7 +389,7 @@ def _table(
         talk_deviation=talk.summary.get("std_percent", ""),
         gain=model.gain if model else None,
         talk_gain=_talk_gain(talks) if key == "attention" else None,
-        settings=_settings(model, talk) if model else {},
+        settings=model_settings(model, talk) if model else [],
         unmatched=[row["class"] for name, row in talk.classes.items() if name not in ours],
     )
 
@@ -439,40 +405,3 @@ def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:
             spread.mean, deviation, tuple(spread.values), printed.get(figure, ""), digits
         )
     return ClassRow(name, kind, cells)
-
-
-def _settings(model: ModelResult, talk: Talk) -> dict[str, list[Setting]]:
-    """Return the hyperparameters by group; a model without attention has no heads."""
-    h = model.hyperparameters
-    h = h if h.attention != "none" else dataclasses.replace(h, heads=0)
-    groups = {}
-    for group, keys in GROUPS.items():
-        groups[say(group)] = [
-            _setting(say(name), getattr(h, key), talk.summary.get(column, ""))
-            for key, name, column in keys
-        ]
-    millions = talk.summary.get("parameters_million", "")
-    talk_count = say("{count} million", count=millions) if millions else ""
-    groups[say("Group 2")].append(
-        Setting(say("Parameters"), format_count(model.parameters), talk_count, bool(talk_count))
-    )
-    epochs = ", ".join(map(str, model.best_epochs))
-    groups[say("What the talk leaves open")].append(
-        Setting(say("Epoch kept, by seed"), epochs, "", False)
-    )
-    return groups
-
-
-def _setting(name: str, value: Any, talk: str) -> Setting:
-    return Setting(
-        name,
-        _format_setting(value),
-        _format_setting(int(talk) if talk.isdigit() else talk),
-        bool(talk) and float(talk) != value,
-    )
-
-
-def _format_setting(value: Any) -> str:
-    if isinstance(value, bool):
-        return say("yes" if value else "no")
-    return format_count(value) if isinstance(value, int) and value >= 10_000 else str(value)

@@ -1,29 +1,33 @@
-"""The formats of numbers: for people with a minus sign and a dash for None, for CSV in ASCII."""
+"""The formats of numbers: for people with a minus sign and a dash for None, for CSV in ASCII.
+
+All of them round half up, and a number that is rounded to zero has no sign (heed.rounding).
+"""
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
 from heed.report.language import current_language, say
+from heed.rounding import format_rounded, format_significant
 
 DASH = "–"
 
 
 def format_number(value: float | None, digits: int = 4) -> str:
     """Return the number with so many decimals; a dash for None."""
-    return DASH if value is None else f"{value:.{digits}f}"
+    return DASH if value is None else format_rounded(value, digits)
 
 
-def format_points(value: float | None) -> str:
+def format_points(value: float | None, digits: int = 2) -> str:
     """Return percentage points with their sign; a dash for None."""
-    return DASH if value is None else f"{value:+.2f}".replace("-", "−")
+    return DASH if value is None else format_rounded(value, digits, "+").replace("-", "−")
 
 
 def format_p(p: float | None) -> str:
     """Return a p value with three decimals; a dash for None."""
     if p is None:
         return DASH
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return "< 0.001" if p < 0.001 else format_rounded(p, 3)
 
 
 def format_interval(ends: tuple[float, float] | None) -> str:
@@ -60,22 +64,21 @@ class Format:
     align: Literal["left", "right", "number"] = "number"
 
 
-def _format_plain(value: Any, specification: str) -> str:
-    return "" if value is None else format(value, specification)
+def _plain(format_value: Callable[..., str], *arguments: object) -> Callable[[Any], str]:
+    """Return a format for CSV: empty for None."""
+    return lambda value: "" if value is None else format_value(value, *arguments)
 
 
 def decimals(digits: int, plain_digits: int | None = None) -> Format:
     """Return the format of numbers with so many decimals; a CSV file may have more."""
-    plain = f".{digits if plain_digits is None else plain_digits}f"
-    return Format(
-        lambda value: format_number(value, digits), lambda value: _format_plain(value, plain)
-    )
+    plain = _plain(format_rounded, digits if plain_digits is None else plain_digits)
+    return Format(lambda value: format_number(value, digits), plain)
 
 
 TEXT = Format(str, str, "left")
 RIGHT = Format(str, str, "right")
 PRINTED = Format(str, lambda value: value.replace("−", "-"))  # numbers that are formatted already
-POINTS = Format(format_points, lambda value: _format_plain(value, "+.2f"))
-PROBABILITY = Format(format_p, lambda value: _format_plain(value, ".3g"), "right")
+POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
+PROBABILITY = Format(format_p, _plain(format_significant, 3), "right")
 INTERVAL = Format(format_interval, format_interval, "right")
-COUNT = Format(lambda value: format_number(value, 0), lambda value: _format_plain(value, "d"))
+COUNT = Format(lambda value: format_number(value, 0), _plain(format, "d"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, write_text, writing_folder
 from heed.report.experiments import is_generated
-from heed.report.formats import format_number, format_points
+from heed.report.formats import format_number, format_p, format_points
 from heed.report.render import render
 
 if TYPE_CHECKING:
@@ -92,11 +92,12 @@ def summary(name: str, metrics: dict[str, dict[str, float]], titles: dict[str, s
     for experiment, values in metrics.items():
         gain, low, high = (values.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
         interval = f"{format_points(low)} to {format_points(high)}" if low is not None else "–"
-        p = f"{values['p_holm']:.2g}" if "p_holm" in values else "–"
+        p = values.get("p_holm")
         keys = ("baseline", "mean", "attention", "linear")
         accuracies = [format_number(values.get(key)) for key in keys]
         title = titles.get(experiment, experiment)
-        cells = [title, *accuracies, format_points(gain), interval, p]
+        printed_p = format_p(p) if p is None or p < 0.001 else f"{p:g}"  # as in metrics.json
+        cells = [title, *accuracies, format_points(gain), interval, printed_p]
         rows.append(f"| {' | '.join(cells)} |")
     head = (
         "| test accuracy | baseline | mean (control) | attention | linear | gain of attention, "

@@ -1,6 +1,7 @@
 """The result of a search, as the report prints and draws it: the parts of search.json it needs."""
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,11 @@ class Search:
     def scored(self) -> list[Trial]:
         """The trials that have a score."""
         return [trial for trial in self.trials if trial.score is not None]
+
+    @property
+    def unscored(self) -> dict[str, int]:
+        """How many trials have no score, by how they ended."""
+        return dict(Counter(trial.stop for trial in self.trials if trial.score is None))
 
     @property
     def scores(self) -> list[float]:

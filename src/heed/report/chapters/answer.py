@@ -138,8 +138,8 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
             below=True,
         ),
         Column("published_verdict", "", value=lambda each: each.line.reproduction),
-        Column("baseline_loss_pp", "", POINTS, lambda each: _degradation(each, "baseline")),
-        Column("attention_loss_pp", "", POINTS, lambda each: _degradation(each, "attention")),
+        Column("baseline_change_pp", "", POINTS, lambda each: _degradation(each, "baseline")),
+        Column("attention_change_pp", "", POINTS, lambda each: _degradation(each, "attention")),
         Column("verdict", "", value=lambda each: each.answer.verdict),
     )
 

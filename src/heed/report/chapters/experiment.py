@@ -1,15 +1,16 @@
-"""The first paragraphs of an experiment: its corpus, the talk's gain, degraded hyperparameters."""
+"""The first paragraphs of an experiment: its corpus, collapsed runs, the talk's gain."""
 
 from heed.report.blocks import Block, Items, Paragraph, Span, Texts
+from heed.report.collapsed import collapse_sentence, explain_collapse
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.language import say
 from heed.report.results import Results
 
 
-def chapter(_: Results, experiment: Experiment) -> list[Block]:
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the first paragraphs of the experiment."""
-    blocks: list[Block] = [Paragraph((experiment.corpus,))]
+    blocks: list[Block] = [Paragraph((experiment.corpus,)), *_collapsed(results, experiment)]
     line = experiment.line
     if line.reproduction:
         verdict = say("The talk’s gain: {verdict}.", verdict=line.reproduction)
@@ -17,6 +18,17 @@ def chapter(_: Results, experiment: Experiment) -> list[Block]:
     if experiment.degradations:
         blocks.append(Items(tuple(_change(experiment, each) for each in experiment.degradations)))
     return blocks
+
+
+def _collapsed(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the warning that names collapsed runs and models below the majority class."""
+    result = results.comparison.experiments[experiment.key]
+    sentence = collapse_sentence(result, results.comparison.seeds)
+    if not sentence:
+        return []
+    return [
+        Paragraph((f"{sentence[0].upper()}{sentence[1:]}. {explain_collapse(result)}",), "note")
+    ]
 
 
 def _change(experiment: Experiment, degradation: Degradation) -> Texts:

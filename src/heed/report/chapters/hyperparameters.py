@@ -1,24 +1,36 @@
-"""The hyperparameters of an experiment's models, with the talk's where they differ."""
+"""The hyperparameters of an experiment's models, with the talk's where they differ.
+
+All of those that the schema declares are in the CSV file. Page and paper have a row for each that
+is not the default in some model, and name the others below the table.
+"""
 
 import dataclasses
-import operator
 from collections.abc import Callable
 
-from heed.report.blocks import Block, Cell, Column, Table, make_rows
+from heed.report.blocks import Block, Cell, Column, Span, Table, Texts, make_rows
 from heed.report.chapters.shared import join_columns
-from heed.report.experiments import ClassTable, Experiment, Setting
+from heed.report.experiments import ClassTable, Experiment
 from heed.report.formats import RIGHT
 from heed.report.language import say
 from heed.report.results import Results
+from heed.report.settings import Setting, format_plain, format_setting
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
     """A hyperparameter of all models, by variant."""
 
-    group: str
-    name: str
     settings: dict[str, Setting]
+
+    @property
+    def first(self) -> Setting:
+        """The hyperparameter of the first model."""
+        return next(iter(self.settings.values()))
+
+    @property
+    def printed(self) -> bool:
+        """Whether it has a row: not where every model has the default."""
+        return any(setting.printed for setting in self.settings.values())
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -27,42 +39,42 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     key = f"{experiment.key}_hyperparameters"
     columns = (
         *join_columns(lambda _: experiment),
-        *(
-            Column(name, "", value=operator.itemgetter(index))
-            for index, name in enumerate(
-                ("variant", "group", "hyperparameter", "value", "published")
-            )
-        ),
+        Column("variant", "", value=lambda pair: pair[0].key),
+        Column("group", "", value=lambda pair: pair[1].group),
+        Column("hyperparameter", "", value=lambda pair: pair[1].key),
+        Column("value", "", value=lambda pair: format_plain(pair[1].value)),
+        Column("default", "", value=lambda pair: _default(pair[1])),
+        Column("published", "", value=lambda pair: pair[1].talk),
     )
-    rows = [
-        (table.key, group, each.name, each.value, each.talk)
-        for table in tables
-        for group, settings in table.settings.items()
-        for each in settings
-    ]
-    csv_table = Table(key, "", columns, make_rows(columns, rows), files=("csv",), media=())
+    pairs = [(table, setting) for table in tables for setting in table.settings]
+    csv_table = Table(key, "", columns, make_rows(columns, pairs), files=("csv",), media=())
     return [csv_table, *(_model_table(results, experiment, tables, key) if tables else [])]
+
+
+def _default(setting: Setting) -> str:
+    return "" if setting.default is None else format_plain(setting.default)
 
 
 def _model_table(
     results: Results, experiment: Experiment, tables: list[ClassTable], key: str
 ) -> list[Block]:
     lines = [
-        Line(group, each.name, {table.key: table.settings[group][index] for table in tables})
-        for group, settings in tables[0].settings.items()
-        for index, each in enumerate(settings)
+        Line({table.key: setting for table, setting in zip(tables, settings, strict=True)})
+        for settings in zip(*(table.settings for table in tables), strict=True)
     ]
     columns = (
-        Column("", say("Hyperparameter"), value=lambda line: line.name),
+        Column("", say("Hyperparameter"), value=lambda line: line.first.key, code=True),
         *(Column("", table.key, RIGHT, _cell(table.key)) for table in tables),
-        Column("", say("Group"), value=lambda line: line.group, merge=True),
+        Column("", say("Group"), value=lambda line: line.first.group, merge=True),
+        Column("", say("Meaning"), value=lambda line: line.first.meaning, paper=False),
     )
     return [
         Table(
             key,
             say("Hyperparameters"),
             columns,
-            make_rows(columns, lines),
+            make_rows(columns, [line for line in lines if line.printed]),
+            notes=_notes([line.first for line in lines if not line.printed]),
             sources=results.comparison_sources,
             location=f"experiments.{experiment.key}.models",
             mark=experiment.mark,
@@ -72,13 +84,23 @@ def _model_table(
     ]
 
 
+def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:
+    """Return the paragraph that names the hyperparameters without a row."""
+    if not unprinted:
+        return ()
+    texts: list[str | Span] = [say("All others have their default (docs/params.md):"), " "]
+    for setting in unprinted:
+        texts += [Span(setting.key, "code"), f" {format_setting(setting.value)}, "]
+    texts[-1] = f" {format_setting(unprinted[-1].value)}."
+    return (tuple(texts),)
+
+
 def _cell(variant: str) -> Callable[[Line], Cell]:
     """Return a function from a line to a variant's value, with the talk's where it differs."""
 
     def value(line: Line) -> Cell:
         setting = line.settings[variant]
-        return Cell(
-            setting.value, say("the talk: {value}", value=setting.talk) if setting.differs else ""
-        )
+        note = say("the talk: {value}", value=setting.talk) if setting.differs else ""
+        return Cell(format_setting(setting.value), note)
 
     return value

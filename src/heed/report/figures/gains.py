@@ -94,8 +94,8 @@ def gain_chart(results: Results, warning: str) -> list[Figure]:
     caption = say("Filled: better or worse; hollow: no such verdict")
     if any(bar.talk is not None for bar in bars):
         caption += "; " + say("diamond: the talk’s gain (hollow: not comparable with ours)")
-    if any(bar.gain.low is None for bar in bars):
-        caption += "; " + say("one seed has no interval")
+    reasons = dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
+    caption = "; ".join([caption, *reasons])
     return [
         Figure(
             "gain",

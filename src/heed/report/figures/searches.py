@@ -52,14 +52,14 @@ def figures(results: Results, experiment: Experiment, search: Search, folder: Pa
 
 def _definitions(search: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
     """Return the key, title, caption, height and drawing of each figure."""
+    drawn = _describe_drawn(search)
     ordered = say(
-        "Best validation {metric} of each trial, in the order drawn, and the best so far.",
+        "Best validation {metric} by trial, in the order drawn, and the best so far.",
         metric=metric,
     )
-    dots = say(
-        "One dot for each trial: its best validation {metric}; the winner is filled.", metric=metric
-    )
-    lines = say("One line for each trial, darker for a better one; the winner is the widest.")
+    dots = say("A dot is a trial's best validation {metric}; the winner is filled.", metric=metric)
+    lines = say("A line is a trial, darker for a better one; the winner is the widest.")
+    ordered, dots, lines = (f"{text} {drawn}" for text in (ordered, dots, lines))
     height = 2.2 * math.ceil(len(search.space) / 2)
     definitions: list[tuple[str, str, str, float, Draw]] = [
         (
@@ -78,7 +78,7 @@ def _definitions(search: Search, metric: str) -> list[tuple[str, str, str, float
         ),
         (
             "parallel",
-            say("All hyperparameters of each trial"),
+            say("All hyperparameters of the trials"),
             lines,
             3.0,
             lambda figure: _parallel(figure, search, metric),
@@ -95,6 +95,19 @@ def _definitions(search: Search, metric: str) -> list[tuple[str, str, str, float
             ("expected", title, caption, 2.4, lambda figure: _expected(figure, scores, metric))
         )
     return definitions
+
+
+def _describe_drawn(search: Search) -> str:
+    """Return how many trials a figure has, and which it lacks."""
+    if not search.unscored:
+        return say("All {trials} trials are drawn.", trials=len(search.trials))
+    stops = ", ".join(f"{say(stop)} {count}" for stop, count in search.unscored.items())
+    return say(
+        "{scored} of {trials} trials are drawn; the others have no score: {stops}.",
+        scored=len(search.scored),
+        trials=len(search.trials),
+        stops=stops,
+    )
 
 
 def _by_trial(figure: matplotlib.figure.Figure, search: Search, metric: str) -> None:

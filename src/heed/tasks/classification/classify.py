@@ -59,6 +59,12 @@ def classify(model: str, text: str) -> str:
     lines += [
         f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)
     ]
+    branch = recipe.hyperparameters.linear_branch
+    if branch != "none":
+        lines.append(
+            f"the linear branch ({branch}) contributes to these probabilities too: what it adds is "
+            "in no word's weight"
+        )
     return "\n".join(
         [*lines, *_format_words(tokens, documents), *_format_sentences(tokens, documents)]
     )

@@ -1,0 +1,88 @@
+"""Runs that collapsed and models below the majority class, named in words."""
+
+import statistics
+
+from heed.evaluation.results import ExperimentResult, ModelResult
+from heed.report.formats import format_number
+from heed.report.language import say, say_count
+
+MAJORITY = "majority"
+FAR_PP = 10.0  # below the median of the model's other runs
+
+
+def collapsed_seeds(
+    model: ModelResult, result: ExperimentResult, seeds: list[int]
+) -> dict[int, float]:
+    """Return the figure of each run that collapsed, by seed.
+
+    A run has collapsed if its figure is no higher than the majority class's on the same documents,
+    or more than FAR_PP below the median of the model's other runs.
+
+    Args:
+        model: one of the experiment.
+        result: the experiment; the figure is the one by which it compares.
+        seeds: of the study, in the order of the model's runs.
+
+    """
+    values, majority = result.compared_figure(model).values, _majority(result, seeds)
+    collapsed = {}
+    for index, (seed, value) in enumerate(zip(seeds, values, strict=True)):
+        others = values[:index] + values[index + 1 :]
+        far = bool(others) and 100 * (statistics.median(others) - value) > FAR_PP
+        if far or (majority and value <= majority[index]):
+            collapsed[seed] = value
+    return collapsed
+
+
+def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
+    """Return which runs collapsed and which models are below the majority class.
+
+    A part of a sentence, without a capital and a full stop; empty where there is neither.
+    """
+    majority = _majority(result, seeds)
+    parts = []
+    for name, model in result.models.items():
+        collapsed = collapsed_seeds(model, result, seeds)
+        mean = result.compared_figure(model).mean
+        if len(collapsed) == len(seeds):
+            parts.append(say("every run of {name} collapsed", name=name))
+        elif collapsed:
+            parts.append(_runs(name, collapsed))
+        if majority and mean < statistics.fmean(majority):
+            parts.append(
+                say(
+                    "{name} ({figure}) is below the majority class ({majority})",
+                    name=name,
+                    figure=format_number(mean),
+                    majority=format_number(statistics.fmean(majority)),
+                )
+            )
+    return "; ".join(parts)
+
+
+def explain_collapse(result: ExperimentResult) -> str:
+    """Return when a run has collapsed, in one sentence."""
+    return say(
+        "A run has collapsed if its {metric} is no higher than that of the majority class on the "
+        "same documents, or more than {far} p.p. below the median of the model's other runs.",
+        metric=result.metric.replace("_", " "),
+        far=f"{FAR_PP:g}",
+    )
+
+
+def _runs(name: str, collapsed: dict[int, float]) -> str:
+    return say_count(
+        "{name} collapsed with seed {seeds}",
+        "{name} collapsed with seeds {seeds}",
+        len(collapsed),
+        name=name,
+        seeds=", ".join(f"{seed} ({format_number(value)})" for seed, value in collapsed.items()),
+    )
+
+
+def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:
+    """Return the majority class's figure on the test documents of each seed; none without it."""
+    if MAJORITY not in result.opponents:
+        return []
+    values = result.compared_figure(result.opponents[MAJORITY]).values
+    return [values[(seed - 1) % len(values)] for seed in seeds]  # one value, or one for each fold
