@@ -147,7 +147,7 @@ CASES = {
     ),
     "a control gains the same": (
         {"mean": (0.8501, 0.86, 0.84)},
-        "beats the baseline; no better than the control mean",
+        "beats the baseline; not shown better than the control mean",
         "The control mean (0.8500) and attention (0.8500) are practically the same: ",
     ),
     "a control gains more": (
@@ -162,7 +162,7 @@ CASES = {
     ),
     "perhaps better than a control": (
         {"mean": NOISY},
-        "beats the baseline; no better than the control mean",
+        "beats the baseline; not shown better than the control mean",
         "over the control mean may be chance: the gain need not be attention's",
     ),
     "one seed": (
@@ -178,7 +178,7 @@ CASES = {
     ),
     "the control had not converged": (
         {"mean": (0.81, 0.82, 0.80), "bad": {"mean": 1}},
-        "beats the baseline; no better than the control mean",
+        "beats the baseline; not shown better than the control mean",
         "over the control mean, but 1 of 3 runs of mean had not converged",
     ),
     "two variants answer": (

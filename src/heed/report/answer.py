@@ -211,7 +211,7 @@ def _verdict(
         level = [each for each in controls if each.verdict != BETTER and each not in losses]
         if level:
             names = _join([_describe(each.second, result) for each in level])
-            parts.append(say("no better than {names}", names=names))
+            parts.append(say("not shown better than {names}", names=names))
     parts += [say("{name} wins", name=_describe(each.second, result)) for each in losses]
     return "; ".join(parts)
 
