@@ -24,7 +24,6 @@ from heed.evaluation.results import (
 from heed.files import HeedError, write_json, write_text
 from heed.pipeline import folder_md5, md5
 from heed.report import blocks, chapters
-from heed.report.answer import Answer, answer
 from heed.report.blocks import Cell, Column, Table, make_rows
 from heed.report.check import check_report
 from heed.report.experiments import read_experiments
@@ -306,10 +305,10 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     ("interval", "p", "text"),
     [
         ([0.5, 2.0], 0.01, "reproduced: "),
-        ([-0.5, 2.0], 0.4, "cannot tell: "),
+        ([-0.5, 2.0], 0.4, "undecided: "),
         ([2.0, 4.0], 0.01, "not reproduced: "),
         ([-1.0, 1.0], 0.9, "not reproduced: "),
-        (None, None, "cannot tell: one seed"),
+        (None, None, "undecided: one seed"),
     ],
 )
 def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
@@ -324,6 +323,7 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
         interval_pp=interval,
         p=p,
         p_holm=p,
+        verdict="better" if p and p < 0.05 else "undecided",
     )
     made = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
     assert next(each for each in made if each.key == "letters-author").line.reproduction.startswith(
@@ -440,17 +440,20 @@ def test_without_a_baseline_or_attention_there_is_no_comparison(tmp_path, missin
     for name in missing:
         del data.experiments["sample-author"].models[name]
         data.experiments["sample-author"].comparisons.clear()
+    if "attention" in missing:
+        data.experiments["sample-author"].attention.clear()
     if "baseline" in missing:  # then evaluation/comparison.py has nothing to gain over
         models = data.experiments["sample-author"].models
         models |= {name: dataclasses.replace(model, gain=None) for name, model in models.items()}
     folder = render_to(made_up.study("sample"), data, tmp_path)
     page = Page(folder / "index.html")
-    assert f"the study has no {' and no '.join(missing)} model" in page.text
+    names = {"baseline": "baseline", "attention": "variant that answers the study's question"}
+    text = " and no ".join(name for key, name in names.items() if key in missing)
+    assert f"No comparison, since there is no {text}." in page.text
     assert (
         page.tables["first"][2][3] == "–"
         and rows(folder / "tables/summary.csv")[1]["gain_pp"] == ""
     )
-    assert answer(data.experiments["sample-sentiment"], 3, 0.05) != Answer("no comparison", "")
     assert not (folder / "tables/sample-author_pair.tex").exists()
 
 
@@ -477,7 +480,7 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     page = Page(folder / "index.html")
     assert "– (one seed has no deviation)" in page.text and "One seed has neither" in page.text
     assert page.tables["first"][1][4:6] == ["–", "–"] and "over 1 seed." in page.text
-    assert "one seed has no interval" in page.text and "cannot tell. " in page.text
+    assert "one seed has no interval" in page.text and "undecided. " in page.text
     assert not re.search(r"\b(None|nan)\b", page.text)
     assert "one seed has no deviation" in (folder / "report.tex").read_text()
 

@@ -18,6 +18,7 @@ from heed.evaluation.results import (
     Significance,
     paired_gain,
 )
+from heed.report.collapsed import collapse_sentence
 from heed.report.formats import (
     format_coverage,
     format_interval,
@@ -136,18 +137,22 @@ def _clip(difference: Difference, second: float) -> Difference:
     )
 
 
-def answer(result: ExperimentResult, method: Significance) -> Answer:
+def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> Answer:
     """Return the answer of one experiment: bad news first, and only what the tests support.
 
     Args:
         result: the experiment in the comparison.
         method: the level of the tests, the margin, and when a training has converged.
+        seeds: of the study, in the order of the runs.
 
     """
-    if not result.attention or BASELINE not in result.models:
-        missing = say("baseline") if result.attention else say("model of the study's question")
+    missing = [] if BASELINE in result.models else [say("baseline")]
+    if not result.attention:
+        missing.append(say("variant that answers the study's question"))
+    if missing:
+        names = say(" and no ").join(missing)
         return Answer(
-            say("no comparison"), say("No comparison: there is no {missing}.", missing=missing)
+            say("no comparison"), say("No comparison, since there is no {names}.", names=names)
         )
     variant = result.attention[0]
     differences = tested_differences(result, method)
@@ -156,7 +161,8 @@ def answer(result: ExperimentResult, method: Significance) -> Answer:
     rivals.sort(key=lambda each: each.second in result.models)
     ahead = [each for each in rivals if each.mean < 0]
     controls = [each for each in rivals if each.second in result.controls]
-    sentences = [_ahead_sentence(each, result) for each in ahead]
+    sentences = [*filter(None, [collapse_sentence(result, seeds)])]
+    sentences += [_ahead_sentence(each, result) for each in ahead]
     sentences.append(_gain_sentence(gain, result))
     if gain.verdict == BETTER:
         sentences += [_control_sentence(each, result) for each in controls if each not in ahead]
@@ -205,7 +211,7 @@ def _verdict(
         level = [each for each in controls if each.verdict != BETTER and each not in losses]
         if level:
             names = _join([_describe(each.second, result) for each in level])
-            parts.append(say("no better than {names}", names=names))
+            parts.append(say("not shown better than {names}", names=names))
     parts += [say("{name} wins", name=_describe(each.second, result)) for each in losses]
     return "; ".join(parts)
 

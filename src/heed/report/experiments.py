@@ -209,7 +209,7 @@ def _experiment(
         generated=is_generated(result.corpus),
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result.corpus, seeds),
-        answer=answer(result, method),
+        answer=answer(result, method, seeds),
         line=_line(declared, result, talk, gain),
         gain=gain,
         comparisons=comparisons,
@@ -322,7 +322,7 @@ def _reproduction(
         return say("not reproduced: the talk’s gain lies outside our interval")
     if gain.verdict in (BETTER, WORSE):
         return say("reproduced: the talk’s gain lies in our interval")
-    return say("cannot tell: the talk’s gain lies in our interval, but ours may be chance")
+    return say("undecided: the talk’s gain lies in our interval, but ours may be chance")
 
 
 def _talk_gain(talk: dict[str, Talk]) -> float | None:

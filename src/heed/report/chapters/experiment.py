@@ -26,7 +26,9 @@ def _collapsed(results: Results, experiment: Experiment) -> list[Block]:
     sentence = collapse_sentence(result, results.comparison.seeds)
     if not sentence:
         return []
-    return [Paragraph((f"{sentence[0].upper()}{sentence[1:]}. {explain_collapse(result)}",), "note")]
+    return [
+        Paragraph((f"{sentence[0].upper()}{sentence[1:]}. {explain_collapse(result)}",), "note")
+    ]
 
 
 def _change(experiment: Experiment, degradation: Degradation) -> Texts:
