@@ -9,7 +9,9 @@ import pytest
 
 from heed.files import HeedError
 from heed.report.documents import describe_weights, read_browser
+from heed.tasks.classification.classify import classify
 from heed.tasks.classification.recipe import Hyperparameters
+from tests.conftest import change_recipe, train_and_predict
 from tests.fixtures.report import made_up
 from tests.test_report import render_to
 
@@ -93,6 +95,20 @@ def test_only_models_with_weights_of_their_own_have_a_page():
     )
     assert not has_page(encoder="none", linear_branch="words", pooling="max")
     assert "learned query" in describe_weights(Hyperparameters(pooling="attention"))
+
+
+def test_a_hybrids_weights_do_not_explain_what_its_linear_branch_adds(workplace):
+    hybrid = Hyperparameters(pooling="attention", linear_branch="words")
+    text = "what the branch adds (linear_branch: words) is in no word's weight"
+    assert text in describe_weights(hybrid)
+    assert "branch" not in describe_weights(Hyperparameters(pooling="attention"))
+    train_and_predict("tiny-attention")
+    assert "branch" not in classify("tiny-attention", "w1 fine w2")
+    change_recipe(linear_branch="both", branch_buckets=64)
+    train_and_predict("tiny-attention")
+    lines = classify("tiny-attention", "w1 fine w2").splitlines()
+    assert lines[3].startswith("the linear branch (both) contributes to these probabilities too")
+    assert lines[4].startswith("weights over 3 words")
 
 
 def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):

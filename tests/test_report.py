@@ -308,7 +308,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
         ([-0.5, 2.0], 0.4, "undecided: "),
         ([2.0, 4.0], 0.01, "not reproduced: "),
         ([-1.0, 1.0], 0.9, "not reproduced: "),
-        (None, None, "undecided: one seed"),
+        (None, None, "undecided: one test document has no interval"),
     ],
 )
 def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
@@ -485,6 +485,50 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     assert "one seed has no deviation" in (folder / "report.tex").read_text()
 
 
+def test_two_seeds_without_an_interval_are_not_called_one_seed(tmp_path):
+    """As with one test document."""
+    data = made_up.comparison("sample")
+    data = dataclasses.replace(data, seeds=[1, 2])
+    for result in data.experiments.values():
+        for variant, model in result.models.items():
+            result.models[variant] = dataclasses.replace(model, best_epochs=[1, 2])
+            for figure, value in model.summary.items():
+                model.summary[figure] = spread(value.values[:2])
+            for figures in model.details["classes"].values():
+                figures |= {figure: spread(value.values[:2]) for figure, value in figures.items()}
+        change_difference(result, "attention", "baseline", interval_pp=None, p=None, p_holm=None)
+    page = Page(render_to(made_up.study("sample"), data, tmp_path) / "index.html")
+    assert "over 2 seeds." in page.text and "one seed" not in page.text.casefold()
+    assert "one test document has no interval" in page.text
+    text = "one test document decides nothing: attention against the baseline was"
+    assert text in page.text.casefold()
+
+
+def test_a_collapsed_run_and_a_model_below_the_majority_class_are_named_near_the_tables(tmp_path):
+    data = made_up.comparison("sample")
+    result = data.experiments["sample-author"]
+    majority = result.opponents["majority"].summary["accuracy"].mean
+    model = result.models["mean"]
+    values = [0.8, majority, 0.81]
+    summary = model.summary | {"accuracy": spread(values)}
+    result.models["mean"] = dataclasses.replace(model, summary=summary)
+    folder = render_to(made_up.study("sample"), data, tmp_path)
+    page, paper = Page(folder / "index.html"), (folder / "report.tex").read_text()
+    text = f"Mean collapsed with seed 2 ({majority:.4f}). A run has collapsed if its accuracy is no"
+    assert page.text.count(text) == 1 and text in paper
+    assert page.text.index("Corpus sample-letters") < page.text.index(text)
+
+
+def test_a_difference_that_is_rounded_to_zero_is_neither_up_nor_down(tmp_path):
+    columns = (
+        Column("name", "Name"),
+        Column("figure", "Figure", value=lambda change: Cell("0.5", "0.5", change)),
+    )
+    table = Table("made-up", "", columns, make_rows(columns, ["+0.1", "−0.1", "0.0"]))
+    page = html.page([table], lambda figure: "", "title", "", "")
+    assert re.findall(r'<span class="(\w*)">\(', page) == ["up", "down", ""]
+
+
 def test_the_talks_figures_are_printed_with_ours(tmp_path):
     folder = render_to(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
     page = Page(folder / "index.html")
@@ -518,13 +562,18 @@ def test_the_talks_figures_are_printed_with_ours(tmp_path):
 
 def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(tmp_path):
     data = made_up.comparison("talk")
-    page = Page(render_to(made_up.study("talk"), data, tmp_path) / "index.html")
+    folder = render_to(made_up.study("talk"), data, tmp_path)
+    page = Page(folder / "index.html")
     bad, good = (
         data.experiments[name].models["baseline"].summary["accuracy"].mean
         for name in ("imdb-suboptimal", "imdb")
     )
     assert f"baseline: {format_points(100 * (bad - good))} p.p." in page.text
     assert "the talk: −11.33 p.p." in page.text and "the talk: −1.20 p.p." in page.text
+    summary = {row["experiment"]: row for row in rows(folder / "tables/summary.csv")}
+    change = summary["imdb-suboptimal"]["baseline_change_pp"]
+    assert change == format_points(100 * (bad - good)).replace("−", "-")
+    assert not [name for name in summary["imdb"] if "loss" in name], "a loss of +0.83 is a gain"
 
 
 def test_classes_are_matched_whatever_their_case_and_those_only_the_talk_has_are_named(tmp_path):

@@ -18,4 +18,4 @@ def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> I
     if interval is None:
         return None
     low, high = interval
-    return min(max(low, -100 * second), mean_pp), max(min(high, 100 * (1 - second)), mean_pp)
+    return max(low, min(-100 * second, mean_pp)), min(high, max(100 * (1 - second), mean_pp))

@@ -123,7 +123,7 @@ def compare(
         write_comparison(out / "comparison.json", comparison)
     write_json(
         metrics_file,
-        {name: _metrics_row(experiment) for name, experiment in comparison.experiments.items()},
+        {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()},
     )
     return comparison
 
@@ -320,7 +320,7 @@ def _summarize_details(tested: Tested, metrics: Metrics) -> Details:
     }
 
 
-def _metrics_row(experiment: ExperimentResult) -> dict[str, float]:
+def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
     """Return the entries of an experiment in metrics.json: the columns of `dvc exp show`.
 
     Their digits are those of the report.

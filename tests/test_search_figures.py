@@ -1,0 +1,67 @@
+"""The figures of a search say how many of its trials they draw, and which they lack."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure as Drawing
+
+from heed.files import write_json
+from heed.report.blocks import Figure
+from heed.report.experiments import read_experiments
+from heed.report.figures.searches import figures
+from heed.report.language import use_language
+from heed.report.results import Results
+from heed.report.sources import Sources
+from heed.search.result import Best, ExpectedBest, Search, Trial
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+
+
+def search(stops: list[str]) -> Search:
+    """A search with a trial for each of these ends; those that finished have a score."""
+    trials = [
+        Trial(i, {"heads": 1 + i % 2}, 0.5 + i / 100 if stop == "finished" else None, stop)
+        for i, stop in enumerate(stops)
+    ]
+    space = {"heads": {"choice": [1, 2]}}
+    best, expected = Best(0, 0.5, 1), ExpectedBest(reason="cut", values={})
+    return Search("hunt", "m", "random", "none", 1, space, "accuracy", best, 3, trials, expected)
+
+
+def drawn(tmp_path: Path, made: Search) -> dict[str, Figure]:
+    """The figures of a search, by title."""
+    params, data = made_up.study("sample"), made_up.comparison("sample")
+    experiment, *_ = read_experiments(params, data, ROOT / "data/published")
+    write_json(tmp_path / "hunt/search.json", {})
+    results = Results(params, data, [], tmp_path, Sources(), {})
+    return {each.title: each for each in figures(results, experiment, made, tmp_path / "hunt")}
+
+
+STOPS = ["finished"] * 13 + ["failed"] * 4 + ["stopped by asha"] * 6 + ["not started"]
+
+
+@pytest.mark.parametrize(
+    ("stops", "text"),
+    [
+        (
+            STOPS,
+            "13 of 24 trials are drawn; the others have no score: failed 4, stopped by asha 6, not "
+            "started 1.",
+        ),
+        (["finished"] * 3, "All 3 trials are drawn."),
+    ],
+)
+def test_the_captions_count_the_trials_that_are_drawn(tmp_path, stops, text):
+    made = drawn(tmp_path, search(stops))
+    for title in ("Score by trial", "Score by hyperparameter", "All hyperparameters of the trials"):
+        assert made[title].caption.endswith(f" {text}") and "each trial" not in made[title].caption
+    drawing = Drawing()
+    made["Score by hyperparameter"].draw(drawing)
+    dots = [line for line in drawing.axes[0].lines if line.get_marker() == "o"]
+    assert len(dots) == stops.count("finished")
+
+
+def test_the_captions_are_german_in_a_german_report(tmp_path):
+    with use_language("de"):
+        made = drawn(tmp_path, search(STOPS))
+        assert "13 von 24 Versuchen sind gezeichnet" in next(iter(made.values())).caption
