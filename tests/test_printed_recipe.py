@@ -94,6 +94,16 @@ def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_re
         assert one != another
 
 
+def test_a_section_has_the_meaning_and_the_default_of_each(results):
+    experiments = read_experiments(results.params, results.comparison, ROOT / "data/published")
+    (section,) = hyperparameters.meanings(dataclasses.replace(results, experiments=experiments))
+    page = html.page([section], lambda figure: "", "", "", "")
+    for field in dataclasses.fields(Hyperparameters):
+        meaning = field.metadata["description"].replace("`", "").replace("'", "&#39;")
+        assert f"<code>{field.name}</code>: {meaning} (default <code>" in page
+    assert "<code>patience</code>" in page and 'id="hyperparameters"' in page
+
+
 def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_default(results):
     other = dataclasses.replace(MULTI_HEAD, hierarchical=True, patience=3, max_tokens=12_000)
     everyone = dict.fromkeys(("baseline", "attention", "mean"), MULTI_HEAD)
@@ -105,14 +115,13 @@ def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_defaul
         "attention": "yes",
         "mean": "no",
         "Group": "What the talk leaves open",
-        "Meaning": "words to sentence vectors, these to the document's: an encoder at each level",
     }
     assert rows["max_tokens"][names.index("attention")] == "12,000"
     assert {"epochs", "heads", "attention", "patience", "best_epochs"} < set(rows)
     ((note, *spans),) = table.notes
     text = note + "".join(part if isinstance(part, str) else part.text for part in spans)
-    assert text.startswith("All others have their default (docs/params.md): lowercase yes, ")
-    named = {part.text for part in spans if not isinstance(part, str)}
+    assert text.startswith("All others have their default: lowercase yes, ")
+    named = {part.text for part in spans if not isinstance(part, str) and part.style == "code"}
     assert named | set(rows) >= {field for _, field in FIELDS} and not named & set(rows)
     lines = list(csv.DictReader(io.StringIO(csv_table(in_csv))))
     values = {line["hyperparameter"]: line for line in lines if line["variant"] == "attention"}

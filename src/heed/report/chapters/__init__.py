@@ -26,7 +26,11 @@ ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
 # Before and after the sections of the experiments.
 FIRST_CHAPTERS: list[StudyChapter] = [answer.chapter]
-LAST_CHAPTERS: list[StudyChapter] = [scores.chapter, provenance.chapter]
+LAST_CHAPTERS: list[StudyChapter] = [
+    scores.chapter,
+    hyperparameters.meanings,
+    provenance.chapter,
+]
 # By the task of the experiment, in the order of its section.
 CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "classification": [

@@ -1,13 +1,23 @@
 """The hyperparameters of an experiment's models, with the talk's where they differ.
 
 All of those that the schema declares are in the CSV file. Page and paper have a row for each that
-is not the default in some model, and name the others below the table.
+is not the default in some model, name the others below the table, and explain each in the end.
 """
 
 import dataclasses
 from collections.abc import Callable
 
-from heed.report.blocks import Block, Cell, Column, Span, Table, Texts, make_rows
+from heed.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Items,
+    Section,
+    Span,
+    Table,
+    Texts,
+    make_rows,
+)
 from heed.report.chapters.shared import join_columns
 from heed.report.experiments import ClassTable, Experiment
 from heed.report.formats import RIGHT
@@ -64,9 +74,11 @@ def _model_table(
     ]
     columns = (
         Column("", say("Hyperparameter"), value=lambda line: line.first.key, code=True),
-        *(Column("", table.key, RIGHT, _cell(table.key)) for table in tables),
-        Column("", say("Group"), value=lambda line: line.first.group, merge=True),
-        Column("", say("Meaning"), value=lambda line: line.first.meaning, paper=False),
+        *(
+            Column("", name, RIGHT, _cell(name), short=name.replace("-", "- "))  # on two lines
+            for name in (table.key for table in tables)
+        ),
+        Column("", say("Group"), value=lambda line: line.first.group, width=18, merge=True),
     )
     return [
         Table(
@@ -86,13 +98,13 @@ def _model_table(
 
 def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:
     """Return the paragraph that names the hyperparameters without a row."""
-    if not unprinted:
-        return ()
-    texts: list[str | Span] = [say("All others have their default (docs/params.md):"), " "]
+    texts: list[str | Span] = []
     for setting in unprinted:
-        texts += [Span(setting.key, "code"), f" {format_setting(setting.value)}, "]
-    texts[-1] = f" {format_setting(unprinted[-1].value)}."
-    return (tuple(texts),)
+        texts += [", ", Span(setting.key, "code"), f" {format_setting(setting.value)}"]
+    if texts:
+        texts = [say("All others have their default:"), " ", *texts[1:], ". "]
+    section = say("The section “Hyperparameters” has the meaning and the default of each.")
+    return ((*texts, Span(section, link="#hyperparameters")),)
 
 
 def _cell(variant: str) -> Callable[[Line], Cell]:
@@ -104,3 +116,23 @@ def _cell(variant: str) -> Callable[[Line], Cell]:
         return Cell(format_setting(setting.value), note)
 
     return value
+
+
+def meanings(results: Results) -> list[Block]:
+    """Return the section with the meaning and the default of every hyperparameter."""
+    settings = {
+        setting.key: setting
+        for experiment in results.experiments
+        for table in experiment.tables
+        for setting in table.settings
+    }
+    items = tuple(_meaning(setting) for setting in settings.values())
+    return [Section("hyperparameters", say("Hyperparameters"), (Items(items),))] if items else []
+
+
+def _meaning(setting: Setting) -> Texts:
+    texts: Texts = (Span(setting.key, "code"), f": {setting.meaning}")
+    if setting.default is None:
+        return (*texts, ".")
+    default = Span(format_setting(setting.default), "code")
+    return (*texts, f" ({say('default')} ", default, ").")
