@@ -142,8 +142,9 @@ CASES = {
     "a linear model is far ahead and it is too uncertain to call": (
         {"linear": 0.94, "attention": (0.95, 0.70, 0.78)},
         "undecided",
-        "Attention collapsed with seed 2 (0.7000); the linear model (0.9400) was ahead of attention (0.8100), −13.00 p.p. (95% interval "
-        "−44.72 to +18.72",
+        "Attention collapsed with seed 2 (0.7000); the linear model (0.9400) was ahead of "
+        "attention (0.8100), −13.00 p.p. (95% interval "
+        "−44.72 to +6.00",
     ),
     "a control gains the same": (
         {"mean": (0.8501, 0.86, 0.84)},
