@@ -100,7 +100,13 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
         "opponents",
         "comparisons",
     ]
-    assert list(written["models"]["attention"])[4:] == ["summary", "classes", "gain"]
+    assert list(written["models"]["attention"])[4:] == [
+        "last_rises_pp",
+        "converged",
+        "summary",
+        "classes",
+        "gain",
+    ]
     assert list(written["opponents"]["linear"]) == ["summary", "classes"]
     assert written["classes"] == ["bad", "good"] == list(written["opponents"]["linear"]["classes"])
     assert (

@@ -468,7 +468,7 @@ def test_a_variant_cannot_be_named_as_an_opponent():
 
 
 @pytest.mark.parametrize(
-    ("study", "message"),
+    ("key", "message"),
     [
         ("attention: [atention]", "study.attention: there is no variant atention; did you mean"),
         ("attention: []", "study.attention: "),
@@ -476,13 +476,13 @@ def test_a_variant_cannot_be_named_as_an_opponent():
         ("convergence_pp: -1", "study.convergence_pp: "),
     ],
 )
-def test_the_question_of_a_study_names_variants_and_margins(study, message):
+def test_the_question_of_a_study_names_variants_and_margins(key, message):
     with pytest.raises(HeedError, match=re.escape(message)):
-        parse(SAMPLE.replace("study:\n", f"study:\n  {study}\n", 1))
+        study.parse(SAMPLE.replace("study:\n", f"study:\n  {key}\n", 1))
 
 
 def test_the_metric_of_an_experiment_is_one_of_its_task():
     text = SAMPLE.replace("data: {label: author}", "data: {label: author}, metric: macro_f1", 1)
-    assert parse(text).experiments["sample-author"].metric == "macro_f1"
+    assert study.parse(text).experiments["sample-author"].metric == "macro_f1"
     with pytest.raises(HeedError, match="experiments.sample-author.metric: there is no metric of"):
-        parse(text.replace("macro_f1", "macro_f2"))
+        study.parse(text.replace("macro_f1", "macro_f2"))
