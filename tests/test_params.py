@@ -484,5 +484,7 @@ def test_the_question_of_a_study_names_variants_and_margins(key, message):
 def test_the_metric_of_an_experiment_is_one_of_its_task():
     text = SAMPLE.replace("data: {label: author}", "data: {label: author}, metric: macro_f1", 1)
     assert study.parse(text).experiments["sample-author"].metric == "macro_f1"
-    with pytest.raises(HeedError, match="experiments.sample-author.metric: there is no metric of"):
+    with pytest.raises(
+        HeedError, match=r"experiments\.sample-author\.metric: there is no metric of"
+    ):
         study.parse(text.replace("macro_f1", "macro_f2"))

@@ -114,10 +114,11 @@ def format_cost(params: Params) -> str:
             "beforehand"
         )
     if hurried := [name for name in params.models if _may_stop_too_early(params, name)]:
+        named = ", ".join([*hurried[:3], *(["…"] if len(hurried) > 3 else [])])
         lines.append(
             f"  warning: {len(hurried)} of {len(params.models)} models train for fewer than "
-            f"{FEW_EPOCHS} epochs without patience ({', '.join(hurried[:3])}"
-            f"{', …' if len(hurried) > 3 else ''}): a training that has not converged decides nothing. Say more epochs, and patience: 2"
+            f"{FEW_EPOCHS} epochs without patience ({named}): a training that has not converged "
+            "decides nothing. Set more epochs, and patience: 2"
         )
     return "\n".join([*lines, "Look first: snakemake -n. Run: snakemake --cores 4 (or: dvc repro)"])
 

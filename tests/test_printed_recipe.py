@@ -1,0 +1,121 @@
+"""Every hyperparameter that is not the default is printed, on the page, on paper and in CSV."""
+
+import csv
+import dataclasses
+import functools
+import io
+from collections.abc import Iterator
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+
+from heed.report.blocks import Table
+from heed.report.chapters import hyperparameters
+from heed.report.experiments import read_experiments
+from heed.report.renderers import html, latex
+from heed.report.renderers.csv import table as csv_table
+from heed.report.results import Results
+from heed.report.sources import Sources
+from heed.tasks import TASKS, task_module
+from heed.tasks.classification.recipe import Hyperparameters
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+
+FIELDS = [
+    (task, field.name)
+    for task in TASKS
+    for field in dataclasses.fields(task_module(task, "recipe").Hyperparameters)
+]
+NAME = "sample-author"
+MULTI_HEAD = Hyperparameters(attention="multi-head")
+
+
+def another_value(field: str) -> Any:
+    """Another value of a hyperparameter than that of MULTI_HEAD."""
+    value, kind = getattr(MULTI_HEAD, field), get_type_hints(Hyperparameters)[field]
+    if get_origin(kind) is Literal:
+        return next(option for option in get_args(kind) if option != value)
+    return not value if kind is bool else value + 1 if kind is int else value + 0.015625
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_templates() -> Iterator[None]:
+    """Templates compiled once: that takes longer than all tables."""
+    with pytest.MonkeyPatch.context() as patch:
+        for renderer in (html, latex):
+            patch.setattr(renderer, "environment", functools.cache(renderer.environment))
+        yield
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The made-up results of one experiment with three models."""
+    params, data = made_up.study("sample"), made_up.comparison("sample")
+    data = dataclasses.replace(data, experiments={NAME: data.experiments[NAME]})
+    folder = made_up.results(data, tmp_path_factory.mktemp("results"))
+    return Results(params, data, [], folder, Sources(), {})
+
+
+def tables(results: Results, **variants: Hyperparameters) -> list[Table]:
+    """The tables of the experiment where models have these hyperparameters."""
+    result = results.comparison.experiments[NAME]
+    models = result.models | {
+        variant: dataclasses.replace(result.models[variant], hyperparameters=h)
+        for variant, h in variants.items()
+    }
+    data = dataclasses.replace(
+        results.comparison, experiments={NAME: dataclasses.replace(result, models=models)}
+    )
+    (experiment,) = read_experiments(results.params, data, ROOT / "data/published")
+    blocks = hyperparameters.chapter(results, experiment)
+    return [block for block in blocks if isinstance(block, Table)]
+
+
+def printed(results: Results, **variants: Hyperparameters) -> tuple[str, str, str]:
+    """The hyperparameters as HTML, LaTeX with its notes, and CSV."""
+    in_csv, in_both = tables(results, **variants)
+    notes = latex.document([dataclasses.replace(in_both, rows=())], "", "", "")
+    page = html.page([in_both], lambda figure: "", "", "", "")
+    return page, latex.table(in_both) + notes, csv_table(in_csv)
+
+
+@pytest.fixture(scope="module")
+def multi_head(results: Results) -> tuple[str, str, str]:
+    """The printed hyperparameters of MULTI_HEAD."""
+    return printed(results, attention=MULTI_HEAD)
+
+
+@pytest.mark.parametrize(("task", "field"), FIELDS)
+def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_recipe(
+    results, multi_head, task, field
+):
+    other = dataclasses.replace(MULTI_HEAD, **{field: another_value(field)})
+    for one, another in zip(multi_head, printed(results, attention=other), strict=True):
+        assert one != another
+
+
+def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_default(results):
+    other = dataclasses.replace(MULTI_HEAD, hierarchical=True, patience=3, max_tokens=12_000)
+    everyone = dict.fromkeys(("baseline", "attention", "mean"), MULTI_HEAD)
+    in_csv, table = tables(results, **(everyone | {"attention": other}))
+    rows = {row.cells[0].value: [cell.value for cell in row.cells[1:]] for row in table.rows}
+    names = [column.heading for column in table.columns[1:]]
+    assert dict(zip(names, rows["hierarchical"], strict=True)) == {
+        "baseline": "no",
+        "attention": "yes",
+        "mean": "no",
+        "Group": "What the talk leaves open",
+        "Meaning": "words to sentence vectors, these to the document's: an encoder at each level",
+    }
+    assert rows["max_tokens"][names.index("attention")] == "12,000"
+    assert {"epochs", "heads", "attention", "patience", "best_epochs"} < set(rows)
+    ((note, *spans),) = table.notes
+    text = note + "".join(part if isinstance(part, str) else part.text for part in spans)
+    assert text.startswith("All others have their default (docs/params.md): lowercase yes, ")
+    named = {part.text for part in spans if not isinstance(part, str)}
+    assert named | set(rows) >= {field for _, field in FIELDS} and not named & set(rows)
+    lines = list(csv.DictReader(io.StringIO(csv_table(in_csv))))
+    values = {line["hyperparameter"]: line for line in lines if line["variant"] == "attention"}
+    assert set(values) == {field for _, field in FIELDS} | {"parameters", "best_epochs"}
+    assert [values[key]["value"] for key in ("hierarchical", "max_tokens")] == ["true", "12000"]
+    assert [values[key]["default"] for key in ("hierarchical", "max_tokens")] == ["false", "400"]
