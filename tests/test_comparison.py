@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 
 from heed import recipe as recipes
 from heed.evaluation import significance
-from heed.evaluation.comparison import compare
+from heed.evaluation.comparison import Question, compare
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
 from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
@@ -46,10 +46,11 @@ def study(workplace: Path) -> Path:
 
 FILE = Path("results/compare/comparison.json")
 MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
+QUESTION = Question(["attention"], {"tiny": None}, margin_pp=1.0, convergence_pp=0.2)
 
 
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):
-    comparison = compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+    comparison = compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
     models = comparison.experiments["tiny"].models
     accuracy = {
         (model, seed): accuracy_score(
@@ -80,7 +81,7 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
 
 
 def test_a_comparison_is_read_back_as_it_was_written(study):
-    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
     assert read_comparison(FILE) == comparison
     tiny = comparison.experiments["tiny"]
     assert (
@@ -92,12 +93,20 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
         "task",
         "classes",
         "metric",
+        "attention",
+        "controls",
         "corpus",
         "models",
         "opponents",
         "comparisons",
     ]
-    assert list(written["models"]["attention"])[4:] == ["summary", "classes", "gain"]
+    assert list(written["models"]["attention"])[4:] == [
+        "last_rises_pp",
+        "converged",
+        "summary",
+        "classes",
+        "gain",
+    ]
     assert list(written["opponents"]["linear"]) == ["summary", "classes"]
     assert written["classes"] == ["bad", "good"] == list(written["opponents"]["linear"]["classes"])
     assert (
@@ -134,7 +143,7 @@ BROKEN = {
 
 
 def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
-    compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
     original = FILE.read_text()
     for message, damage in BROKEN.items():
         values = json.loads(original)
@@ -173,7 +182,7 @@ def family_sizes(comparison: Comparison) -> dict[str, int]:
 
 
 def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
-    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
     assert "NaN" not in FILE.read_text() and "Infinity" not in FILE.read_text()
     comparisons = comparison.experiments["tiny"].comparisons
     assert {first: set(others) for first, others in comparisons.items()} == {
@@ -185,17 +194,19 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
     )
     linear = correct(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
     for second, right, tests in (("baseline", baseline, 1), ("linear", linear, 2)):
-        family = "gain" if second == "baseline" else "rivals"
+        family = "question" if second == "baseline" else "rivals"
         expected = significance.assess(
             significance.differences([attention], [right]), tests, family=family
         )
         difference = comparisons["attention"][second]
-        assert dataclasses.replace(difference, p_holm=None, others=expected.others) == expected
+        same = {"others": expected.others, "verdict": expected.verdict}
+        uncorrected = dataclasses.replace(difference, p_holm=None, equivalence_p_holm=None, **same)
+        assert uncorrected == expected
 
 
 def test_p_is_corrected_within_its_family(study):
-    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
-    assert family_sizes(comparison) == {"gain": 1, "rivals": 2, "variants": 0, "pairs": 0}
+    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
+    assert family_sizes(comparison) == {"question": 1, "rivals": 2, "variants": 0, "pairs": 0}
     differences = comparison.experiments["tiny"].comparisons["attention"]
     rivals = [differences[name] for name in ("majority", "linear")]
     assert [difference.p_holm for difference in rivals] == pytest.approx(
@@ -204,13 +215,17 @@ def test_p_is_corrected_within_its_family(study):
 
 
 def test_the_gain_and_its_interval_are_those_of_the_comparison_with_the_baseline(study):
-    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
     tiny = comparison.experiments["tiny"]
     difference = tiny.comparisons["attention"]["baseline"]
     assert difference.mean_pp == pytest.approx(tiny.models["attention"].gain.mean_pp)
     metrics = json.loads(Path("metrics.json").read_text())["tiny"]
     interval = [metrics["low_pp"], metrics["high_pp"]]
-    assert interval == pytest.approx(difference.interval_pp, abs=0.006)
+    # two seeds and twelve documents: the interval is wider than a difference can be
+    low, high = difference.interval_pp
+    accuracy = tiny.models["baseline"].summary["accuracy"].mean
+    possible = max(low, -100 * accuracy), min(high, 100 * (1 - accuracy))
+    assert interval == pytest.approx(possible, abs=0.006)
 
 
 def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
@@ -220,9 +235,9 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
         "searched-mean": "tiny-baseline",
     }
     models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
-    comparison = compare({"tiny": models}, [1, 2], FILE.parent, Path("metrics.json"))
+    comparison = compare({"tiny": models}, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
     comparisons = comparison.experiments["tiny"].comparisons
-    assert family_sizes(comparison) == {"gain": 1, "rivals": 8, "variants": 6, "pairs": 2}
+    assert family_sizes(comparison) == {"question": 1, "rivals": 8, "variants": 6, "pairs": 2}
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
     pair, gain = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
     assert pair.family == "pairs" and pair.p == gain.p and pair.p_holm == min(1, 2 * pair.p)
@@ -268,7 +283,7 @@ def test_with_folds_each_seed_is_paired_with_the_opponent_of_its_fold_in_any_ord
     right = put_opponents_into_two_folds()
     for variant, model in MODELS["tiny"].items():
         right[variant] = put_model_into_two_folds(model)
-    comparison = compare(MODELS, [1, 2], FILE.parent, Path("metrics.json"))
+    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
     assert "folds:t" in comparison.significance.signature
     assert "crossed" not in comparison.significance.signature
     for second in ("baseline", "linear", "majority"):
@@ -285,21 +300,21 @@ def test_answers_on_other_documents_are_refused(study):
     path.with_name(CHECKSUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
     with pytest.raises(HeedError, match="not tested on the same documents"):
-        compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+        compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
     table.drop(index=0).to_parquet(path, index=False)
     with pytest.raises(
         HeedError, match="tiny-baseline: its runs were not tested on the same items"
     ):
-        compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+        compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
     path.unlink()
     with pytest.raises(HeedError, match="Run: heed predict tiny-baseline"):
-        compare(MODELS, [1, 2], Path("results/compare"), Path("metrics.json"))
+        compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
 
 
 def test_one_seed_is_compared_without_interval_and_p(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])
-    comparison = compare(MODELS, [1], Path("results/compare"), Path("metrics.json"))
+    comparison = compare(MODELS, [1], QUESTION, Path("results/compare"), Path("metrics.json"))
     gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
     assert gain.interval_pp is gain.p is gain.p_holm is None and gain.others.documents_p > 0
     assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {
@@ -315,10 +330,14 @@ def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
         HeedError,
         match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed predict tiny-baseline",
     ):
-        compare(MODELS, [1, 2, 3], Path("results/compare"), Path("metrics.json"))
+        compare(MODELS, [1, 2, 3], QUESTION, Path("results/compare"), Path("metrics.json"))
     with pytest.raises(HeedError, match="not there"):
         compare(
-            {"tiny": {"wide": "tiny-wide"}}, [1, 2], Path("results/compare"), Path("metrics.json")
+            {"tiny": {"wide": "tiny-wide"}},
+            [1, 2],
+            QUESTION,
+            Path("results/compare"),
+            Path("metrics.json"),
         )
     assert not Path("results/compare").exists() and not Path("metrics.json").exists()
 

@@ -465,3 +465,26 @@ def test_a_variant_cannot_be_named_as_an_opponent():
         "models.sample-author-linear.variant: linear is the name of an opponent"
         in error_message(text)
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("attention: [atention]", "study.attention: there is no variant atention; did you mean"),
+        ("attention: []", "study.attention: "),
+        ("margin_pp: 0", "study.margin_pp: "),
+        ("convergence_pp: -1", "study.convergence_pp: "),
+    ],
+)
+def test_the_question_of_a_study_names_variants_and_margins(key, message):
+    with pytest.raises(HeedError, match=re.escape(message)):
+        study.parse(SAMPLE.replace("study:\n", f"study:\n  {key}\n", 1))
+
+
+def test_the_metric_of_an_experiment_is_one_of_its_task():
+    text = SAMPLE.replace("data: {label: author}", "data: {label: author}, metric: macro_f1", 1)
+    assert study.parse(text).experiments["sample-author"].metric == "macro_f1"
+    with pytest.raises(
+        HeedError, match=r"experiments\.sample-author\.metric: there is no metric of"
+    ):
+        study.parse(text.replace("macro_f1", "macro_f2"))

@@ -92,7 +92,9 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
 def test_the_plan_counts_stages_and_runs_as_dvc_does(clone: Path) -> None:
     cost = estimate_cost(study.load())
     assert (cost.stages, cost.runs) == (1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
-    assert "file systems without reflink" in format_cost(study.load())
+    text = format_cost(study.load())
+    assert "file systems without reflink" in text
+    assert "7 of 7 models train for fewer than 10 epochs without patience" in text
 
 
 def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:

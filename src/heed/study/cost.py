@@ -11,6 +11,7 @@ from heed.tasks.classification.recipe import Hyperparameters
 # second. Useful FLOP/s of one core in training. With it the desk study is estimated at 17
 # core-hours; its 180 trainings took 12.1 on a machine with 4 virtual cores, its four searches,
 # which stopped three trials in four early, 1.0 (results/timing of that run).
+FEW_EPOCHS = 10  # with fewer, and without patience, a training may end before it has converged
 CORE_FLOPS = 30e9
 # core-seconds to start any stage: DVC, Python, torch (most of the cost of a small study)
 SECONDS_PER_STAGE = 8
@@ -112,7 +113,19 @@ def format_cost(params: Params) -> str:
             f"  without {', '.join(cost.unknown)}: the size of a corpus of your own is not known "
             "beforehand"
         )
+    if hurried := [name for name in params.models if _may_stop_too_early(params, name)]:
+        named = ", ".join([*hurried[:3], *(["…"] if len(hurried) > 3 else [])])
+        lines.append(
+            f"  warning: {len(hurried)} of {len(params.models)} models train for fewer than "
+            f"{FEW_EPOCHS} epochs without patience ({named}): a training that has not converged "
+            "decides nothing. Set more epochs, and patience: 2"
+        )
     return "\n".join([*lines, "Look first: snakemake -n. Run: snakemake --cores 4 (or: dvc repro)"])
+
+
+def _may_stop_too_early(params: Params, model: str) -> bool:
+    hyperparameters = params.hyperparameters(model)
+    return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience
 
 
 def _format_hours(hours: float) -> str:
