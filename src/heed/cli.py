@@ -406,6 +406,17 @@ def _lock_command(command: str) -> Iterator[None]:
         yield
 
 
+def _read_arguments() -> list[str]:
+    """Return the arguments of the command line; a command alone gets those of DVC's stage.
+
+    Raises HeedError: the stage has a name that params.yaml may not have.
+    """
+    from heed.code.stage import stage_arguments
+
+    arguments = sys.argv[1:]
+    return arguments + (stage_arguments(*arguments) if len(arguments) == 1 else [])
+
+
 def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
     from heed.code.guard import guarded, run_own_code
@@ -413,7 +424,7 @@ def main() -> None:
 
     try:
         run_own_code()
-        arguments = vars(_parser().parse_args())
+        arguments = vars(_parser().parse_args(_read_arguments()))
         function = arguments.pop("function")
         if function in STAGES:
             names = [

@@ -9,7 +9,7 @@ from ruamel.yaml.comments import CommentedMap
 from heed.corpora.table import KIND, SPLITS, read_table, require_columns
 from heed.files import HeedError, sha256
 from heed.study.editing import editing
-from heed.study.section import is_name
+from heed.paths import is_name
 
 if TYPE_CHECKING:
     from heed.study.schema import Params
