@@ -1,9 +1,9 @@
 """A stub of the command `heed`: it writes the same files, but small, from a hash of its inputs.
 
-Like heed it runs the code of the clone that it is in, reads its arguments from the
-stage's name (heed/code/stage.py), and compares its code with the code that the stage was planned with
-(heed/code/guard.py). Its figures depend on the lines `ADDED = ...` in the code of
-the stage, and on nothing else in it. TOY_LOG: the file to which every command that really runs adds
+Like heed it runs the code of the clone that it is in, reads its arguments from the stage's name
+(heed/code/stage.py), and compares its code with the code that the stage was planned with
+(heed/code/guard.py). Its figures depend on the lines `ADDED = ...` in the code of the stage, and on
+nothing else in it. TOY_LOG: the file to which every command that really runs adds
 a line, with its times. TOY_FAIL: the command that fails. TOY_SLEEP: seconds that a training takes.
 TOY_HOLD: the command that stops after its first file, until it is killed or until the file TOY_LOG
 + ".held", which it makes, is deleted. TOY_GPU: trainings claim a GPU, as the real ones do.

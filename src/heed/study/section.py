@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from heed.hyperparameters import MAX_COUNT, MAX_SEED
 from heed.paths import MAX_NAME, NAME
 
 Name = Annotated[
@@ -12,7 +13,8 @@ Name = Annotated[
         pattern=NAME, max_length=MAX_NAME, description="lower-case letters, digits and single '-'"
     ),
 ]
-Positive = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(gt=0, le=MAX_COUNT)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 
 
 class Section(BaseModel):
