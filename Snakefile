@@ -106,8 +106,8 @@ for stage in run.stages:
         resources:
             gpu=stage.gpu,
         shell:
-            "HEED_THREADS={threads} HEED_GPUS={resources.gpu} dvc --wait-for-lock repro --single-item {params.stage:q} > {log:q} 2>&1; "
-            "touch {output:q}; echo heed: done {params.stage:q}, $(ls {params.receipts:q} | wc -l) of {params.total}"
+            "HEED_THREADS={threads} HEED_GPUS={resources.gpu} dvc --wait-for-lock repro --single-item {params.stage:q} > {log:q} 2>&1 && "
+            "touch {output:q} && echo heed: done {params.stage:q}, $(ls {params.receipts:q} | wc -l) of {params.total}"
 
 
 for out, stage in {out: stage for stage in run.stages for out in stage.outs}.items():  # `snakemake results/compare`

@@ -192,7 +192,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     alone = results()
     cluster.add()
     second = cluster.add()
-    process = search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
+    process = search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
     until(
         lambda: len({start["node"] for trial in starts().values() for start in trial}) == 2, process
     )
@@ -219,12 +219,12 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
 ) -> None:
     cluster.add()
     cluster.add()
-    process = search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
+    process = search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
     until(lambda: len(ended()) >= 2 and checkpoints() == 2, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     whole, before = ended(), starts()
-    finish(search(RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
+    finish(search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
     assert all(after[number] == before[number] for number in whole), (
@@ -372,10 +372,10 @@ def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) ->
 
 @pytest.mark.timeout(120)
 def test_an_address_without_a_cluster_is_one_line(study: Path) -> None:
-    process = search(RAY_ADDRESS="127.0.0.1:9")
+    process = search(HEED_RAY_ADDRESS="127.0.0.1:9")
     output = process.communicate(timeout=100)[0]
     assert process.returncode == 1
-    assert "heed: no Ray cluster at 127.0.0.1:9" in output and "unset RAY_ADDRESS" in output
+    assert "heed: no Ray cluster at 127.0.0.1:9" in output and "unset HEED_RAY_ADDRESS" in output
     assert len(output.splitlines()) == 1, output
 
 
@@ -446,12 +446,12 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     up = subprocess.run([script, "up", *hosts], env=environment, capture_output=True, text=True)
     assert up.returncode == 0, up.stderr
     variables = dict(word.split("=", 1) for word in shlex.split(up.stdout) if "=" in word)
-    assert variables["RAY_ADDRESS"] == f"{hosts[0]}:6379"
+    assert variables["HEED_RAY_ADDRESS"] == f"{hosts[0]}:6379"
     assert (study / ".heed/ray-token").stat().st_mode & 0o077 == 0
 
     stranger = search(
         on=hosts[1],
-        RAY_ADDRESS=variables["RAY_ADDRESS"],
+        HEED_RAY_ADDRESS=variables["HEED_RAY_ADDRESS"],
         RAY_AUTH_MODE="token",
         RAY_AUTH_TOKEN="f" * 64,
     )

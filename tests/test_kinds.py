@@ -21,8 +21,8 @@ import heed.corpora
 from heed.corpora import few_shot, huffpost, imdb, letters, sample
 from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
 from heed.corpora.publication import Kind, SourceKind, SplitKind
+from heed.paths import is_name
 from heed.study import Corpus, Source, Split
-from heed.study.section import is_name
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"

@@ -627,12 +627,7 @@ def test_options_about_where_trials_run_do_not_restart_a_search(study):
         return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).work
 
     first = work_folder(STUDY)
-    assert (
-        work_folder(
-            STUDY.replace("trials: 4", "trials: 4\n    address: 10.0.0.1:6379\n    concurrent: 2")
-        )
-        == first
-    )
+    assert work_folder(STUDY.replace("trials: 4", "trials: 4\n    concurrent: 2")) == first
     for change in (
         ("trials: 4", "trials: 5"),
         ("[2, 9]", "[2, 8]"),

@@ -1,8 +1,11 @@
 """The stage `code`: check params.yaml, and write into results/code which code each stage runs.
 
+Every other stage depends on CHECKED, which never changes, so that none runs before this check,
+whatever names params.yaml holds.
+
 Each file names the modules that the command of a stage imports, lazily or not, with their digests;
 the files of their packages that are not code (templates); and the versions of the libraries that
-they compute with. Every other stage depends on one such file, which DVC compares.
+they compute with. Every other stage depends on one such file too, which DVC compares.
 """
 
 import ast
@@ -31,6 +34,7 @@ from heed.study import Params, load
 from heed.tasks import STAGE_MODULES
 
 SRC = Path("src")
+CHECKED = CODE / "checked.txt"
 STAGES = (
     "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate",
     "compare", "report",
@@ -160,10 +164,11 @@ def code_texts() -> dict[Path, str]:
     for (stage, _), tasks in tasks_by_key.items():
         if (kind := (stage, frozenset(tasks))) not in described:
             described[kind] = describe(closure(stage, tasks, roots[stage], graph))
-    return {
+    files = {
         code_file(stage, key): described[stage, frozenset(tasks)]
         for (stage, key), tasks in tasks_by_key.items()
     }
+    return {CHECKED: "params.yaml was checked.\n"} | files
 
 
 def find_changed(texts: dict[Path, str]) -> dict[Path, str]:

@@ -29,6 +29,7 @@ from ruamel.yaml.error import YAMLError
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.files import HeedError, write_text
+from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_corpus import changed_file_warnings
 
@@ -86,7 +87,8 @@ def _resources(meta: dict[str, Any], params: Params) -> tuple[int, int]:
     if address := meta.get("resources"):
         kind, name = address.split(".", 1)
         if kind == "searches":
-            return params.searches[name].resources
+            # on a cluster one core here, for the process that waits
+            return params.searches[name].resources if read_address() == LOCAL else (1, 0)
         return params.hyperparameters(name).threads, params.models[name].gpu
     return int(meta.get("threads", 1)), int(meta.get("gpu", 0))
 

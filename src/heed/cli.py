@@ -61,7 +61,7 @@ def tokenize(corpus: str) -> None:
     tokenize(corpus, section, RAW / section.source, TOKENS / corpus, _count_cores())
 
 
-def search(name: str) -> None:
+def search(name: str, address: str) -> None:
     """Search hyperparameters (trials 0: keep the configured values): results/search/NAME."""
     from heed.search.stage import run_search, write_untuned
 
@@ -72,7 +72,7 @@ def search(name: str) -> None:
 
     params = load()
     section = params.section("searches", name)
-    print(run_search(params, name, SEARCHES, TOKENS / section.corpus, _count_cores()))
+    print(run_search(params, name, SEARCHES, TOKENS / section.corpus, _count_cores(), address))
 
 
 def adopt(name: str) -> None:
@@ -303,12 +303,19 @@ def _parser() -> argparse.ArgumentParser:
 
     add(download).add_argument("source", metavar="SOURCE", help="a key of `sources` in params.yaml")
     add(tokenize).add_argument("corpus", metavar="CORPUS", help="a key of `corpora`")
-    add(search).add_argument(
+    command = add(search)
+    command.add_argument(
         "name",
         metavar="SEARCH",
         help=(
             "a key of `searches`, or `none`, the search without trials of models that are not tuned"
         ),
+    )
+    command.add_argument(
+        "--address",
+        default="",
+        metavar="HOST:PORT",
+        help="a Ray cluster; default: HEED_RAY_ADDRESS, else this machine",
     )
     add(recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
     command = add(train)
@@ -342,7 +349,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="STUDY",
         nargs="?",
         default="",
-        help="a name in workflow/studies; without one they are listed",
+        help=(
+            "a name in workflow/studies, or a file from elsewhere, which is checked first; without "
+            "one they are listed"
+        ),
     )
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
@@ -373,8 +383,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _seed(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a seed is a whole number from 1, found {text}")
+    from heed.hyperparameters import MAX_SEED
+
+    if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= MAX_SEED:
+        raise argparse.ArgumentTypeError(
+            f"a seed is a whole number from 1 to {MAX_SEED}, found {text[:20]}"
+        )
     return int(text)
 
 
@@ -407,6 +421,17 @@ def _lock_command(command: str) -> Iterator[None]:
         yield
 
 
+def _read_arguments() -> list[str]:
+    """Return the arguments of the command line; a command alone gets those of DVC's stage.
+
+    Raises HeedError: the stage has a name that params.yaml may not have.
+    """
+    from heed.code.stage import stage_arguments
+
+    arguments = sys.argv[1:]
+    return arguments + (stage_arguments(*arguments) if len(arguments) == 1 else [])
+
+
 def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
     from heed.code.guard import guarded, run_own_code
@@ -414,11 +439,13 @@ def main() -> None:
 
     try:
         run_own_code()
-        arguments = vars(_parser().parse_args())
+        arguments = vars(_parser().parse_args(_read_arguments()))
         function = arguments.pop("function")
         if function in STAGES:
             names = [
-                str(value) for value in arguments.values() if isinstance(value, str | int) and value
+                str(value)
+                for option, value in arguments.items()
+                if isinstance(value, str | int) and value and option != "address"
             ]
             command = " ".join([function.__name__, *names])
             key = next((value for value in arguments.values() if isinstance(value, str)), "")

@@ -10,6 +10,12 @@ from typing import Any, Literal, Self
 
 Value = bool | int | float | str
 Configuration = dict[str, Value]  # some hyperparameters and their values, as a search draws them
+# Limits that no study of text reaches: a mistyped size is an error before any memory is taken.
+MAX_SIZE = 65_536  # of a layer
+MAX_ROWS = 2**27  # of a table of embeddings or features
+MAX_COUNT = 100_000  # of epochs, trials, documents in a step
+MAX_THREADS = 4096
+MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is added
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
 
 
@@ -25,13 +31,16 @@ class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
     vocabulary_size: int = hyperparameter(
-        30000, "types of the run's training part in the vocabulary, with padding and unknown", ge=3
+        30000,
+        "types of the run's training part in the vocabulary, with padding and unknown",
+        ge=3,
+        le=MAX_ROWS,
     )
     lowercase: bool = hyperparameter(
         True, "types that differ only in case are one entry of the vocabulary"
     )
     max_tokens: int = hyperparameter(
-        400, "length cap: the tokens of a document that are read", gt=0
+        400, "length cap: the tokens of a document that are read", gt=0, le=1_000_000
     )
     truncation: Literal["head", "ends"] = hyperparameter(
         "head",
@@ -46,19 +55,20 @@ class Preprocessing:
 class Architecture(Preprocessing):
     """The architecture of a classifier: the network and a linear branch."""
 
-    embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0)
+    embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
     embedding_std: float = hyperparameter(
         0.1,
         "standard deviation of the initial embeddings, which are normal (torch's default is 1)",
         gt=0,
     )
     bigram_buckets: int = hyperparameter(
-        0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0
+        0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0, le=MAX_ROWS
     )
     character_buckets: int = hyperparameter(
         0,
         "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none",
         ge=0,
+        le=MAX_ROWS,
     )
     encoder: Literal["bilstm", "embeddings", "none"] = hyperparameter(
         "bilstm",
@@ -71,12 +81,14 @@ class Architecture(Preprocessing):
         False, "words to sentence vectors, these to the document's: an encoder at each level"
     )
     hidden_size: int = hyperparameter(
-        64, "H, LSTM hidden size of each direction; states have 2H", gt=0
+        64, "H, LSTM hidden size of each direction; states have 2H", gt=0, le=MAX_SIZE
     )
     skip: bool = hyperparameter(
         False, "the embeddings are concatenated to the BiLSTM's states, which have 2H + E"
     )
-    linear_size: int = hyperparameter(64, "L, size of the linear layer before the output", gt=0)
+    linear_size: int = hyperparameter(
+        64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE
+    )
     attention: Literal["none", "multi-head", "single-head", "uniform"] = hyperparameter(
         "none",
         (
@@ -86,7 +98,7 @@ class Architecture(Preprocessing):
         ),
     )
     heads: int = hyperparameter(
-        1, "heads of multi-head and uniform attention; divides the states' size", gt=0
+        1, "heads of multi-head and uniform attention; divides the states' size", gt=0, le=MAX_SIZE
     )
     pooling: Literal["last", "mean", "max", "attention", "max-attention"] = hyperparameter(
         "last",
@@ -106,7 +118,7 @@ class Architecture(Preprocessing):
         ("a linear model on TF-IDF features, trained together with the rest: its logits are added"),
     )
     branch_buckets: int = hyperparameter(
-        262144, "columns that each kind of the branch's features is hashed into", gt=0
+        262144, "columns that each kind of the branch's features is hashed into", gt=0, le=MAX_ROWS
     )
     branch_loss: Literal["joint", "separate"] = hyperparameter(
         "joint",
@@ -170,8 +182,8 @@ def encoder_size(h: Architecture, input_size: int) -> int:
 class Training:
     """How a network of any task is trained."""
 
-    epochs: int = hyperparameter(10, "passes over the training part, at most", gt=0)
-    batch_size: int = hyperparameter(64, "documents a step", gt=0)
+    epochs: int = hyperparameter(10, "passes over the training part, at most", gt=0, le=MAX_COUNT)
+    batch_size: int = hyperparameter(64, "documents a step", gt=0, le=MAX_COUNT)
     learning_rate: float = hyperparameter(0.001, "Adam's step size", gt=0)
     warmup: float = hyperparameter(
         0.0, "share of all steps over which the learning rate rises from 0", ge=0, lt=1
@@ -201,7 +213,10 @@ class Training:
         lt=1,
     )
     patience: int = hyperparameter(
-        0, "stop after this many epochs without a better one by `select`; 0: never", ge=0
+        0,
+        "stop after this many epochs without a better one by `select`; 0: never",
+        ge=0,
+        le=MAX_COUNT,
     )
     precision: Literal["float32", "bfloat16"] = hyperparameter(
         "float32", "bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
@@ -220,4 +235,5 @@ class Training:
             "parameter"
         ),
         gt=0,
+        le=MAX_THREADS,
     )

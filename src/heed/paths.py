@@ -1,9 +1,14 @@
 """Paths of params.yaml and of each stage's files, relative to the top folder of a clone.
 
-docs/contracts.md describes the files.
+docs/contracts.md describes the files. The names in params.yaml are parts of these paths, so their
+form is declared here too.
 """
 
+import re
 from pathlib import Path
+
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+MAX_NAME = 100  # characters; DVC and Snakemake name files by several names
 
 PARAMS = Path("params.yaml")
 RAW, TOKENS = Path("data/raw"), Path("data/tokens")
@@ -36,3 +41,8 @@ def run_folder(model: str, seed: int) -> Path:
 def train_command(model: str, seed: int) -> str:
     """Return the command of one training, for messages."""
     return f"heed train {model} --seed {seed}"
+
+
+def is_name(text: str) -> bool:
+    """Return whether `text` can name a source, corpus, experiment, search or model."""
+    return len(text) <= MAX_NAME and bool(re.fullmatch(NAME, text))

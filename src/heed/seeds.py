@@ -3,6 +3,7 @@
 import yaml
 
 from heed.files import HeedError
+from heed.hyperparameters import MAX_SEED
 from heed.paths import PARAMS
 
 
@@ -18,16 +19,17 @@ def read_seeds() -> list[int]:
         raise HeedError(
             f"{PARAMS}: not there. Run heed in the top folder of a clone, or name --seeds"
         ) from None
-    except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError):
+    except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError, RecursionError):
         raise HeedError(
             f"{PARAMS}: no seeds can be read. `heed check` says where it is wrong"
         ) from None
     if (
         not isinstance(seeds, list)
         or not seeds
-        or not all(type(seed) is int and seed > 0 for seed in seeds)
+        or not all(type(seed) is int and 1 <= seed <= MAX_SEED for seed in seeds)
     ):
         raise HeedError(
-            f"{PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` says more"
+            f"{PARAMS}: seeds: expected whole numbers from 1 to {MAX_SEED}, found {seeds}. `heed "
+            "check` says more"
         )
     return seeds

@@ -1,8 +1,9 @@
 """A stub of the command `heed`: it writes the same files, but small, from a hash of its inputs.
 
-Like heed it runs the code of the clone that it is in, and compares it with the code that the stage
-was planned with (heed/code/guard.py). Its figures depend on the lines `ADDED = ...` in the code of
-the stage, and on nothing else in it. TOY_LOG: the file to which every command that really runs adds
+Like heed it runs the code of the clone that it is in, reads its arguments from the stage's name
+(heed/code/stage.py), and compares its code with the code that the stage was planned with
+(heed/code/guard.py). Its figures depend on the lines `ADDED = ...` in the code of the stage, and on
+nothing else in it. TOY_LOG: the file to which every command that really runs adds
 a line, with its times. TOY_FAIL: the command that fails. TOY_SLEEP: seconds that a training takes.
 TOY_HOLD: the command that stops after its first file, until it is killed or until the file TOY_LOG
 + ".held", which it makes, is deleted. TOY_GPU: trainings claim a GPU, as the real ones do.
@@ -21,11 +22,15 @@ if Path("src/heed").is_dir():
     sys.path.insert(0, str(Path("src").resolve()))
 from heed.code.digests import code_file
 from heed.code.guard import guarded
+from heed.code.stage import stage_arguments
 from heed.files import HeedError, write_text
 
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
-COMMAND, KEY, *REST = [*sys.argv[1:], "", ""]
-NAME = " ".join(part for part in sys.argv[1:] if part != "--seed")
+ARGUMENTS = sys.argv[1:]
+if len(ARGUMENTS) == 1:
+    ARGUMENTS += stage_arguments(*ARGUMENTS)
+COMMAND, KEY, *REST = [*ARGUMENTS, "", ""]
+NAME = " ".join(part for part in ARGUMENTS if part != "--seed")
 
 
 def digest(*inputs: object) -> str:

@@ -35,7 +35,7 @@ up)
     [ -s "$token" ] || (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$token")
     start "$head" --head --port="$port" --include-dashboard=false
     for host in "$@"; do start "$host" --address="$head:$port"; done
-    echo "export RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH='$token'"
+    echo "export HEED_RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH='$token'"
     ;;
 add)
     for host in "$@"; do start "$host" --address="$head:$port"; done

@@ -26,8 +26,8 @@ SECTIONS = {
 # These modules choose the command or the modules of a task, compare code or show progress. They
 # cannot change any result.
 IGNORED = {
-    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.progress",
-    "heed.tasks", "heed.search.progress", "heed.training.progress",
+    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.code.stage",
+    "heed.progress", "heed.tasks", "heed.search.progress", "heed.training.progress",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from heed.code.digests import DISTRIBUTIONS, PACKAGE, code_file, digest_file, versions
+from heed.code.stage import running_stage
 from heed.files import HeedError, read_json, write_json, write_text
 
 PLANNED = "HEED_PLANNED"  # environment: the plan of the stage that started this process
@@ -105,7 +106,7 @@ def guarded(stage: str, key: str, command: str) -> Iterator[None]:
         HeedError: the code is not the code that the stage was planned with.
 
     """
-    if "DVC_STAGE" not in os.environ:
+    if not running_stage():
         yield
         return
     # a copy: the stage `code` may rewrite its own file meanwhile

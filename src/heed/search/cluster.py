@@ -30,10 +30,20 @@ RAY_ENVIRONMENT = {
     # with Ray's default a killed search would lose the trials that ended just before
     "TUNE_GLOBAL_CHECKPOINT_S": "1",
 }
+LOCAL = "local"
+ADDRESS = "HEED_RAY_ADDRESS"  # environment: the cluster on which searches run
 # Ray's object store can be small: tokens are memory-mapped, so it holds almost nothing
 OBJECT_STORE_BYTES = 80_000_000
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's path
 SOCKET_NAME = "/session_2026-01-01_00-00-00_000000_0000000/sockets/plasma_store"
+
+
+def read_address() -> str:
+    """Return the address of the cluster on which searches run, by HEED_RAY_ADDRESS, or `local`.
+
+    No file of a study holds it: connecting to a host of Ray runs code, on both sides.
+    """
+    return os.environ.get(ADDRESS) or LOCAL
 
 
 @contextlib.contextmanager
@@ -43,7 +53,7 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
     A local Ray is stopped after the block, and leaves no files.
 
     Args:
-        address: `local`, or that of a cluster; RAY_ADDRESS replaces `local`.
+        address: `local`, or that of a cluster.
         cores: of a local Ray; it has at least those of one trial.
         cpu: cores of a trial.
         gpu: GPUs of a trial; if it is not 0 a local Ray has this machine's GPUs.
@@ -52,19 +62,18 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
         HeedError: no such cluster; a local Ray has fewer GPUs than a trial takes.
 
     """
-    address = os.environ.get("RAY_ADDRESS") or "local" if address == "local" else address
     with _environment(
         RAY_ENVIRONMENT
         | (
             {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-            if address == "local"
+            if address == LOCAL
             else {}
         )
     ):
         import ray
 
         try:
-            if address == "local":
+            if address == LOCAL:
                 with _temporary_folder() as folder:
                     yield _start(folder, max(cores, int(-(-cpu // 1))), gpu)
                     ray.shutdown()
@@ -83,6 +92,11 @@ def _start(folder: str, cores: int, gpu: float) -> str:
 
     from heed.training.device import list_gpus
 
+    if os.environ.get("RAY_ADDRESS") and ADDRESS not in os.environ:
+        print(
+            f"heed: this search runs on this machine: RAY_ADDRESS is set, but heed reads {ADDRESS}",
+            flush=True,
+        )
     gpus = min(len(list_gpus()), _assigned_gpus()) if gpu else 0
     if gpu > gpus:
         raise HeedError(
@@ -144,11 +158,10 @@ def _check_reachable(address: str) -> None:
 
 def _no_cluster(address: str, error: Exception) -> HeedError:
     reason = " ".join(str(error).split())[:200]
-    instead = (
-        "unset RAY_ADDRESS" if os.environ.get("RAY_ADDRESS") == address else "write address: local"
-    )
+    instead = f"unset {ADDRESS}" if os.environ.get(ADDRESS) == address else "leave out --address"
     return HeedError(
-        f"no Ray cluster at {address} ({reason}). Start it, or {instead} (docs/cluster.md)"
+        f"no Ray cluster at {address} ({reason}). Start it, or search on this machine: {instead} "
+        "(docs/cluster.md)"
     )
 
 

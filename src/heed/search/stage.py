@@ -28,7 +28,9 @@ def write_untuned(folder: Path, best: Configuration | None = None) -> None:
         write_text(out / "trials.csv", "trial\n")
 
 
-def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores: int) -> str:
+def run_search(
+    params: "Params", name: str, searches: Path, tokens: Path, cores: int, address: str = ""
+) -> str:
     """Run search `name`; write results/search/NAME/ and results/timing/; return a line for people.
 
     A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
@@ -39,6 +41,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
         searches: the folder of all searches' results.
         tokens: the folder of the search's corpus.
         cores: of this machine, for a local Ray.
+        address: of a Ray cluster; without one HEED_RAY_ADDRESS, else this machine.
 
     Raises:
         HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
@@ -57,7 +60,7 @@ def run_search(params: "Params", name: str, searches: Path, tokens: Path, cores:
     started = time.time()
     space = _make_space(params, name, previous)
     plan = make_plan(params, name, previous, tokens)
-    trials, ray_description = _run_trials(plan, name, search, space, cores)
+    trials, ray_description = _run_trials(plan, name, search, space, cores, address)
     if (best := outcome.winner(trials, search.metric)) is None:
         raise HeedError(
             f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more "
@@ -92,16 +95,16 @@ def _make_space(params: "Params", name: str, previous: Configuration) -> "Space"
 
 
 def _run_trials(
-    plan: "Plan", name: str, search: "Search", space: "Space", cores: int
+    plan: "Plan", name: str, search: "Search", space: "Space", cores: int, address: str
 ) -> "tuple[list[Trial], str]":
     """Run the trials on Ray; return them, and a description of that Ray for people."""
-    from heed.search.cluster import ray_running
+    from heed.search.cluster import ray_running, read_address
     from heed.search.progress import search_progress
 
     plan.work.mkdir(parents=True, exist_ok=True)
     with (
         search_progress(name) as progress,
-        ray_running(search.address, cores, search.cpu, search.gpu) as ray_description,
+        ray_running(address or read_address(), cores, search.cpu, search.gpu) as ray_description,
     ):
         from heed.search.tuner import run_trials
 
@@ -164,7 +167,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     epochs = search.epochs or params.hyperparameters(search.model).epochs
     fixed = previous | {"epochs": epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_meta(tokens))
-    section = search.model_dump(exclude={"address", "concurrent", "retries", "cpu", "minutes"})
+    section = search.model_dump(exclude={"concurrent", "retries", "cpu", "minutes"})
     import_stage_modules(recipe.task, "search")
     # named, not imported: it imports ray, which must come after the environment of ray_running
     code = loaded_modules("heed.search.tuner")

@@ -9,7 +9,7 @@ section for each key:
 | `corpora` `experiments` `defaults` `models` `searches` | the sections, with checks within one |
 | `schema` | `Params`: all sections together |
 | `rules` `model_rules` `search_rules` | the checks across sections |
-| `reader` `suggestions` | from YAML to `Params`, and the error messages |
+| `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
 | `studies` `cost` | workflow/studies: list the studies, activate one, estimate its cost |
 | `editing` `own_corpus` | edit params.yaml and keep its comments |

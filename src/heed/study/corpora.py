@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
-from heed.study.section import Positive, Section
+from heed.study.section import Section, Seed
 
 # The kinds that the modules of heed.corpora declare, and no others.
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 else:
     KindOfSource = Literal[tuple(SOURCE_KINDS)]
     KindOfCorpus = Literal[tuple(KINDS)]
+
+
+MAX_CHARACTERS = 100_000_000
+MAX_DOCUMENTS = 100_000_000
+Documents = Annotated[int, Field(gt=0, le=MAX_DOCUMENTS)]
 
 
 class Source(Section):
@@ -29,10 +34,10 @@ class Source(Section):
     files: list[str] | None = Field(
         None, description="only these of the publication's files (default: all)", min_length=1
     )
-    documents: Positive | None = Field(
+    documents: Documents | None = Field(
         None, description="kind sample: how many documents each generated corpus has"
     )
-    seed: int | None = Field(None, description="kind sample: the generator's seed")
+    seed: Seed | None = Field(None, description="kind sample: the generator's seed")
     path: str | None = Field(None, description="kind table: the file, .csv, .jsonl or .parquet")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
         None, description="kinds sample and table: hash of the file"
@@ -66,6 +71,7 @@ class Split(Section):
         None,
         description="kind random: the test part, as a share (< 1) or a number of documents",
         gt=0,
+        le=MAX_DOCUMENTS,
     )
     k: Annotated[int, Field(ge=2, le=100)] | None = Field(
         None, description="kind folds: the number of folds"
@@ -77,7 +83,7 @@ class Split(Section):
     grouped: bool = Field(
         False, description="kind folds: documents of one group (a letter) are in the same fold"
     )
-    seed: int = Field(1234, description="seed of the draw, the same for every run of the study")
+    seed: Seed = Field(1234, description="seed of the draw, the same for every run of the study")
 
     @model_validator(mode="after")
     def _check_keys(self) -> "Split":
@@ -109,14 +115,14 @@ class Corpus(Section):
             "`whitespace`: the text is tokenised already"
         ),
     )
-    max_characters: Positive = Field(
+    max_characters: Annotated[int, Field(gt=0, le=MAX_CHARACTERS)] = Field(
         1_000_000, description="longer documents are cut here, and counted in meta.json"
     )
     drop_duplicates: bool = Field(
         False,
         description="drop training documents whose text is in the test or validation part too",
     )
-    sample: Positive | None = Field(
+    sample: Documents | None = Field(
         None,
         description=(
             "keep only this many documents, drawn at random; the report marks the corpus as reduced"

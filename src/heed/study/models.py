@@ -8,6 +8,8 @@ from heed.hyperparameters import Configuration
 from heed.study.defaults import NAMES, Overrides
 from heed.study.section import Name
 
+MAX_GPUS = 1024
+
 
 class Model(Overrides):
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
@@ -23,7 +25,7 @@ class Model(Overrides):
     match: str = Field(
         description="the model itself; for wide, the model to whose parameter count it is widened"
     )
-    gpu: Annotated[int, Field(ge=0)] = Field(
+    gpu: Annotated[int, Field(ge=0, le=MAX_GPUS)] = Field(
         0, description="GPUs that Snakemake counts for one training"
     )
 

@@ -8,8 +8,8 @@ from ruamel.yaml.comments import CommentedMap
 
 from heed.corpora.table import KIND, SPLITS, read_table, require_columns
 from heed.files import HeedError, sha256
+from heed.paths import is_name
 from heed.study.editing import editing
-from heed.study.section import is_name
 
 if TYPE_CHECKING:
     from heed.study.schema import Params

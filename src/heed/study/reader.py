@@ -1,12 +1,9 @@
 """Read params.yaml, and report each mistake in one line: file, line, key and what is allowed."""
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
@@ -19,6 +16,9 @@ from heed.study.rules import contradictions
 from heed.study.schema import SINGULAR, Params
 from heed.study.searches import Dimension, Search
 from heed.study.suggestions import most_similar, suggest
+from heed.study.syntax import read_yaml
+
+MAX_SHOWN = 200  # characters of a key or a value in a message
 
 
 def load(path: str | Path = PARAMS) -> Params:
@@ -46,7 +46,7 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
 
     Raises HeedError as `load` does.
     """
-    tree, values = _read_yaml(text, path)
+    tree, values = read_yaml(text, path)
     try:
         params = Params.model_validate(values)
     except ValidationError as error:
@@ -55,41 +55,6 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
         raise HeedError("\n".join(lines))
     return params
-
-
-def _read_yaml(text: str, path: str | Path) -> tuple[Node, dict[str, Any]]:
-    """Return the YAML `text` as nodes, which know their lines, and as values.
-
-    Raises HeedError when it is not valid YAML or not a mapping.
-    """
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("<<<<<<< "):
-            raise HeedError(
-                f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, "
-                "======= and >>>>>>>"
-            )
-    # YAML 1.2, read with the parser that DVC uses, so that both read the same values
-    yaml = YAML(typ="safe", pure=True)
-    try:
-        tree = yaml.compose(StringIO(text))
-        values = yaml.load(StringIO(text))
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = " ".join(str(error.problem or error.context).split())
-        raise HeedError(
-            f"{path}:{mark.line + 1 if mark else 1}: not valid YAML: {problem}"
-        ) from None
-    # a ReaderError has a position in the text, but no line
-    except (YAMLError, ValueError, AttributeError, TypeError) as error:
-        number = 1 + text[: getattr(error, "position", 0)].count("\n")
-        problem = " ".join(str(error).split())
-        raise HeedError(f"{path}:{number}: not valid YAML: {problem}") from None
-    if not isinstance(values, dict):
-        raise HeedError(
-            f"{path}:1: expected sections (study, seeds, sources, ...), found "
-            f"{type(values).__name__}"
-        )
-    return tree, values
 
 
 def _messages(path: str | Path, tree: Node, error: ValidationError) -> list[str]:
@@ -107,7 +72,7 @@ def _messages(path: str | Path, tree: Node, error: ValidationError) -> list[str]
 def _message(path: str | Path, tree: Node, mistake: Any) -> str:
     """Return one of pydantic's errors as a line with file, line and key."""
     key = tuple(part for part in mistake["loc"] if part != "[key]")
-    location = f"{path}:{_line(tree, key)}: {'.'.join(map(str, key))}"
+    location = f"{path}:{_line(tree, key)}: {'.'.join(map(_printable, key))}"
     kind, text, found = mistake["type"], mistake["msg"], mistake["input"]
     if kind == "extra_forbidden":
         if new_key := _renamed(key):
@@ -121,9 +86,16 @@ def _message(path: str | Path, tree: Node, mistake: Any) -> str:
         return f"{location}: {mistake['ctx']['error']}"
     if kind == "string_pattern_mismatch" and "a-z0-9]+(" in text:
         text = "names have lower-case letters, digits and single '-'"
-    is_long = isinstance(found, dict | list) and len(repr(found)) >= 60
-    value = type(found).__name__ if is_long else repr(found)
-    return f"{location}: {text[0].lower()}{text[1:]}, found {value}"
+    value = repr(found)
+    if len(value) >= 60 and isinstance(found, dict | list):
+        value = type(found).__name__
+    return f"{location}: {text[0].lower()}{text[1:]}, found {value[:MAX_SHOWN]}"
+
+
+def _printable(part: Any) -> str:
+    """Return a part of a key for a message of one line: escaped if a terminal would obey it."""
+    text = str(part)
+    return (text if text.isprintable() else ascii(text))[:MAX_SHOWN]
 
 
 def _renamed(key: tuple[Any, ...]) -> str:
@@ -132,6 +104,11 @@ def _renamed(key: tuple[Any, ...]) -> str:
         return f"defaults.classification.{key[1]}: each task has its own hyperparameters"
     if key[0] == "experiments" and key[2:] == ("label",):
         return f"experiments.{key[1]}.data.label, next to task: classification"
+    if key[0] == "searches" and key[2:] == ("address",):
+        return (
+            f"HEED_RAY_ADDRESS in the environment, or `heed search {key[1]} --address`: connecting "
+            "to a Ray host runs code, so no file names one (docs/cluster.md)"
+        )
     return ""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 
 from heed.corpora.kinds import KINDS
-from heed.hyperparameters import Configuration
+from heed.hyperparameters import MAX_SEED, Configuration
 from heed.study.experiments import Experiment
 from heed.study.model_rules import (
     hyperparameter_contradictions,
@@ -26,8 +26,8 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for every contradiction between sections."""
     if len(set(params.seeds)) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
-    if any(seed < 1 for seed in params.seeds):
-        yield ("seeds",), f"seeds are whole numbers from 1, found {params.seeds}"
+    if any(not 1 <= seed <= MAX_SEED for seed in params.seeds):
+        yield ("seeds",), f"seeds are whole numbers from 1 to {MAX_SEED}, found {params.seeds}"
     variants = {model.variant for model in params.models.values()}
     for variant in params.study.attention:
         if variant not in variants and params.study.attention != ["attention"]:
@@ -62,6 +62,7 @@ def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str
                 f"multiple of {corpus.split.k}, found {len(params.seeds)}"
             ),
         )
+    yield from _split_contradictions(params, name)
 
 
 def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -83,6 +84,25 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
             unknown_name(experiment.metric or "", f"metric of {experiment.task}", names),
         )
     yield from _data_contradictions(params, name, experiment)
+
+
+def _split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    """Yield an error when a split leaves no document to train on, where their number is known."""
+    corpus, kind = params.corpora[name], KINDS[params.corpora[name].kind]
+    source = params.sources.get(corpus.source)
+    sizes = (kind.documents, source.documents if source else None, corpus.sample)
+    documents = min(filter(None, sizes), default=0)
+    if not documents or corpus.split.kind == "given":
+        return
+    test = corpus.split.test or 1 / (corpus.split.k or 1)
+    tested = test if isinstance(test, int) else max(1, round(test * documents))
+    validated = max(1, round(corpus.split.validation * (documents - tested)))
+    if tested + validated >= documents or (corpus.split.k or 0) > documents:
+        yield (
+            ("corpora", name, "split"),
+            f"leaves nothing to train on: of {documents:,} documents {tested:,} are for the test, "
+            f"{validated:,} for validation",
+        )
 
 
 def _data_contradictions(

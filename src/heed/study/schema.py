@@ -31,7 +31,9 @@ class Params(Section):
     """The configuration of one study."""
 
     study: Study
-    seeds: list[int] = Field(description="every model is trained once with each", min_length=1)
+    seeds: list[int] = Field(
+        description="every model is trained once with each", min_length=1, max_length=1000
+    )
     sources: dict[Name, Source] = Field(min_length=1)
     corpora: dict[Name, Corpus] = Field(min_length=1)
     experiments: dict[Name, Experiment] = Field(min_length=1)

@@ -5,9 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from heed.hyperparameters import Value
-from heed.study.section import Positive, Section
+from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value
+from heed.study.section import Count, Section, Seed
 from heed.tasks.classification.recipe import FIGURES, Hyperparameters
+
+MAX_MINUTES = 60 * 24 * 365
 
 
 class Dimension(Section):
@@ -95,7 +97,7 @@ class Search(Section):
     after: str = Field(
         description="the search whose winner this one starts from (groups in turn), or none"
     )
-    trials: Annotated[int, Field(ge=0)] = Field(
+    trials: Annotated[int, Field(ge=0, le=MAX_COUNT)] = Field(
         0, description="how many configurations to try; 0: keep the configured values"
     )
     groups: list[Literal["group-1", "group-2"]] = Field(
@@ -112,17 +114,17 @@ class Search(Section):
         FIGURES[0],
         description="the validation metric that is optimised, and that selects the epoch",
     )
-    epochs: Positive | None = Field(
+    epochs: Count | None = Field(
         None, description="maximum epochs of a trial; default: the model's own"
     )
-    minutes: Annotated[float, Field(gt=0)] | None = Field(
+    minutes: Annotated[float, Field(gt=0, le=MAX_MINUTES)] | None = Field(
         None,
         description=(
             "no trial starts or continues after this wall time, so the result depends on the "
             "machine"
         ),
     )
-    seed: Positive = Field(
+    seed: Annotated[Seed, Field(ge=1)] = Field(
         1000, description="seed of the draws and of every trial's training; never one of `seeds`"
     )
     sampler: Literal["random", "tpe"] = Field(
@@ -139,33 +141,31 @@ class Search(Section):
             "reproducibly"
         ),
     )
-    reports: Positive = Field(
+    reports: Count = Field(
         1,
         description=(
             "asha: validations per epoch that are reported to it; the one at the end uses all "
             "validation documents, the earlier ones every `reports`-th"
         ),
     )
-    grace_period: Annotated[float, Field(gt=0)] = Field(
+    grace_period: Annotated[float, Field(gt=0, le=MAX_COUNT)] = Field(
         1.0,
         description="asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
     )
-    reduction_factor: Annotated[int, Field(ge=2)] = Field(
+    reduction_factor: Annotated[int, Field(ge=2, le=MAX_COUNT)] = Field(
         3, description="asha: one trial in this many continues at each rung"
     )
-    concurrent: Annotated[int, Field(ge=0)] = Field(
+    concurrent: Annotated[int, Field(ge=0, le=MAX_COUNT)] = Field(
         0, description="maximum number of trials at once; 0: as many as the resources allow"
     )
-    cpu: Annotated[float, Field(gt=0)] = Field(1.0, description="cores that a trial reserves")
+    cpu: Annotated[float, Field(gt=0, le=MAX_THREADS)] = Field(
+        1.0, description="cores that a trial reserves"
+    )
     gpu: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="fraction of a GPU that a trial reserves; 0.25: four trials share one"
     )
-    retries: Annotated[int, Field(ge=0)] = Field(
+    retries: Annotated[int, Field(ge=0, le=MAX_COUNT)] = Field(
         3, description="how often a trial that died (its machine was lost) is restarted"
-    )
-    address: str = Field(
-        "local",
-        description="local: this machine; otherwise a Ray cluster's address (docs/cluster.md)",
     )
 
     def dimensions(self, h: Hyperparameters) -> dict[str, Dimension]:
@@ -182,11 +182,8 @@ class Search(Section):
 
     @property
     def resources(self) -> tuple[int, int]:
-        """(cores, GPUs) of this machine that the trials can use at once.
-
-        A search on a cluster needs one core here, for the process that waits.
-        """
-        if self.address != "local" or not self.trials:
+        """(cores, GPUs) that the trials can use at once where they all run on this machine."""
+        if not self.trials:
             return 1, 0
         at_once = min(self.trials, self.concurrent or self.trials)
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)

@@ -1,21 +1,23 @@
 """The base class of all sections of params.yaml, and the form of names."""
 
-import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-Name = Annotated[str, Field(pattern=NAME, description="lower-case letters, digits and single '-'")]
-Positive = Annotated[int, Field(gt=0)]
+from heed.hyperparameters import MAX_COUNT, MAX_SEED
+from heed.paths import MAX_NAME, NAME
+
+Name = Annotated[
+    str,
+    Field(
+        pattern=NAME, max_length=MAX_NAME, description="lower-case letters, digits and single '-'"
+    ),
+]
+Count = Annotated[int, Field(gt=0, le=MAX_COUNT)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 
 
 class Section(BaseModel):
     """A part of params.yaml: unknown keys are errors, numbers are not made from strings."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-def is_name(text: str) -> bool:
-    """Return whether `text` can name a source, corpus, experiment or model."""
-    return bool(re.fullmatch(NAME, text))

@@ -30,33 +30,48 @@ def _study_files() -> list[Path]:
     return studies
 
 
-def activate_study(name: str, force: bool) -> str:
-    """Copy workflow/studies/NAME.yaml to params.yaml, and return an estimate of its cost.
+def activate_study(study: str, force: bool) -> str:
+    """Check a study, copy it to params.yaml, and return an estimate of its cost.
 
-    No other file is changed.
+    No other file is changed, and none before the check: dvc reads the names in params.yaml before
+    any code of heed runs.
+
+    Args:
+        study: a name in workflow/studies, or the path of a file from elsewhere.
+        force: whether a params.yaml that was edited by hand is overwritten.
 
     Raises:
         HeedError: no such study; a mistake in it; params.yaml was edited by hand and `force` is not
             set.
 
     """
-    path = STUDIES / f"{name}.yaml"
-    studies = _study_files()
-    if path not in studies:
-        raise HeedError(
-            f"{path}: no such study. Known: {', '.join(study.stem for study in studies)}"
-        )
-    params, text, active = load(path), _read_params(path), _read_params(PARAMS)
+    path, studies = _find_study(study), _study_files()
+    params = load(path)
+    name, text, active = params.study.name, _read_params(path), _read_params(PARAMS)
     if active == text:
         return f"{name} is active already.\n{format_cost(params)}"
-    if active and not force and all(active != _read_params(study) for study in studies):
+    if active and not force and all(active != _read_params(known) for known in studies):
         raise HeedError(
-            f"{PARAMS}: edited by hand: it is none of {STUDIES}/*.yaml. Keep it as "
-            f"{STUDIES}/NAME.yaml, "
-            f"or run: heed study {name} --force"
+            f"{PARAMS}: edited by hand, or from elsewhere: it is none of {STUDIES}/*.yaml. Keep it "
+            f"as {STUDIES}/NAME.yaml, or run: heed study {study} --force"
         )
     write_text(PARAMS, SCHEMA + text)
     return f"{name} is active now.\n{format_cost(params)}"
+
+
+def _find_study(study: str) -> Path:
+    """Return the file of a study by its name or path. Raises HeedError when there is none."""
+    if study.endswith((".yaml", ".yml")):
+        if not Path(study).is_file():
+            raise HeedError(f"{study}: there is no such file")
+        return Path(study)
+    path, studies = STUDIES / f"{study}.yaml", _study_files()
+    if path not in studies:
+        raise HeedError(
+            f"{path}: no such study. Known: {', '.join(known.stem for known in studies)}. The name "
+            "of a file from elsewhere ends with .yaml"
+        )
+    return path
 
 
 def _read_params(path: Path) -> str:

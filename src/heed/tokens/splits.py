@@ -87,6 +87,11 @@ def _draw(
     is ignored when there are more strata than documents in one of the two parts.
     """
     size = share if isinstance(share, int) else max(1, round(share * len(documents)))
+    if size >= len(documents):
+        raise HeedError(
+            f"params.yaml: split: {size:,} of {len(documents):,} documents are for test or "
+            "validation, which leaves none to train on: make that share smaller"
+        )
     stratify = None
     if split.stratify:
         names, index, counts = np.unique(strata[documents], return_inverse=True, return_counts=True)
