@@ -177,10 +177,15 @@ CASES = {
         "attention against the baseline was +4.00 p.p. (95% interval +1.52 to +6.48, corrected p = "
         "0.020), which decides nothing: 2 of 3 runs of baseline had not converged",
     ),
+    "one run of the baseline had not converged": (
+        {"bad": {"baseline": 1}},
+        "beats the baseline",
+        "Attention did better than the baseline: +4.00 p.p.",
+    ),
     "the control had not converged": (
-        {"mean": (0.81, 0.82, 0.80), "bad": {"mean": 1}},
+        {"mean": (0.81, 0.82, 0.80), "bad": {"mean": 2}},
         "beats the baseline; not shown better than the control mean",
-        "over the control mean, but 1 of 3 runs of mean had not converged",
+        "over the control mean, but 2 of 3 runs of mean had not converged",
     ),
     "two variants answer": (
         {"answers": ("attention", "pooling"), "pooling": (0.80, 0.85, 0.79)},

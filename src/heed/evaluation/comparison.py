@@ -254,7 +254,7 @@ def judge(
     differences: Differences, models: Mapping[str, ModelResult]
 ) -> dict[str, dict[str, Difference]]:
     """Return the differences, by first and second model, with their verdicts."""
-    converged = {variant: all(model.converged) for variant, model in models.items()}
+    converged = {variant: model.has_converged for variant, model in models.items()}
     comparisons: dict[str, dict[str, Difference]] = {}
     for (first, second), difference in differences.items():
         judged = verdict(

@@ -131,6 +131,11 @@ class ModelResult:
     details: Annotated[Details, FLATTENED]
     gain: Gain | None
 
+    @property
+    def has_converged(self) -> bool:
+        """Whether most of its runs had converged."""
+        return 2 * sum(self.converged) > len(self.converged)
+
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:

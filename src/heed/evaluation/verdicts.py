@@ -38,7 +38,7 @@ def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> 
     Args:
         difference: with its corrected p values.
         alpha: the level of all tests.
-        first: whether the first model had converged in all of its runs.
+        first: whether most runs of the first model had converged.
         second: the same of the second model; True for an opponent.
 
     """

@@ -260,7 +260,7 @@ def _not_converged(difference: TestedDifference, result: ExperimentResult) -> st
     reasons = []
     for name in (difference.first, difference.second):
         model = result.models.get(name)
-        if model and not all(model.converged):
+        if model and not model.has_converged:
             reasons.append(
                 say(
                     "{count} of {runs} runs of {name}",
