@@ -14,6 +14,7 @@ from typing import get_args, get_type_hints
 import pytest
 from matplotlib.figure import Figure
 
+from heed.evaluation.bounds import clip_interval
 from heed.evaluation.results import (
     Comparison,
     ExperimentResult,
@@ -416,7 +417,10 @@ def test_every_comparison_is_in_the_page_and_in_the_csv(tmp_path):
             entries
         )
         for compared, entry in entries.items():
-            low, high = entry.interval_pp
+            second = compared.partition(" − ")[2]
+            result = (experiment_result.models | experiment_result.opponents)[second]
+            figure = experiment_result.compared_figure(result).mean
+            low, high = clip_interval(entry.interval_pp, entry.mean_pp, figure)
             assert printed[compared][1:5] == [
                 format_points(entry.mean_pp),
                 f"{format_points(low)} to {format_points(high)}",
