@@ -57,6 +57,7 @@ from heed.report.sources import Source
 from heed.search.result import ExpectedBest, Trial, read_search
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
+from heed.tokens.meta import NearDuplicates
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
@@ -141,7 +142,9 @@ def make_experiment(
         groups={"classes": []},
         metric="accuracy",
         corpus=Corpus(
-            "made-up", 0, CorpusFacts("sample-letters", 0, 0, {}, reduced=False, generated=True)
+            "made-up",
+            0,
+            CorpusFacts("sample-letters", 0, 0, {}, False, True, NearDuplicates([0], True)),
         ),
         models={name: make_model(list(values), list(baseline)) for name, values in models.items()},
         opponents={
