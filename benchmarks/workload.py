@@ -18,7 +18,7 @@ from heed.models.classifier import Classifier
 from heed.tasks.classification.learning import ClassificationLearner
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.arrays import Tokens
-from heed.tokens.meta import Meta
+from heed.tokens.meta import Meta, NearDuplicates
 
 VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
 SETTINGS = Hyperparameters(
@@ -64,7 +64,8 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     meta = Meta(
         digest="generated", corpus="big", kind="generated", tokenizer="whitespace", folds=0,
         labels={"kind": ["a", "b"]}, documents=documents, tokens=len(ids), types=len(lexicon),
-        parts={}, reduced=False, generated=True, duplicates={}, treated={},
+        parts={}, reduced=False, generated=True, duplicates={},
+        near_duplicates=NearDuplicates([0], complete=False), treated={},
     )  # fmt: skip
     return Tokens(
         Path(), meta, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1)

@@ -86,7 +86,8 @@ def write_tokens(
         "tokenizer": "whitespace", "folds": folds, "labels": {"kind": sorted(set(labels))},
         "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
         "parts": {part: parts.count(part) for part in ("train", "validation", "test")},
-        "reduced": False, "generated": False, "duplicates": {}, "treated": {},
+        "reduced": False, "generated": False, "duplicates": {},
+        "near_duplicates": {"test": [0] * (folds or 1), "complete": True}, "treated": {},
     }  # fmt: skip
     write_json(path / "meta.json", meta)
     return meta

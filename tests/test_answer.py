@@ -24,6 +24,7 @@ from heed.evaluation.results import (
 from heed.recipe import CorpusFacts
 from heed.report.answer import answer
 from heed.tasks.classification.recipe import Hyperparameters
+from heed.tokens.meta import NearDuplicates
 
 METHOD = Significance("", 0.05, 0.8, margin_pp=1.0, convergence_pp=0.2, families={})
 SEEDS = [1, 2, 3]
@@ -92,7 +93,11 @@ def make_experiment(
         attention=roles.attention,
         controls=roles.controls,
         corpus=Corpus(
-            "made-up", 0, CorpusFacts("sample-letters", 0, 0, {}, reduced=False, generated=True)
+            "made-up",
+            0,
+            CorpusFacts(
+                "sample-letters", 0, 0, {}, False, True, NearDuplicates(test=[0], complete=True)
+            ),
         ),
         models=models,
         opponents={

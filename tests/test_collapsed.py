@@ -13,12 +13,13 @@ from heed.recipe import CorpusFacts
 from heed.report.collapsed import collapse_sentence, explain_collapse
 from heed.report.language import use_language
 from heed.tasks.classification.recipe import Hyperparameters
+from heed.tokens.meta import NearDuplicates
 
 SEEDS = [1, 2, 3]
 
 
 def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", **models: list):
-    facts = CorpusFacts("csv", 0, 0, {}, reduced=False, generated=False)
+    facts = CorpusFacts("csv", 0, 0, {}, False, False, NearDuplicates(test=[0], complete=True))
     return ExperimentResult(
         task="classification",
         groups={"classes": []},

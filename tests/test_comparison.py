@@ -445,6 +445,7 @@ def tokenised(tmp_path: Path) -> Path:
         "reduced": False,
         "generated": True,
         "duplicates": {},
+        "near_duplicates": {"test": [0], "complete": True},
         "treated": {},
     }
     (tmp_path / "meta.json").write_text(json.dumps(meta))

@@ -10,10 +10,12 @@ import pytest
 
 from heed.corpora import huffpost, sample
 from heed.corpora.kinds import read_documents
+from heed.corpora.publication import Document
 from heed.corpora.source import download
 from heed.files import HeedError
-from heed.study import Corpus, Source, Split
-from heed.tokens.splits import split_columns
+from heed.study import Corpus, Source, Split, load
+from heed.tokens.splits import require_learnable, split_columns, split_documents
+from tests.conftest import ROOT
 
 
 def corpus(kind: str, **changes) -> Corpus:
@@ -188,6 +190,79 @@ def test_folds_test_every_document_once_and_keep_groups_together():
     groups = np.repeat(np.arange(25), 4).astype(str)
     for column in columns(Split(kind="folds", k=5, grouped=True), groups=groups).values():
         assert not set(groups[column == "test"]) & set(groups[column == "train"])
+
+
+def test_grouped_folds_keep_groups_out_of_validation_too():
+    groups = np.repeat(np.arange(25), 4).astype(str)
+    for column in columns(
+        Split(kind="folds", k=5, grouped=True, validation=0.25), groups=groups
+    ).values():
+        parts = [set(groups[column == part]) for part in ("train", "validation", "test")]
+        assert all(parts) and sum(map(len, parts)) == 25
+        assert Counter(column)["validation"] == pytest.approx(20, abs=4)
+
+
+def test_every_study_groups_the_folds_of_letter_pieces_by_letter():
+    studies = [load(path) for path in sorted((ROOT / "workflow/studies").glob("*.yaml"))]
+    folds = [c.split for study in studies for c in study.corpora.values() if c.split.k]
+    assert folds and all(split.grouped for split in folds)
+
+
+@pytest.mark.slow
+def test_the_group_of_a_real_letter_piece_is_its_letter(corpora, tmp_path):
+    source = corpora / "letters/classifier_data_eval.json"
+    (tmp_path / source.name).write_bytes(source.read_bytes())
+    documents = list(read_documents(corpus("letters-pieces"), tmp_path))
+    authors = {(document.group, document.labels["author"]) for document in documents}
+    letters = np.asarray([document.group for document in documents])
+    assert len(set(letters)) == len(authors) == 4504, "a letter has one author"
+    split = Split(kind="folds", k=5)
+    loose = split_documents(split, documents)
+    tight = split_documents(split.model_copy(update={"grouped": True}), documents)
+
+    def count_siblings(folds: dict[str, np.ndarray]) -> int:
+        return sum(
+            np.isin(letters[column == "test"], letters[column != "test"]).sum()
+            for column in folds.values()
+        )
+
+    assert count_siblings(loose) == 597 and count_siblings(tight) == 0
+    assert all(column.tolist().count("test") in (976, 977) for column in tight.values())
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (["train"] * 80 + ["validation"] * 20, "found 80 train, 20 validation, 0 test"),
+        (["test"] * 80 + ["validation"] * 20, "found 0 train, 20 validation, 80 test"),
+        (["train"] * 100, "found 100 train, 0 validation, 0 test"),
+    ],
+)
+def test_a_given_split_without_a_part_is_an_error(parts, message):
+    with pytest.raises(HeedError, match=f"needs documents to train and to test, {message}"):
+        columns(Split(kind="given"), source_split=np.asarray(parts, object))
+
+
+@pytest.mark.parametrize(
+    ("split", "labels", "message"),
+    [
+        (Split(kind="random", test=0.2), "x", "1 document: a split needs several"),
+        (Split(kind="random", test=0.2), "xy", "leaves 1 documents to train and 1 to test, of 2"),
+        (Split(kind="random", test=0.2, validation=0.9), "xyxyx", "takes 4 of 4 documents"),
+        (Split(kind="folds", k=3), "xyzwvu", "n_splits=3 cannot be greater"),
+        (Split(kind="random", test=0.2), "x" * 9, "the part train has 1 class"),
+        (Split(kind="folds", k=3), "x" * 9, "the part train of fold 0 has 1 class"),
+    ],
+)
+def test_a_corpus_with_nothing_to_learn_is_an_error(split, labels, message):
+    documents = [Document(str(i), "a", {"label": label}) for i, label in enumerate(labels)]
+    with pytest.raises(HeedError, match=message):
+        require_learnable(documents, split_documents(split, documents))
+
+
+def test_one_label_of_several_classes_is_enough():
+    documents = [Document(str(i), "a", {"a": "xy"[i % 2], "b": "same"}) for i in range(10)]
+    require_learnable(documents, split_documents(Split(kind="random", test=0.2), documents))
 
 
 def test_a_given_split_is_kept_and_validation_is_drawn_from_train():

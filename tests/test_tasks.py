@@ -2,6 +2,9 @@
 the tests of every figure.
 """
 
+import dataclasses
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
@@ -16,7 +19,8 @@ from heed.tasks.classification.metrics import (
     statistic_names,
     statistics,
 )
-from heed.tasks.classification.recipe import FIGURES, Data, Hyperparameters
+from heed.tasks.classification.recipe import FIGURES, Data, Hyperparameters, resolve_data
+from heed.tokens.meta import read_meta
 
 
 def drawn(
@@ -138,3 +142,9 @@ def test_every_task_has_the_modules_that_the_stages_import():
         HeedError, match=r"there is no task translation-of-dreams\. Known: classification"
     ):
         task_module("translation-of-dreams", "recipe")
+
+
+def test_a_label_with_one_class_is_refused_before_any_training(workplace):
+    meta = dataclasses.replace(read_meta(Path("data/tokens/tiny")), labels={"kind": ["good"]})
+    with pytest.raises(HeedError, match=r"experiments.x.data.label: .* has 1 class: there is noth"):
+        resolve_data({"label": "kind"}, meta, "experiments.x.data")

@@ -210,6 +210,39 @@ def test_duplicates_across_the_parts_are_counted_and_dropped_from_train_on_reque
     assert count == 0 and counts["dropped"] > 0
 
 
+def test_near_duplicates_are_counted_for_what_is_left_after_duplicates_are_dropped(
+    tmp_path, capsys
+):
+    path = make(tmp_path, 1)
+    meta = load_tokens(path).meta
+    table = pd.read_parquet(path / "documents.parquet")
+    texts = table["text"].str.replace(r"\W+", " ", regex=True).str.strip().str.lower()
+    train = set(texts[(table["split"] == "train") & (texts != "")])
+    assert meta.near_duplicates.test == [texts[table["split"] == "test"].isin(train).sum()]
+    share = f"{meta.near_duplicates.total:,} of 300 test documents"
+    assert f"mine: {share}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("t,l\na,x\nb,x\nc,x\nd,x\n", "corpus mine: the part train has 1 class"),
+        ("t,l\na,x\n", "corpus mine: 1 document: a split needs several"),
+        ("t,l\n,x\n,y\n", "no document of corpus mine has text"),
+        ("t,l\na,x\nb,y,z\n", r"table.csv:3: expected 2 fields, as in the header, found 3"),
+        ("t,l\na,x\nb,\n", r"table.csv:3: column 'l': no label"),
+    ],
+)
+def test_a_corpus_that_cannot_be_learned_from_is_an_error(tmp_path, table, message):
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/table.csv").write_text(table)
+    split = Split(kind="random", test=0.2)
+    corpus = Corpus(source="raw", kind="table", text_column="t", label_column="l", split=split)
+    with pytest.raises(HeedError, match=message):
+        tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
+    assert not (tmp_path / "mine").exists()
+
+
 def test_the_metadata_marks_a_reduced_corpus(tmp_path):
     path = make(tmp_path, 1, sample=100)
     meta = json.loads((path / "meta.json").read_text())
@@ -255,7 +288,7 @@ def test_a_corpus_without_documents_is_an_error(tmp_path):
     assert not (tmp_path / "mine").exists()
 
 
-def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch):
+def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HEED_MIRROR", str(corpora))
     download(
         "letters", Source(kind="letters", files=["classifier_data_eval.json"]), tmp_path / "raw"
@@ -263,6 +296,9 @@ def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch):
     corpus = Corpus(source="letters", kind="letters-pieces", split=Split(kind="folds", k=5))
     tokenize("letters-pieces", corpus, tmp_path / "raw", tmp_path / "tokens", 2)
     tokens = load_tokens(tmp_path / "tokens")
+    near = tokens.meta.near_duplicates
+    assert near.complete and len(near.test) == 5 and near.total == 0
+    assert "0 of 4,881 test documents (0.0%) have a near duplicate" in capsys.readouterr().out
     assert tokens.meta.documents == 4881 and tokens.meta.folds == 5
     assert len(tokens.rows("test", 0)) == pytest.approx(976, abs=3)
     assert not set(tokens.rows("test", 0)) & set(tokens.rows("test", 4))

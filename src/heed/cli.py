@@ -266,13 +266,20 @@ def corpus_add(
     text_column: str,
     label_column: str,
     split_column: str = "",
+    encoding: str = "",
     name: str = "",
 ) -> None:
     """Add a corpus of your own to params.yaml: its source, an experiment and models to compare."""
     from heed.study.own_corpus import add_corpus
 
     name = name or file.stem.lower().replace("_", "-")
-    print(add_corpus(file, name, text_column, label_column, split_column, PARAMS))
+    columns = {
+        "text_column": text_column,
+        "label_column": label_column,
+        "split_column": split_column,
+        "encoding": encoding,
+    }
+    print(add_corpus(file, name, {key: value for key, value in columns.items() if value}, PARAMS))
 
 
 STAGES = (download, tokenize, search, recipe, train, predict, opponents, evaluate, compare, report)
@@ -378,6 +385,11 @@ def _parser() -> argparse.ArgumentParser:
         default="",
         help="the column with train, validation or test; without it the split is random",
     )
+    command.add_argument(
+        "--encoding",
+        default="",
+        help="of a .csv or .jsonl file, such as windows-1252; default: utf-8",
+    )
     command.add_argument("--name", default="", help="name of the corpus; default: the file's name")
     return parser
 
@@ -401,23 +413,15 @@ def _lock_command(command: str) -> Iterator[None]:
     """Hold a lock, so that two processes do not run the same command in this folder; wait for it.
 
     When dvc or snakemake was killed, its stage may still be running while the next one starts the
-    same stage. The kernel releases the lock when the process ends, also by kill -9.
+    same stage.
     """
     if not PARAMS.exists() and not RESULTS.exists():  # not a clone: write nothing here
         yield
         return
-    LOCKS.mkdir(parents=True, exist_ok=True)
-    with (LOCKS / command.replace("/", "-")).open("a") as lock:
-        with contextlib.suppress(OSError):  # a file system without locks
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                print(
-                    f"another `heed {command}` is running here: waiting for it",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                fcntl.flock(lock, fcntl.LOCK_EX)
+    from heed.files import locked
+
+    busy = f"another `heed {command}` is running here: waiting for it"
+    with locked(LOCKS / command.replace("/", "-"), busy):
         yield
 
 

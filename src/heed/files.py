@@ -4,11 +4,13 @@ Every writer of heed writes to a temporary name and renames it: a file is comple
 """
 
 import contextlib
+import fcntl
 import glob
 import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,23 @@ def writing_folder(path: str | Path, checksums: bool = False) -> Iterator[Path]:
             write_checksums(temporary)
         shutil.rmtree(path, ignore_errors=True)
         temporary.replace(path)
+
+
+@contextlib.contextmanager
+def locked(path: Path, busy: str) -> Iterator[None]:
+    """Hold the lock in the file `path`; where another process holds it, print `busy` and wait.
+
+    The kernel releases the lock when the process ends, also by kill -9.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as lock:
+        with contextlib.suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(busy, file=sys.stderr, flush=True)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager

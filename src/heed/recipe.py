@@ -9,7 +9,7 @@ from heed.hyperparameters import Configuration
 from heed.paths import recipe_file
 from heed.records import read_record
 from heed.tasks import task_module
-from heed.tokens.meta import Meta, read_meta
+from heed.tokens.meta import Meta, NearDuplicates, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.study import Params
@@ -31,6 +31,7 @@ class CorpusFacts:
     parts: dict[str, int]  # documents by split
     reduced: bool
     generated: bool
+    near_duplicates: NearDuplicates
 
 
 @dataclasses.dataclass(frozen=True)

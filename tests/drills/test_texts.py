@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from heed.corpora.table import SUFFIXES, read_table
+from heed.corpora.rows import SUFFIXES, read_rows
 from heed.files import HeedError
 from tests.drills.study import PLAIN, WHOLE, Heed, Study
 from tests.test_tokenizer import HOSTILE
@@ -102,7 +102,7 @@ def test_a_file_that_is_not_a_table_gives_one_message(suffix: str, tmp_path: Pat
     def read(content: bytes) -> None:
         path.write_bytes(content)
         try:
-            read_table(path)
+            list(read_rows(path, ["a"]))
         except HeedError as error:
             assert str(error).startswith(str(path))
             assert len(str(error).splitlines()) == 1

@@ -1,19 +1,20 @@
 """A file of the user's own: CSV, JSON lines or parquet with a text column and a label column."""
 
 import shutil
+import unicodedata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
+from heed.corpora.rows import SUFFIXES, read_rows
 from heed.files import HeedError, writing
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from heed.study import Corpus, Source
 
-SUFFIXES = (".csv", ".jsonl", ".parquet")
 SPLITS = ("train", "validation", "test")
+# control characters, lone surrogates, separators of lines and of paragraphs
+REFUSED_IN_LABELS = ("Cc", "Cs", "Zl", "Zp")
 
 
 def make(name: str, source: "Source", folder: Path) -> str:
@@ -39,79 +40,79 @@ def make(name: str, source: "Source", folder: Path) -> str:
     return file.name
 
 
-def read_table(path: Path) -> "pd.DataFrame":
-    """Return the table with every cell as the text in the file: "NA" is a word, not a gap.
-
-    Raises HeedError when it cannot be read.
-    """
-    import pandas as pd  # not at the top: the declarations are read without it
-
-    try:
-        if path.suffix == ".csv":
-            return pd.read_csv(path, dtype=str, keep_default_na=False, encoding_errors="replace")
-        if path.suffix == ".jsonl":
-            return pd.read_json(
-                path, lines=True, dtype=False, convert_dates=False, encoding_errors="replace"
-            )
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there") from None
-    except (OSError, ValueError) as error:
-        raise HeedError(f"{path}: cannot be read as {path.suffix[1:]}: {error}") from None
-    raise HeedError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
-
-
-def require_columns(path: Path, table: "pd.DataFrame", columns: list[str]) -> None:
-    """Raise HeedError when the table lacks one of the columns."""
-    for column in columns:
-        if column not in table.columns:
-            raise HeedError(
-                f"{path}: there is no column {column!r}. Columns: "
-                f"{', '.join(map(str, table.columns))}"
-            )
-
-
-def read_rows(
-    raw: Path, text_column: str, label_column: str, split_column: str | None
-) -> Documents:
-    """Yield one document per row; a row without text is an empty document.
+def read_documents(path: Path, corpus: "Corpus") -> Documents:
+    """Yield one document per row of a table; a row without text is an empty document.
 
     Raises:
-        HeedError: there is not exactly one table in `raw`, it lacks a column, a row has no label,
-            or its split is none of SPLITS.
+        HeedError: the file cannot be read or lacks a column, or a row does not fit, has no label or
+            more than one, or names another part than SPLITS.
 
     """
+    assert corpus.text_column and corpus.label_column
+    columns = [corpus.text_column, corpus.label_column]
+    columns += [corpus.split_column] if corpus.split_column else []
+    labels: dict[str, str] = {}
+    for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
+        text, label = (
+            _as_text(f"{location}: column {column!r}", cell, column == corpus.label_column)
+            for column, cell in zip(columns[:2], cells[:2], strict=True)
+        )
+        if label not in labels:
+            labels[label] = _check_label(f"{location}: column {corpus.label_column!r}", label)
+        split = cells[2] if corpus.split_column else ""
+        if corpus.split_column and split not in SPLITS:
+            raise HeedError(
+                f"{location}: column {corpus.split_column!r}: expected {', '.join(SPLITS)}, "
+                f"found {split!r}"
+            )
+        yield Document(f"row/{number}", text, {"label": labels[label]}, split=split)
+
+
+def _as_text(location: str, cell: Any, is_label: bool) -> str:
+    """Return a cell as text, "" when it is missing.
+
+    Raises HeedError for bytes, lists and objects: their Python notation is no text.
+    """
+    if cell is None or cell != cell:  # NaN is not equal to itself
+        return ""
+    if isinstance(cell, str | int | float):
+        return str(cell)
+    if isinstance(cell, list) and is_label:
+        raise HeedError(
+            f"{location}: one label a document, found a list of {len(cell)}. Choose one, or make a "
+            "column for each"
+        )
+    kinds = {"dict": "an object", "list": "a list"}
+    kind = kinds.get(type(cell).__name__, type(cell).__name__)
+    raise HeedError(f"{location}: expected text, found {kind}. Convert the column to text")
+
+
+def _check_label(location: str, label: str) -> str:
+    """Return the label in Unicode's form NFC: other forms of it look the same.
+
+    Raises HeedError when it is missing, has spaces around it or a control character in it.
+    """
+    for character in label:
+        if unicodedata.category(character) in REFUSED_IN_LABELS:
+            raise HeedError(
+                f"{location}: the label {label!r} has the control character {character!r}. "
+                "Remove it"
+            )
+    if not label.strip():
+        raise HeedError(f"{location}: no label")
+    if label != label.strip():
+        raise HeedError(f"{location}: the label {label!r} has spaces around it. Remove them")
+    return unicodedata.normalize("NFC", label)
+
+
+def _read(raw: Path, corpus: "Corpus") -> Documents:
+    """Yield the documents of the only table in `raw`. Raises HeedError when there is none."""
     files = [path for path in sorted(raw.glob("*")) if path.suffix in SUFFIXES]
     if len(files) != 1:
         raise HeedError(
             f"{raw}: expected one table, found {len(files)}. Run: heed download {raw.name}"
         )
-    path = files[0]
-    table = read_table(path)
-    require_columns(
-        path, table, [text_column, label_column, *([split_column] if split_column else [])]
-    )
-    splits = table[split_column] if split_column else [""] * len(table)
-    for number, (text, label, split) in enumerate(
-        zip(table[text_column], table[label_column], splits, strict=True), 1
-    ):
-        if label is None or label != label or not str(label).strip():
-            raise HeedError(f"{path}: row {number}: no label in column {label_column!r}")
-        if split_column and split not in SPLITS:
-            raise HeedError(
-                f"{path}: row {number}: column {split_column!r}: expected {', '.join(SPLITS)}, "
-                f"found {split!r}"
-            )
-        is_missing = text is None or text != text
-        yield Document(
-            f"row/{number}", "" if is_missing else str(text), {"label": str(label)}, split=split
-        )
-
-
-def _read(raw: Path, corpus: "Corpus") -> Documents:
-    assert corpus.text_column and corpus.label_column
-    return read_rows(raw, corpus.text_column, corpus.label_column, corpus.split_column)
+    yield from read_documents(files[0], corpus)
 
 
 SOURCE = SourceKind(name="table", make=make, required_keys=("path", "sha256"), optional_keys=())
@@ -121,6 +122,6 @@ KIND = Kind(
     read=_read,
     splits=("given", "random", "folds"),
     required_keys=("text_column", "label_column"),
-    optional_keys=("split_column",),
+    optional_keys=("split_column", "encoding"),
 )
 KINDS = (KIND,)

@@ -261,12 +261,30 @@ def _describe_corpus(corpus: Corpus, seeds: list[int]) -> str:
     text += say_count(
         "{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed
     )
+    text += _describe_near_duplicates(corpus)
     text += (
         say(" Its text is generated: the figures say nothing about real text.")
         if is_generated(corpus)
         else ""
     )
     return text + (say(" REDUCED: a random part of its source.") if corpus.facts.reduced else "")
+
+
+def _describe_near_duplicates(corpus: Corpus) -> str:
+    """Return how many test documents have a near duplicate in train, of all folds together."""
+    near, facts = corpus.facts.near_duplicates, corpus.facts
+    tested = facts.documents if corpus.folds else facts.parts["test"]
+    return say(
+        " Test documents with a near duplicate in train: {count} of {tested} ({share})."
+        if near.complete
+        else (
+            " Test documents with a near duplicate in train: at least {count} of {tested} "
+            "({share})."
+        ),
+        count=format_count(near.total),
+        tested=format_count(tested),
+        share=f"{near.total / tested:.1%}",
+    )
 
 
 def _line(

@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
 from heed.study.section import Section, Seed
+
+SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 
 # The kinds that the modules of heed.corpora declare, and no others.
 if TYPE_CHECKING:
@@ -81,7 +83,11 @@ class Split(Section):
     )
     stratify: bool = Field(True, description="keep the label proportions in every part")
     grouped: bool = Field(
-        False, description="kind folds: documents of one group (a letter) are in the same fold"
+        False,
+        description=(
+            "kind folds: documents of one group (a letter) are in the same fold, and in the same "
+            "one of train and validation"
+        ),
     )
     seed: Seed = Field(1234, description="seed of the draw, the same for every run of the study")
 
@@ -134,15 +140,36 @@ class Corpus(Section):
         None,
         description="kind table: the column with train, validation or test, for split kind given",
     )
+    encoding: str | None = Field(
+        None,
+        description=(
+            "kind table: the encoding of a .csv or .jsonl file, such as windows-1252 (default: "
+            "utf-8)"
+        ),
+    )
+
+    @field_validator("encoding")
+    @classmethod
+    def _check_encoding(cls, name: str | None) -> str | None:
+        try:
+            is_text = name is None or SAMPLE_TEXT.encode(name).decode(name) == SAMPLE_TEXT
+        except (LookupError, ValueError):  # unknown, or no encoding of text
+            is_text = False
+        if not is_text:
+            raise ValueError(
+                f"expected an encoding that Python knows, such as windows-1252, found {name!r}"
+            )
+        return name
 
     @model_validator(mode="after")
     def _check_keys(self) -> "Corpus":
         kind, split = KINDS[self.kind], self.split
-        columns = {
-            key for key in ("text_column", "label_column", "split_column") if getattr(self, key)
-        }
+        keys = ("text_column", "label_column", "split_column", "encoding")
+        columns = {key for key in keys if getattr(self, key)}
         if missing := [key for key in kind.required_keys if key not in columns]:
             raise ValueError(f"a corpus of kind {kind.name} needs {' and '.join(missing)}")
+        if self.text_column and self.text_column == self.label_column:
+            raise ValueError(f"text_column and label_column are both {self.text_column!r}")
         if "split_column" in kind.optional_keys and (split.kind == "given") != (
             self.split_column is not None
         ):

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap
 
-from heed.corpora.table import KIND, SPLITS, read_table, require_columns
+from heed.corpora.table import KIND, read_documents
 from heed.files import HeedError, sha256
 from heed.paths import is_name
+from heed.study.corpora import Corpus
 from heed.study.editing import editing
 
 if TYPE_CHECKING:
@@ -21,31 +23,33 @@ VARIANTS: dict[str, dict[str, object]] = {
 }
 
 
-def add_corpus(
-    file: Path, name: str, text_column: str, label_column: str, split_column: str, params: Path
-) -> str:
+def add_corpus(file: Path, name: str, columns: dict[str, str], params: Path) -> str:
     """Write the entries of a new corpus into `params`, and return a message with the next command.
 
+    Args:
+        file: the user's table. All of its rows are read as `heed tokenize` will read them.
+        name: of the new entries.
+        columns: text_column, label_column, and where they apply split_column and encoding.
+        params: the path of params.yaml.
+
     Raises:
-        HeedError: the file cannot be read, lacks a column or a class, or names other parts; `name`
-            is invalid or already used.
+        HeedError: the file cannot be read, lacks a column or a class, has a row that does not fit,
+            or cannot be split; `name` is invalid or already used.
 
     """
     if not is_name(name):
         raise HeedError(
             f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
         )
-    rows, classes = _count_rows_and_classes(file, text_column, label_column, split_column)
+    rows, classes = _count_rows_and_classes(file, _corpus(name, columns))
     with editing(params) as (_, tree):
         for section in ("sources", "corpora", "experiments"):
             if name in tree[section]:
                 raise HeedError(f"{params}: {section}: {name} is there already. Use another --name")
-        columns = {"text_column": text_column, "label_column": label_column}
-        columns |= {"split_column": split_column} if split_column else {}
         _add_entries(tree, name, file, columns)
     doubt = (
-        f"\nColumn {label_column!r} has {classes:,} classes in {rows:,} rows: is it a label? "
-        "If not, remove the corpus (docs/own-corpus.md) and use another --label-column"
+        f"\nColumn {columns['label_column']!r} has {classes:,} classes in {rows:,} rows: is it a "
+        "label? If not, remove the corpus (docs/own-corpus.md) and use another --label-column"
         if 2 * classes > rows
         else ""
     )
@@ -55,37 +59,56 @@ def add_corpus(
     )
 
 
-def _count_rows_and_classes(
-    file: Path, text_column: str, label_column: str, split_column: str
-) -> tuple[int, int]:
+def _corpus(name: str, columns: dict[str, str]) -> Corpus:
+    """Return the section of the new corpus. Raises HeedError for a value that it refuses."""
+    try:
+        return Corpus.model_validate(
+            {"source": name, "kind": KIND.name, **columns, "split": _split(columns)}
+        )
+    except ValidationError as error:
+        (mistake,) = error.errors()
+        key = ".".join(map(str, mistake["loc"])) or "columns"
+        raise HeedError(f"{key}: {mistake['ctx']['error']}") from None
+
+
+def _split(columns: dict[str, str]) -> dict[str, object]:
+    if "split_column" in columns:
+        return {"kind": "given"}
+    return {"kind": "random", "test": 0.2, "validation": 0.1}
+
+
+def _count_rows_and_classes(file: Path, corpus: Corpus) -> tuple[int, int]:
     """Return the number of rows and of classes of a table. Raises HeedError when it is unusable."""
-    table = read_table(file)
-    columns = [text_column, label_column, *([split_column] if split_column else [])]
-    require_columns(file, table, columns)
-    if (classes := table[label_column].nunique()) < 2:
+    # not at the top: the drivers import this module, and scikit-learn takes long
+    from heed.tokens.splits import require_learnable, split_documents
+
+    documents = list(read_documents(file, corpus))
+    if not documents:
+        raise HeedError(f"{file}: no row below the names of the columns")
+    if not any(document.text for document in documents):
+        raise HeedError(f"{file}: column {corpus.text_column!r} has no text in any row")
+    classes = len({document.labels["label"] for document in documents})
+    if classes < 2:
         raise HeedError(
-            f"{file}: column {label_column!r} has {classes} class: there is nothing to learn"
+            f"{file}: column {corpus.label_column!r} has {classes} class in {len(documents):,} "
+            f"row{'s' * (len(documents) > 1)}: there is nothing to learn"
         )
-    parts = list(table[split_column].unique()) if split_column else []
-    if unknown := [part for part in parts if part not in SPLITS]:
-        raise HeedError(
-            f"{file}: column {split_column!r}: expected {', '.join(SPLITS)}, found {unknown[0]!r}"
-        )
-    return len(table), classes
+    try:
+        require_learnable(documents, split_documents(corpus.split, documents))
+    except HeedError as error:
+        column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
+        raise HeedError(f"{file}: {column}{error}") from None
+    return len(documents), classes
 
 
 def _add_entries(tree: Any, name: str, file: Path, columns: dict[str, str]) -> None:
     """Add a source, a corpus, an experiment and its models to the YAML tree of params.yaml."""
-    split: dict[str, object] = (
-        {"kind": "given"}
-        if "split_column" in columns
-        else {"kind": "random", "test": 0.2, "validation": 0.1}
-    )
     tree["sources"][name] = _on_one_line(
         {"kind": KIND.source.name, "path": str(file), "sha256": sha256(file)}
     )
+    split = _on_one_line(_split(columns))
     tree["corpora"][name] = _on_one_line(
-        {"source": name, "kind": KIND.name, **columns, "split": _on_one_line(split)}
+        {"source": name, "kind": KIND.name, **columns, "split": split}
     )
     data = _on_one_line({"label": "label"})
     tree["experiments"][name] = _on_one_line(

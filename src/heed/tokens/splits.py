@@ -1,15 +1,54 @@
 """Assign documents to train, validation and test: once per corpus, with the seed of its split."""
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
+from heed.corpora.publication import Document
 from heed.files import HeedError
 
 if TYPE_CHECKING:
     from heed.study import Split
+
+PARTS = ("train", "validation", "test")
+
+
+def split_documents(split: "Split", documents: list[Document]) -> dict[str, np.ndarray]:
+    """Return the split columns of the documents, as `split_columns` does.
+
+    Raises HeedError when the documents are too few for this split.
+    """
+    strata = np.asarray(
+        ["\x1f".join(document.labels.values()) for document in documents], object
+    ).astype(str)
+    groups = np.asarray([document.group for document in documents])
+    source_split = np.asarray([document.split for document in documents])
+    return split_columns(split, strata, groups, source_split)
+
+
+def require_learnable(documents: list[Document], columns: dict[str, np.ndarray]) -> None:
+    """Raise HeedError unless each part has documents, and those of train differ in a label.
+
+    Of a corpus with several labels one suffices: the study may use that one.
+
+    Args:
+        documents: the documents with their labels.
+        columns: their split columns, each (documents,).
+
+    """
+    for name, column in columns.items():
+        fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
+        for part in PARTS:
+            if not (column == part).any():
+                raise HeedError(f"the part {part}{fold} has no documents")
+        train = [document.labels for document in np.asarray(documents, object)[column == "train"]]
+        values = {label: {labels[label] for labels in train} for label in train[0]}
+        if all(len(names) < 2 for names in values.values()):
+            only = " and ".join(f"{label} {min(names)!r}" for label, names in values.items())
+            raise HeedError(f"the part train{fold} has 1 class ({only}): there is nothing to learn")
 
 
 def split_columns(
@@ -31,22 +70,28 @@ def split_columns(
     if split.kind == "folds":
         assert split.k
         return {
-            f"split_{fold}": _assign_parts(split, strata, test, seed=split.seed + fold)
+            f"split_{fold}": _assign_parts(split, strata, groups, test, split.seed + fold)
             for fold, test in enumerate(_folds(split, strata, groups))
         }
     if split.kind == "given":
-        if (source_split == "validation").any():
+        counts = {part: int((source_split == part).sum()) for part in PARTS}
+        if not counts["train"] or not counts["test"]:
+            sizes = ", ".join(f"{count:,} {part}" for part, count in counts.items())
+            raise HeedError(f"the given split needs documents to train and to test, found {sizes}")
+        if counts["validation"]:
             return {"split": source_split.astype(object)}
         test = np.flatnonzero(source_split == "test")
-        return {"split": _assign_parts(split, strata, test, split.seed)}
+        return {"split": _assign_parts(split, strata, groups, test, split.seed)}
     assert split.test is not None
+    if len(documents) < 2:
+        raise HeedError(f"{len(documents)} document: a split needs several")
     if isinstance(split.test, int) and split.test >= len(documents):
         raise HeedError(
             f"params.yaml: split.test: expected fewer than the {len(documents):,} documents of the "
             f"corpus, found {split.test:,}"
         )
     test = _draw(documents, split.test, strata, split)
-    return {"split": _assign_parts(split, strata, test, split.seed)}
+    return {"split": _assign_parts(split, strata, groups, test, split.seed)}
 
 
 def _folds(split: "Split", strata: np.ndarray, groups: np.ndarray) -> list[np.ndarray]:
@@ -54,27 +99,48 @@ def _folds(split: "Split", strata: np.ndarray, groups: np.ndarray) -> list[np.nd
     assert split.k
     if split.k > len(strata):
         raise HeedError(f"params.yaml: split.k: {split.k} folds of {len(strata)} documents")
+    if split.grouped:
+        return _group_folds(split.k, strata, groups, split.seed)
     options = {"n_splits": split.k, "shuffle": True, "random_state": split.seed}
-    splitter = (
-        StratifiedGroupKFold if split.grouped else StratifiedKFold if split.stratify else KFold
-    )
+    splitter = (StratifiedKFold if split.stratify else KFold)(**options)
+    return [test for _, test in _list_folds(splitter.split, strata, strata)]
+
+
+def _group_folds(k: int, strata: np.ndarray, groups: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Return the documents of each of k folds, with the documents of a group in the same one."""
+    splitter = StratifiedGroupKFold(n_splits=k, shuffle=True, random_state=seed)
+    return [test for _, test in _list_folds(splitter.split, strata, strata, groups)]
+
+
+def _list_folds(split: Callable[..., Iterable[Any]], *arguments: np.ndarray) -> list[Any]:
+    """Return the folds of a splitter of scikit-learn. Raises HeedError when there are too few."""
     with warnings.catch_warnings():
         # a label with fewer documents than folds: some folds have none of them in their test part
         warnings.simplefilter("ignore", UserWarning)
-        return [test for _, test in splitter(**options).split(strata, strata, groups)]
+        try:
+            return list(split(*arguments))
+        except ValueError as error:
+            raise HeedError(f"params.yaml: split: {error}") from None
 
 
-def _assign_parts(split: "Split", strata: np.ndarray, test: np.ndarray, seed: int) -> np.ndarray:
+def _assign_parts(
+    split: "Split", strata: np.ndarray, groups: np.ndarray, test: np.ndarray, seed: int
+) -> np.ndarray:
     """Return the part of each document: `test` is given, validation is drawn from the others."""
     column = np.full(len(strata), "train", object)
     column[test] = "test"
     train = np.flatnonzero(column == "train")
     if len(train) < 2 or not len(test):
         raise HeedError(
-            f"the split leaves {len(train)} documents to train and {len(test)} to test; change it "
-            "in params.yaml"
+            f"the split leaves {len(train)} documents to train and {len(test)} to test, of "
+            f"{len(strata)}: more documents or another `split` are needed"
         )
-    column[_draw(train, split.validation, strata, split, seed)] = "validation"
+    if split.grouped:  # about this share, since a group is not divided
+        k = max(2, round(1 / split.validation))
+        validation = train[_group_folds(k, strata[train], groups[train], seed)[0]]
+    else:
+        validation = _draw(train, split.validation, strata, split, seed)
+    column[validation] = "validation"
     return column
 
 

@@ -30,8 +30,9 @@ from heed.files import (
 from heed.progress import progress_bar
 from heed.tokens.arrays import Tokens
 from heed.tokens.cleaning import TREATMENTS, clean
-from heed.tokens.meta import Meta
-from heed.tokens.splits import split_columns
+from heed.tokens.meta import Meta, NearDuplicates
+from heed.tokens.near_duplicates import count_near_duplicates
+from heed.tokens.splits import PARTS, require_learnable, split_documents
 
 if TYPE_CHECKING:
     from heed.study import Corpus
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 # documents per task: enough to hide the transfer between processes, few enough to balance the load
 CHUNK = 500
 MAX_CHUNK_CHARACTERS = 2_000_000
-PARTS = ("train", "validation", "test")
 
 # A tokenised chunk: lexicon, ids in that lexicon, starts and ends of tokens, tokens per document,
 # starts of sentences, sentences per document.
@@ -145,7 +145,7 @@ def tokenize_text(text: str, tokenizer: str) -> tuple[str, Tokens]:
     meta = Meta(
         digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={}, documents=1,
         tokens=len(ids), types=len(lexicon), parts={}, reduced=False, generated=False,
-        duplicates={}, treated={},
+        duplicates={}, near_duplicates=NearDuplicates([0], complete=True), treated={},
     )  # fmt: skip
     return cleaned, Tokens(Path(), meta, ids, offsets, lexicon, sentences, sentence_offsets)
 
@@ -188,23 +188,27 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
 
     Raises:
-        HeedError: a raw file is missing or broken, the corpus is empty, the split cannot be drawn.
+        HeedError: a raw file is missing or broken, the corpus is empty or has nothing to learn, the
+            split cannot be drawn.
 
     """
     verify_checksums(raw, f"heed download {raw.name}")
     documents, treated = _read_clean_documents(corpus, raw)
     if not documents:
         raise HeedError(f"{raw}: corpus {name} has no documents")
+    if not any(str(document.text).strip() for document in documents):
+        raise HeedError(f"{raw}: no document of corpus {name} has text")
     labels = {
         key: sorted({document.labels[key] for document in documents}) for key in documents[0].labels
     }
-    columns, dropped, duplicates = _split_documents(corpus, documents)
-    documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
-    columns = {key: column[~dropped] for key, column in columns.items()}
+    try:
+        documents, columns, duplicates = _split_documents(corpus, documents)
+    except HeedError as error:
+        raise HeedError(f"corpus {name}: {error}") from None
     first_column = next(iter(columns.values()))
     with writing_folder(folder, checksums=True) as out:
         texts = [str(document.text) for document in documents]
-        lexicon, tokens = _write_arrays(out, texts, corpus.tokenizer, processes, name)
+        lexicon, ids, offsets = _write_arrays(out, texts, corpus.tokenizer, processes, name)
         _write_documents(out, documents, columns)
         meta = Meta(
             digest=digest_folder(out),
@@ -214,12 +218,13 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
             folds=corpus.split.k or 0,
             labels=labels,
             documents=len(documents),
-            tokens=tokens,
+            tokens=len(ids),
             types=len(lexicon),
             parts={part: int((first_column == part).sum()) for part in PARTS},
             reduced=corpus.sample is not None,
             generated=KINDS[corpus.kind].generated,
-            duplicates=duplicates | {"dropped": int(dropped.sum())},
+            duplicates=duplicates,
+            near_duplicates=count_near_duplicates(ids, offsets, lexicon, columns),
             treated={key: treated[key] for key in TREATMENTS},
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
@@ -258,7 +263,19 @@ def _format_summary(meta: Meta) -> str:
             f"\n{meta.corpus}: {count:,} test texts are in the training part too "
             "(drop_duplicates: true removes them there)"
         )
-    return summary
+    return f"{summary}\n{meta.corpus}: {_format_near_duplicates(meta)}"
+
+
+def _format_near_duplicates(meta: Meta) -> str:
+    """Return how many test documents have a near duplicate in train."""
+    count, tested = meta.near_duplicates.total, meta.tested
+    by_fold = ", ".join(map(str, meta.near_duplicates.test))
+    return (
+        ("" if meta.near_duplicates.complete else "at least ")
+        + f"{count:,} of {tested:,} test documents ({count / tested:.1%}) have a near duplicate in "
+        + "the training part (docs/corpora.md)"
+        + (f"; by fold: {by_fold}" if meta.folds else "")
+    )
 
 
 def _read_clean_documents(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]:
@@ -284,14 +301,9 @@ def _read_clean_documents(corpus: "Corpus", raw: Path) -> tuple[list[Document], 
 
 def _split_documents(
     corpus: "Corpus", documents: list[Document]
-) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, int]]:
-    """Return the split columns, which documents to drop, and the counts of exact duplicates."""
-    strata = np.asarray(
-        ["\x1f".join(document.labels.values()) for document in documents], object
-    ).astype(str)
-    groups = np.asarray([document.group for document in documents])
-    source_split = np.asarray([document.split for document in documents])
-    columns = split_columns(corpus.split, strata, groups, source_split)
+) -> tuple[list[Document], dict[str, np.ndarray], dict[str, int]]:
+    """Return the documents to keep, their split columns, and the counts of exact duplicates."""
+    columns = split_documents(corpus.split, documents)
     texts = pd.Series([str(document.text) for document in documents])
     shared, dropped = 0, np.zeros(len(texts), bool)
     for column in columns.values():
@@ -303,13 +315,21 @@ def _split_documents(
     # with folds every document is in a test part: keep the first of equal documents
     if corpus.drop_duplicates and corpus.split.kind == "folds":
         dropped = texts.duplicated().to_numpy()
-    return columns, dropped, {"texts": int(texts.duplicated().sum()), "test_texts_in_train": shared}
+    duplicates = {
+        "texts": int(texts.duplicated().sum()),
+        "test_texts_in_train": shared,
+        "dropped": int(dropped.sum()),
+    }
+    documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
+    columns = {key: column[~dropped] for key, column in columns.items()}
+    require_learnable(documents, columns)
+    return documents, columns, duplicates
 
 
 def _write_arrays(
     out: Path, texts: list[str], tokenizer: str, processes: int, name: str
-) -> tuple[list[str], int]:
-    """Tokenise in parallel and write the arrays; return the lexicon and the number of tokens."""
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Tokenise in parallel and write the arrays; return the lexicon, the ids and the offsets."""
     tasks = [(chunk, tokenizer) for chunk in _chunks(texts)]
     lexicon: dict[str, int] = {}
     chunks: list[list[np.ndarray]] = [[] for _ in range(6)]  # for each array
@@ -327,14 +347,15 @@ def _write_arrays(
     np.save(out / "ids.npy", ids)
     np.save(out / "starts.npy", starts)
     np.save(out / "ends.npy", ends)
-    np.save(out / "offsets.npy", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    np.save(out / "offsets.npy", offsets)
     np.save(out / "sentences.npy", sentences)
     np.save(
         out / "sentence_offsets.npy",
         np.concatenate([[0], np.cumsum(sentence_counts)]).astype(np.int64),
     )
     write_text(out / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
-    return list(lexicon), len(ids)
+    return list(lexicon), ids, offsets
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:

@@ -37,7 +37,7 @@ def resolve_data(section: dict[str, str], meta: Meta, key: str) -> Data:
         key: the section's key in params.yaml, for the message.
 
     Raises:
-        HeedError: the corpus has no such label.
+        HeedError: the corpus has no such label, or the label has one class only.
 
     """
     label = section["label"]
@@ -45,5 +45,10 @@ def resolve_data(section: dict[str, str], meta: Meta, key: str) -> Data:
         labels = ", ".join(sorted(meta.labels))
         raise HeedError(
             f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {labels}"
+        )
+    if len(meta.labels[label]) < 2:
+        raise HeedError(
+            f"params.yaml: {key}.label: label {label} of corpus {meta.corpus} has 1 class: there "
+            "is nothing to learn"
         )
     return Data(label, meta.labels[label])

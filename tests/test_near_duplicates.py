@@ -1,0 +1,114 @@
+"""The search for near duplicates finds what a comparison of all pairs finds, in bounded time."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heed.tokens import near_duplicates
+from heed.tokens.meta import NearDuplicates
+from heed.tokens.near_duplicates import count_near_duplicates
+
+PARTS = ("train", "train", "validation", "test")
+
+
+def count(texts: list[list[str]], *columns: list[str]) -> NearDuplicates:
+    lexicon: dict[str, int] = {}
+    ids = [lexicon.setdefault(word, len(lexicon)) for text in texts for word in text]
+    offsets = np.cumsum([0, *map(len, texts)])
+    split = {f"split_{i}": np.asarray(column, object) for i, column in enumerate(columns)}
+    return count_near_duplicates(np.asarray(ids, np.int32), offsets, list(lexicon), split)
+
+
+def compare_all_pairs(texts: list[list[str]], column: list[str]) -> int:
+    """Return the same number by the definition alone."""
+    words = [[w.casefold() for w in text if re.search(r"\w", w)] for text in texts]
+    sets = [
+        {tuple(each[i : i + 5]) for i in range(max(1, len(each) - 4))} if each else set()
+        for each in words
+    ]
+    pairs = [
+        (a, b)
+        for a, first in enumerate(sets)
+        for b, second in enumerate(sets)
+        if first and second and len(first & second) / len(first | second) >= 0.8
+    ]
+    return len({a for a, b in pairs if column[a] == "test" and column[b] == "train"})
+
+
+@st.composite
+def corpora_with_copies(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
+    """Draw texts that are copies of a few, with some words changed, and two columns of parts."""
+    word = st.sampled_from("ABCdefgh.,")
+    originals = draw(st.lists(st.lists(word, max_size=30), min_size=1, max_size=4))
+    texts = []
+    for _ in range(draw(st.integers(2, 25))):
+        text = list(draw(st.sampled_from(originals)))
+        for _ in range(draw(st.integers(0, 2)) if text else 0):
+            text[draw(st.integers(0, len(text) - 1))] = draw(st.sampled_from("abXY!"))
+        texts.append(text)
+    part = st.lists(st.sampled_from(PARTS), min_size=len(texts), max_size=len(texts))
+    return texts, [draw(part), draw(part)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(drawn=corpora_with_copies(), first=st.sampled_from([1, 2, 16]))
+def test_the_number_is_that_of_a_comparison_of_all_pairs(drawn, first):
+    texts, columns = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near_duplicates, "FIRST_CANDIDATES", first)
+        patch.setattr(near_duplicates, "BLOCK", 10)
+        result = count(texts, *columns)
+    assert result == NearDuplicates([compare_all_pairs(texts, each) for each in columns], True)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_near"),
+    [
+        ("the quick brown fox jumps over the lazy dog today", True),
+        ("The Quick brown fox , jumps over the lazy dog today !", True),  # case and punctuation
+        ("the quick brown fox jumps over the lazy dog today again", True),  # 6 of 7 shingles
+        ("a quick brown fox jumps over the lazy dog now", False),  # 4 of 8
+        ("the quick brown fox", False),
+        ("", False),
+    ],
+)
+def test_what_is_a_near_duplicate(other, is_near):
+    text = "the quick brown fox jumps over the lazy dog today"
+    assert count([text.split(), other.split()], ["train", "test"]).test == [int(is_near)]
+
+
+@pytest.mark.parametrize("text", ["fine", "a b c d"])
+def test_a_text_of_less_than_five_words_is_a_near_duplicate_of_its_copies_alone(text):
+    copies = [text.split(), text.upper().split(), [*text.split(), "more"], ["🙂"], ["🙂"], []]
+    assert count(copies, ["train", "test", "test", "train", "test", "test"]).test == [1]
+
+
+def test_the_search_ends_with_a_lower_bound_where_it_would_take_too_long(monkeypatch):
+    generator = np.random.default_rng(0)
+    texts = np.tile(np.arange(60).astype("U9"), (3000, 1))
+    texts[:, [7, 20, 33, 50]] = generator.integers(100, 110, (3000, 4)).astype("U9")
+    column = ["train", "test"] * 1500
+    complete = count(texts.tolist(), column)
+    monkeypatch.setattr(near_duplicates, "WORK", 100_000)
+    monkeypatch.setattr(near_duplicates, "WORK_PER_TOKEN", 0)
+    bounded = count(texts.tolist(), column)
+    assert complete.complete and not bounded.complete
+    assert bounded.test[0] < complete.test[0] <= 1500
+
+
+@pytest.mark.slow
+def test_a_million_short_documents_take_seconds():
+    generator = np.random.default_rng(0)
+    lengths = generator.integers(1, 20, 1_000_000)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    ids = (np.minimum(generator.zipf(1.2, offsets[-1]), 200_000) - 1).astype(np.int32)
+    column = np.where(generator.random(1_000_000) < 0.2, "test", "train").astype(object)
+    start = time.monotonic()
+    result = count_near_duplicates(
+        ids, offsets, [f"w{i}" for i in range(200_000)], {"split": column}
+    )
+    assert result.complete and time.monotonic() - start < 120

@@ -1,0 +1,183 @@
+"""Rows of a table are read as they are written; a row that does not fit is named with its line."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from heed.corpora.rows import read_rows
+from heed.corpora.table import read_documents
+from heed.files import HeedError
+from heed.study import Corpus, Split
+
+CORPUS = Corpus(
+    source="x", kind="table", text_column="text", label_column="label",
+    split=Split(kind="random", test=0.2),
+)  # fmt: skip
+
+
+def documents(path: Path, **changes):
+    return list(read_documents(path, CORPUS.model_copy(update=changes)))
+
+
+CSV = [
+    ("one field too many", "text,label\ngood,pos\npos,good,2019\n", ":3: expected 2 fields,.* 3"),
+    ("a field too many in every row", "text,label\na,pos,2019\nb,neg,2019\n", ":2: expected 2 f"),
+    ("one field too few", "text,label\ngood\n", ":2: expected 2 fields, .*found 1"),
+    ("after a text of two lines", 'text,label\n"a\nb",x\nc\n', ":4: expected 2 fields"),
+    ("a quote that is not closed", 'text,label\na,x\n"b,y\nc,z\n', ":3: not a row of a CSV file"),
+    ("text after a quote", 'text,label\n"b"c,y\n', ":2: not a row of a CSV file"),
+    ("a column twice", "text,label,text\na,b,c\n", "2 columns are named 'text'"),
+    ("other separators", "text;label\na;b\n", "Columns: text;label. Fields are separated by comm"),
+    ("an empty file", "", "empty: expected a line with the names"),
+    ("no label", "text,label\na,x\nb,\n", ":3: column 'label': no label"),
+    ("a blank label", "text,label\na,x\nb,  \n", ":3: column 'label': no label"),
+    ("a space before a label", "text,label\na, x\n", ":2: .* ' x' has spaces around it"),
+    ("a no-break space after it", "text,label\na,x\u00a0\n", ":2: .* has spaces around it"),
+    ("a carriage return in a label", 'text,label\na,"x\r"\n', r"control character '\\r'"),
+    ("a newline in a label", 'text,label\na,"x\ny"\n', r"control character '\\n'"),
+    ("an escape in a label", "text,label\na,\x1b[31mx\n", r"control character '\\x1b'"),
+    ("a line separator in a label", "text,label\na,x\u2028y\n", r"control character '\\u2028'"),
+]
+
+
+@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
+@pytest.mark.parametrize(
+    ("content", "message"), [case[1:] for case in CSV], ids=[c[0] for c in CSV]
+)
+def test_a_row_of_csv_that_does_not_fit_is_named(tmp_path, content, message):
+    path = tmp_path / "t.csv"
+    path.write_text(content, encoding="utf-8", newline="")
+    with pytest.raises(HeedError, match=message) as raised:
+        documents(path)
+    assert str(raised.value).startswith(str(path)) and len(str(raised.value).splitlines()) == 1
+
+
+JSON = [
+    ("a list as text", {"text": ["a"], "label": "x"}, "column 'text': expected text, found a list"),
+    ("an object as text", {"text": {"title": "a"}, "label": "x"}, "'text': .* found an object"),
+    ("several labels", {"text": "a", "label": ["x", "y"]}, "one label a document, found a list"),
+    ("an object as label", {"text": "a", "label": {"x": 1}}, "'label': expected text, found an o"),
+    ("no label", {"text": "a", "label": None}, "column 'label': no label"),
+    ("no key", {"text": "a"}, "there is no column 'label'. Columns: text"),
+    ("half a character", {"text": "a", "label": "\ud800"}, "has the control character"),
+    ("no object", [1], "expected a JSON object, found list"),
+]  # fmt: skip
+
+
+@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
+@pytest.mark.parametrize(("row", "message"), [case[1:] for case in JSON], ids=[c[0] for c in JSON])
+def test_a_row_of_json_that_does_not_fit_is_named(tmp_path, row, message):
+    path = tmp_path / "t.jsonl"
+    good = {"text": "a", "label": "x"}
+    path.write_text("".join(json.dumps(each) + "\n" for each in (good, good, row, good)))
+    with pytest.raises(HeedError, match=f"^{path}:3: .*{message}"):
+        documents(path)
+
+
+@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "a", "label": "x", "label": "y"}', "the key 'label' occurs twice"),
+        ('{"text": "a", "label": NaN}', "NaN is not JSON"),
+        ("[" * 100_000, "not a JSON object"),
+        ('{"text": "a"', "not a JSON object"),
+    ],
+)
+def test_a_line_that_is_not_json_is_named(tmp_path, line, message):
+    (tmp_path / "t.jsonl").write_text(f'{{"text": "a", "label": "x"}}\n\n{line}\n')
+    with pytest.raises(HeedError, match=f":3: .*{message}"):
+        documents(tmp_path / "t.jsonl")
+
+
+PARQUET = [
+    ("bytes as text", {"text": [b"a"], "label": ["x"]}, "'text': expected text, found bytes"),
+    ("bytes as label", {"text": ["a"], "label": [b"x"]}, "'label': expected text, found bytes"),
+    ("a list as text", {"text": [["a"]], "label": ["x"]}, "'text': expected text, found a list"),
+    ("several labels", {"text": ["a"], "label": [["x", "y"]]}, "one label a document"),
+    ("an object as text", {"text": [{"title": "a"}], "label": ["x"]}, "text, found an object"),
+    ("no label", {"text": ["a"], "label": pa.array([None], pa.string())}, "'label': no label"),
+]  # fmt: skip
+
+
+@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
+@pytest.mark.parametrize(
+    ("columns", "message"), [case[1:] for case in PARQUET], ids=[c[0] for c in PARQUET]
+)
+def test_a_cell_of_parquet_that_is_no_text_is_named_with_row_and_column(tmp_path, columns, message):
+    pa.parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with pytest.raises(HeedError, match=f"t.parquet: row 1: .*{message}"):
+        documents(tmp_path / "t.parquet")
+
+
+def test_a_parquet_string_that_is_not_utf_8_is_named_with_its_row(tmp_path):
+    raw = pa.array([b"fine", b"gr\xfc\xdfe"])
+    table = pa.table({"text": raw.view(pa.string()), "label": ["x", "y"]})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(HeedError, match=r"t.parquet: row 2: not UTF-8"):
+        documents(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_text_that_is_not_utf_8_is_refused_with_its_line_and_read_when_declared(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    rows = [("fine", "x"), ("grüße", "y")]
+    lines = [f'{{"text": "{text}", "label": "{label}"}}' for text, label in rows]
+    if suffix == ".csv":
+        lines = ["text,label", *map(",".join, rows)]
+    path.write_bytes("\n".join(lines).encode("windows-1252"))
+    number = 3 if suffix == ".csv" else 2
+    with pytest.raises(HeedError, match=f"{path}:{number}: not utf-8: byte 0xfc.*--encoding"):
+        documents(path)
+    assert documents(path, encoding="windows-1252")[1].text == "grüße"
+    path.write_bytes("\n".join(lines).encode("utf-16"))
+    with pytest.raises(HeedError, match=f"{path}:1: not utf-8: byte 0xff.*utf-16"):
+        documents(path)
+    assert documents(path, encoding="utf-16")[1].text == "grüße"
+    with pytest.raises(HeedError, match=f"{path}:1: not ascii"):
+        documents(path, encoding="ascii")
+
+
+def test_an_encoding_of_parquet_is_refused(tmp_path):
+    pd.DataFrame({"text": ["a"], "label": ["x"]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(HeedError, match="a parquet file takes no encoding"):
+        documents(tmp_path / "t.parquet", encoding="utf-8")
+
+
+def test_cells_are_read_as_they_are_written(tmp_path):
+    path = tmp_path / "t.csv"
+    long = "word " * 50_000  # the csv module alone stops at 131,072 characters
+    path.write_text(f'\ufefftext,label\n"a, ""b""\nc",NA\n\n,1\r\n{long},x\n', "utf-8", newline="")
+    assert [(each.text, each.labels["label"]) for each in documents(path)] == [
+        ('a, "b"\nc', "NA"), ("", "1"), (long, "x"),
+    ]  # fmt: skip
+    path = tmp_path / "t.jsonl"
+    path.write_text(
+        '{"label": 1, "text": null}\r\n{"text": 5, "label": true, "other": [1]}\n'
+        '{"text": "\\ud800", "label": 1.5}'
+    )
+    assert [(each.text, each.labels["label"]) for each in documents(path)] == [
+        ("", "1"), ("5", "True"), ("\ud800", "1.5"),
+    ]  # fmt: skip
+
+
+def test_the_unicode_forms_of_a_label_are_one_class(tmp_path):
+    (tmp_path / "t.csv").write_text("text,label\na,café\nb,cafe\u0301\n", encoding="utf-8")
+    assert {each.labels["label"] for each in documents(tmp_path / "t.csv")} == {"café"}
+
+
+def test_the_rows_are_those_that_pandas_reads(tmp_path, corpora):
+    """Real headlines, written by pandas: what was read before is read now."""
+    frame = pd.read_json(corpora / "news/few_shot_01/valid.json", lines=True).head(2000)
+    frame = frame.drop(columns="label")
+    frame = frame.rename(columns={"sentence": "text", "class_name": "label"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for suffix in (".csv", ".jsonl", ".parquet"):
+        rows = [cells for _, cells in read_rows(tmp_path / f"t{suffix}", ["text", "label"])]
+        assert rows == frame[["text", "label"]].to_numpy().tolist()
