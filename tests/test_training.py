@@ -366,6 +366,31 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
     assert pd.read_csv(RUN / "history.csv").equals(history)
 
 
+@pytest.mark.drill("training: a loss or weights that are no longer finite")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"learning_rate": 1e30},
+            r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30",
+        ),
+        ({"learning_rate": 1e30, "clip": 1.0}, r"step 2 of 15, in epoch 1 of 3"),
+        ({"learning_rate": 1e30, "averaging": 0.9}, r"step 2 of 15, in epoch 1 of 3"),
+        ({"learning_rate": 1e30, "warmup": 0.5}, r"with learning rate 2.35294e\+29"),
+        # one step an epoch: after it the weights are infinite, and no loss has shown it
+        ({"learning_rate": 1e39, "batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
+        ({"learning_rate": 1e30, "batch_size": 36, "epochs": 1}, r"validation loss \(nan\)"),
+    ],
+)
+def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
+    workplace, changes, message
+):
+    change(**changes)
+    with pytest.raises(HeedError, match=f"model tiny-attention, seed 1: .*{message}"):
+        train_run("tiny-attention", 1, silent)
+    assert not RUN.exists(), "no run of a training that diverged is compared"
+
+
 def test_the_learning_rate_rises_then_falls():
     h = Training(learning_rate=1.0, warmup=0.1, decay="linear")
     rates = [learning_rate(step, 100, h) for step in range(100)]

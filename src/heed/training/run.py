@@ -23,7 +23,7 @@ from heed.training import checkpoint
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.device import choose_device
-from heed.training.loop import Progress, train
+from heed.training.loop import DivergedError, Progress, train
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
 
     Raises:
         HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
-            without a GPU.
+            without a GPU; a training that diverged.
 
     """
     recipe = read_model_recipe(name)
@@ -123,6 +123,7 @@ def train_model(
     Runs and trials of a search both train by this function. No document of the test part is read.
 
     Raises:
+        DivergedError: the loss or the weights are no longer finite.
         HeedError: tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
 
     """
@@ -141,9 +142,12 @@ def train_model(
     seed_everything(seed)
     learning = task_module(recipe.task, "learning")
     learner = learning.make_learner(recipe, tokens, rows_read, seed, device)
-    history, best_epoch = train(
-        learner, h, seed, device, work, report_progress, validations_per_epoch
-    )
+    try:
+        history, best_epoch = train(
+            learner, h, seed, device, work, report_progress, validations_per_epoch
+        )
+    except DivergedError as error:
+        raise DivergedError(f"model {recipe.model}, seed {seed}: {error}") from None
     return Trained(learner, rows, device, history, best_epoch)
 
 
