@@ -1,12 +1,15 @@
 """Only the published file is accepted, a download is resumed, and an error says what to do."""
 
+import contextlib
 import dataclasses
+import gzip
 import hashlib
 import http.server
 import io
 import os
 import tarfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -46,7 +49,7 @@ class Server:
                 pass
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.http.server_port}"
 
 
@@ -95,7 +98,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         f"{server.url}/{NAME}",
     )
     monkeypatch.setitem(
-        SOURCE_KINDS, "imdb", dataclasses.replace(SOURCE_KINDS["imdb"], files=(file,))
+        SOURCE_KINDS,
+        "imdb",
+        dataclasses.replace(SOURCE_KINDS["imdb"], files=(file,), size=len(CONTENT)),
     )
     yield server
     server.http.shutdown()
@@ -219,6 +224,127 @@ def test_without_a_network_the_downloaded_part_is_kept(server, monkeypatch):
     refused("no connection")
 
 
+def answer_with(*parts: bytes, close: bool = True) -> Callable:
+    """Answer every request with these bytes, which need not be HTTP."""
+
+    def answer(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
+        for part in parts:
+            handler.wfile.write(part)
+        handler.close_connection = close
+
+    return answer
+
+
+OK, CHUNKED = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+FOUND = b"HTTP/1.1 302 Found\r\nLocation: "
+MALFORMED = {
+    "length-letters": ([OK, b"Content-Length: abc\r\n\r\nx"], "not the published file"),
+    "length-digits": ([OK, b"Content-Length: ", b"9" * 5000, b"\r\n\r\nx"], "not the published"),
+    "length-negative": ([OK, b"Content-Length: -5\r\n\r\nx"], "not the published file"),
+    "length-two": ([OK, b"Content-Length: 5, 6\r\n\r\nx"], "no valid answer"),
+    "length-superscript": ([OK, b"Content-Length: \xb2\r\n\r\nx"], "not the published file"),
+    "chunk-letters": ([CHUNKED, b"zz\r\nx\r\n"], "the connection broke"),
+    "chunk-negative": ([CHUNKED, b"-5\r\nx\r\n"], "the connection broke|not the published"),
+    "chunk-short": ([CHUNKED, b"ff\r\nx"], "the connection broke"),
+    "chunk-long-line": ([CHUNKED, b"1;", b"x" * 100_000, b"\r\nx\r\n"], "the connection broke"),
+    "redirect-file": ([FOUND, b"file:///etc/passwd\r\n\r\n"], "No connection adapters"),
+    "redirect-address": ([FOUND, b"http://[1\r\n\r\n"], "no valid answer"),
+    "redirect-host": ([FOUND, b"http://\r\n\r\n"], "no valid answer|HTTP 302"),
+    "redirect-bytes": ([FOUND, b"/\xff\xfe\r\n\r\n"], "no valid answer"),
+    "redirect-circle": ([FOUND, b"/again\r\nContent-Length: 0\r\n\r\n"], "more than 5 redirects"),
+    "no-status": ([b"HTTP/1.1 \r\n\r\n"], "no valid answer"),
+    "no-http": ([b"SSH-2.0-OpenSSH\r\n"], "no valid answer"),
+    "many-headers": ([OK, b"X: y\r\n" * 200, b"\r\n"], "no valid answer"),
+    "long-header": ([OK, b"X: ", b"y" * 100_000, b"\r\n\r\n"], "no valid answer"),
+    "no-content": ([b"HTTP/1.1 204 No Content\r\n\r\n"], "HTTP 204"),
+    "no-range": ([b"HTTP/1.1 416 No\r\nContent-Length: 0\r\n\r\n"], "HTTP 416"),
+    "other-range": (
+        [b"HTTP/1.1 206 Part\r\nContent-Range: bytes 7-9/10\r\n\r\nxyz"],
+        "another part than the one requested",
+    ),
+}
+
+
+@pytest.mark.drill("download: malformed lengths, chunks, redirects, headers")
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_answer_is_one_message(server, monkeypatch, name):
+    parts, message = MALFORMED[name]
+    monkeypatch.setattr(source, "TRIES", 2)
+    server.answer = answer_with(*parts)
+    refused(message)
+
+
+def endless(head: bytes, part: bytes, pause: float = 0.0) -> Callable:
+    """Answer with `head`, and then with `part` until the client closes the connection."""
+
+    def answer(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
+        with contextlib.suppress(OSError):
+            handler.wfile.write(head)
+            while True:
+                handler.wfile.write(part)
+                time.sleep(pause)
+
+    return answer
+
+
+@pytest.mark.drill("download: endless, or too slow")
+@pytest.mark.parametrize(
+    ("head", "part"),
+    [
+        (OK + b"Content-Length: 102400\r\n\r\n", b"x"),
+        (CHUNKED, b"1\r\nx\r\n"),
+        (OK, b"X"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (CHUNKED + b"0\r\n", b"X: y\r\n"),
+    ],
+    ids=["body", "chunks", "header", "continue", "trailer"],
+)
+def test_a_server_that_sends_a_little_now_and_then_is_left_after_some_minutes(
+    server, monkeypatch, head, part
+):
+    monkeypatch.setenv("HEED_DOWNLOAD_MINUTES", "0.005")
+    server.answer = endless(head, part, 0.02)
+    started = time.monotonic()
+    refused(r"not complete after 0.005 minutes \(HEED_DOWNLOAD_MINUTES")
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.drill("download: endless, or too slow")
+@pytest.mark.parametrize("head", [OK + b"\r\n", OK + b"Content-Length: 300000\r\n\r\n"])
+def test_a_file_far_larger_than_declared_is_not_kept(server, head):
+    server.answer = endless(head, bytes(10_000))
+    refused(r"larger than 204,800 bytes, 2 times the declared size\.")
+    assert len(server.ranges) == 1
+    assert sum(path.stat().st_size for path in Path(".heed/work").rglob(NAME)) == 0
+
+
+@pytest.mark.drill("download: endless, or too slow")
+def test_the_body_of_a_redirect_is_not_read(server):
+    def redirect(handler, number):
+        if number == 1:
+            endless(FOUND + b"/elsewhere\r\n\r\n", bytes(10_000))(handler, number)
+        else:
+            plain(handler, number)
+
+    server.answer = redirect
+    fetch()
+    assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
+
+
+@pytest.mark.drill("decompression bomb: in a download, an archive, a .gz file")
+def test_a_content_encoding_is_not_decoded(server):
+    bomb = gzip.compress(bytes(5_000_000))
+    server.answer = lambda handler, number: send(handler, 200, bomb, Content_Encoding="gzip")
+    refused(f"not the published file: .* \\({len(bomb):,} bytes\\)")
+
+
+def test_the_minutes_of_a_download_are_checked(server, monkeypatch):
+    for text in ("0", "-1", "ten", "nan", "1e999", ""):
+        monkeypatch.setenv("HEED_DOWNLOAD_MINUTES", text)
+        with pytest.raises(HeedError, match="HEED_DOWNLOAD_MINUTES: expected a number above 0"):
+            fetch()
+
+
 @pytest.mark.drill(WRONG)
 def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch, tmp_path):
     mirror = tmp_path / "mirror with a space"
@@ -291,6 +417,7 @@ def test_every_published_file_has_a_hash_and_a_way_to_get_it():
         for file in kind.files:
             assert all(entry.startswith(("sha256:", "blob:")) for entry in file.hashes)
             assert file.url.startswith("https://") or file.instructions
+        assert kind.size or not kind.files, "the size of a download has a limit"
 
 
 def archive(path: Path, *entries: tuple[str, bytes, bytes]) -> Path:
