@@ -7,9 +7,11 @@ import hashlib
 import http.server
 import io
 import os
+import random
 import tarfile
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import pytest
 from heed.corpora import sample, source
 from heed.corpora.archive import read_members
 from heed.corpora.kinds import SOURCE_KINDS
+from heed.corpora.letters import read_json_lines
 from heed.corpora.publication import File
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Source
@@ -466,3 +469,88 @@ def test_bombs_and_broken_archives_are_refused(tmp_path):
     path.write_bytes(b"no archive")
     with pytest.raises(HeedError, match="not a whole archive"):
         list(read_members(path))
+
+
+def write_archive(path: Path, *members: bytes) -> Path:
+    path.write_bytes(gzip.compress(b"".join(members) + bytes(1024)))
+    return path
+
+
+def member(name: str, content: bytes = b"", **fields: object) -> bytes:
+    """A member as the bytes of a tar archive, with other values of some of its header's fields."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    for key, value in fields.items():
+        setattr(info, key, value)
+    header = info.tobuf(tarfile.PAX_FORMAT if info.pax_headers else tarfile.GNU_FORMAT)
+    return header + content + bytes(-len(content) % 512)
+
+
+SPARSE = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "1000000000"}
+OVERSIZED = {
+    "sparse": [member("a", b"1\n0\n1\n".ljust(512, b"\0"), pax_headers=SPARSE)],
+    "sparse-gnu": [member("a", type=tarfile.GNUTYPE_SPARSE)],
+    "pax": [member("a", b"x", pax_headers={"comment": "x" * 3_000_000})],
+    "pax-size": [member("a", b"1", type=tarfile.XHDTYPE, size=1 << 40)],
+    "long-name": [member("x" * 3_000_000, b"x")],
+    "header-chain": [member("a", b"12 path=a\n\n", type=tarfile.XHDTYPE)] * 900,
+    "folders": [member(f"f{number}", type=tarfile.DIRTYPE) for number in range(1001)],
+    "size": [member("a", b"x", size=1 << 40)],
+    "size-negative": [member("a", b"x", pax_headers={"size": "-512"})],
+    "ratio": [member("a", bytes(40_000_000))],
+    "after-the-end": [member("a", b"x"), bytes(40_000_000)],
+}
+
+
+@pytest.mark.drill("archive: sparse files, long headers, many folders, sizes, ratio")
+@pytest.mark.parametrize("name", OVERSIZED)
+def test_what_an_archive_hides_counts_against_its_limits(tmp_path, name):
+    path = write_archive(tmp_path / "a.tar.gz", *OVERSIZED[name])
+    tracemalloc.start()
+    try:
+        with pytest.raises(HeedError, match=r"a\.tar\.gz: (refused: |not a whole archive)"):
+            list(read_members(path, max_members=1000))
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_archive_with_many_members_is_read_in_little_memory(tmp_path):
+    path = write_archive(tmp_path / "a.tar.gz", *(member(f"f{n}", b"x") for n in range(5000)))
+    tracemalloc.start()
+    assert sum(1 for _ in read_members(path)) == 5000
+    assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.drill("archive: bytes of headers replaced at random", faults=300)
+def test_an_archive_with_damaged_headers_is_read_or_refused(tmp_path):
+    generator = random.Random(1)
+    parts = [member("a", b"x" * 700), member("b", b"y", pax_headers={"path": "c" * 200})]
+    plain = b"".join(parts) + bytes(1024)
+    for _ in range(300):
+        damaged = bytearray(plain)
+        for _ in range(generator.choice([1, 1, 2, 8])):
+            damaged[generator.randrange(len(plain))] = generator.randrange(256)
+        for start in range(0, len(plain), 512):  # a right checksum: what follows is read
+            header = damaged[start : start + 512]
+            if plain[start + 257 : start + 262] == b"ustar":
+                total = sum(header[:148]) + sum(header[156:]) + 8 * 32
+                damaged[start + 148 : start + 156] = b"%06o\0 " % total
+        path = write_archive(tmp_path / "a.tar.gz", bytes(damaged))
+        with contextlib.suppress(HeedError):
+            list(read_members(path))
+
+
+@pytest.mark.drill("decompression bomb: in a download, an archive, a .gz file", faults=3)
+def test_a_compressed_file_of_lines_has_limits(tmp_path):
+    path = tmp_path / "lines.json.gz"
+    path.write_bytes(gzip.compress(b'{"a": "b"}\n' * 1000))
+    assert len(list(read_json_lines(path))) == 1000
+    path.write_bytes(gzip.compress(b'{"a": "' + b"b" * 40_000_000))
+    with pytest.raises(HeedError, match=r"lines.json.gz: refused: more than 16,777,216 bytes"):
+        list(read_json_lines(path))
+    for content in (gzip.compress(b"{}\n")[:-9], b"no gzip"):
+        path.write_bytes(content)
+        with pytest.raises(HeedError, match=r"lines.json.gz: not a whole archive"):
+            list(read_json_lines(path))

@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.parse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
@@ -226,7 +226,7 @@ def _request(session: "requests.Session", url: str, size: int) -> "requests.Resp
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={size}-"} if size else {})
     for _ in range(MAX_REDIRECTS + 1):
         request = session.prepare_request(requests.Request("GET", url, headers=headers))
-        settings = session.merge_environment_settings(request.url, {}, True, None, None)
+        settings: Any = session.merge_environment_settings(request.url, {}, True, None, None)
         adapter = session.get_adapter(request.url or url)
         response = adapter.send(request, timeout=TIMEOUT, **settings)
         location = session.get_redirect_target(response)

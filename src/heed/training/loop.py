@@ -166,9 +166,9 @@ def _diverged(quantity: str, step: int, schedule: Schedule, h: Training) -> Dive
     epoch = (step - 1) // schedule.steps_per_epoch + 1
     rate = learning_rate(step - 1, schedule.total_steps, h)
     return DivergedError(
-        f"the training diverged: {quantity} is not finite at step {step} of {schedule.total_steps}, "
-        f"in epoch {epoch} of {h.epochs}, with learning rate {rate:g}. Make `learning_rate` "
-        "smaller, or set `clip`"
+        f"the training diverged: {quantity} is not finite at step {step} of "
+        f"{schedule.total_steps}, in epoch {epoch} of {h.epochs}, with learning rate {rate:g}. "
+        "Make `learning_rate` smaller, or set `clip`"
     )
 
 
