@@ -5,6 +5,8 @@ docs/contracts.md describes the files.
 
 from pathlib import Path
 
+# The form of the names of sources, corpora, experiments, models and searches: names of folders too.
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 PARAMS = Path("params.yaml")
 RAW, TOKENS = Path("data/raw"), Path("data/tokens")
 PUBLISHED = Path("data/published")

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+from heed.paths import NAME
+
 Name = Annotated[str, Field(pattern=NAME, description="lower-case letters, digits and single '-'")]
 Positive = Annotated[int, Field(gt=0)]
 

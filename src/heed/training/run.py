@@ -6,13 +6,20 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from heed.files import HeedError, read_json, verify_checksums, write_json, writing_folder
+from heed.files import (
+    HeedError,
+    read_json,
+    require_plain_files,
+    verify_checksums,
+    write_json,
+    writing_folder,
+)
 from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder, train_command
 from heed.recipe import Recipe, parse_recipe, read_model_recipe
 from heed.records import as_json, read_record
@@ -30,10 +37,10 @@ from heed.training.loop import DivergedError, Progress, train
 class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run."""
 
-    seed: int
-    fold: int
-    best_epoch: int
-    parameters: int
+    seed: Annotated[int, {"ge": 1}]
+    fold: Annotated[int, {"ge": 0}]
+    best_epoch: Annotated[int, {"ge": 1}]
+    parameters: Annotated[int, {"ge": 1}]
     documents: dict[str, int]  # number by part
     recipe: Recipe[Any, Any]
 
@@ -92,6 +99,7 @@ def read_run(name: str, seed: int) -> RunInfo:
     Raises HeedError if the run is missing, changed, or of another model or seed.
     """
     folder, command = run_folder(name, seed), train_command(name, seed)
+    require_plain_files(folder, command)
     verify_checksums(folder, command)
     values = read_json(folder / RUN, command)
     recipe = parse_recipe(
@@ -99,15 +107,27 @@ def read_run(name: str, seed: int) -> RunInfo:
     )
     try:
         info = read_record(RunInfo, values | {"recipe": as_json(recipe)}, strict=True)
+        info = dataclasses.replace(info, recipe=recipe)
+        _check_ranges(info)
     except ValueError as error:
         raise HeedError(f"{folder / RUN}: not a run ({error}). Run again: {command}") from None
-    info = dataclasses.replace(info, recipe=recipe)
     if (info.recipe.model, info.seed) != (name, seed):
         raise HeedError(
             f"{folder}: this is the run of {info.recipe.model} with seed {info.seed}. Run again: "
             f"{command}"
         )
     return info
+
+
+def _check_ranges(info: RunInfo) -> None:
+    """Raise ValueError where a number does not fit the others."""
+    if info.best_epoch > (epochs := info.recipe.hyperparameters.epochs):
+        raise ValueError(f"best_epoch is above the recipe's {epochs} epochs: {info.best_epoch}")
+    if info.fold != (fold := info.recipe.fold(info.seed)):
+        raise ValueError(f"fold is not {fold}, that of the seed: {info.fold}")
+    for part, number in info.documents.items():
+        if number < 1:
+            raise ValueError(f"documents.{part} is not above 0: {number}")
 
 
 def train_model(
