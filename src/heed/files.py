@@ -11,12 +11,13 @@ import json
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from heed.terminal import print_line
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -198,10 +199,10 @@ def verify_checksums(folder: str | Path, made_by: str) -> None:
 @functools.cache  # once in a process
 def _report_missing_checksums(checksums: Path, absolute_path: Path) -> None:
     if checksums.parent.is_dir():
-        print(
+        print_line(
             f"heed: {checksums}: not there: whether the files in this folder are as they were "
             "made is not known",
-            file=sys.stderr,
+            error=True,
         )
 
 

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import shutil
-import sys
 import threading
 import time
 import urllib.parse
@@ -19,6 +18,7 @@ from heed.corpora.publication import File
 from heed.files import HeedError, write_checksums, writing
 from heed.paths import WORK
 from heed.progress import progress_bar
+from heed.terminal import print_line
 
 if TYPE_CHECKING:
     import requests
@@ -90,7 +90,7 @@ def _select_files(name: str, source: "Source") -> list[File]:
 def _fetch(name: str, file: File, path: Path, max_bytes: int) -> None:
     """Write one verified file: from the mirror when it has the file, or else from its URL."""
     if path.is_file() and not file.mismatch(path):
-        print(f"{path}: already there, verified")
+        print_line(f"{path}: already there, verified")
         return
     mirror = os.environ.get("HEED_MIRROR", "").rstrip("/")
     if mirror.startswith(("http://", "https://")):
@@ -127,7 +127,7 @@ def _copy(original: Path, file: File, path: Path) -> None:
         shutil.copyfile(original, temporary)
         if mismatch := file.mismatch(temporary):
             raise HeedError(f"{original}: changed while it was copied: {mismatch}")
-    print(f"{path}: from the mirror, verified")
+    print_line(f"{path}: from the mirror, verified")
 
 
 def _download_file(url: str, file: File, path: Path, limits: Limits, command: str) -> None:
@@ -150,11 +150,11 @@ def _download_file(url: str, file: File, path: Path, limits: Limits, command: st
                 with writing(path) as temporary:
                     shutil.copyfile(partial, temporary)
                 shutil.rmtree(work)
-                print(f"{path}: downloaded from {url}, verified")
+                print_line(f"{path}: downloaded from {url}, verified")
                 return
             partial.unlink()
             problem, is_final = f"not the published file: {mismatch}", attempt > 0
-        print(f"{url}: {problem}", file=sys.stderr)
+        print_line(f"{url}: {problem}", error=True)
         if is_final:
             break
     kept = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
 from heed.files import HeedError, writing
+from heed.terminal import print_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,7 @@ def make(name: str, source: "Source", folder: Path) -> str:
         )
     with writing(folder / file.name) as temporary:
         shutil.copyfile(path, temporary)
-    print(f"{folder / file.name}: copied from {source.path}, verified")
+    print_line(f"{folder / file.name}: copied from {source.path}, verified")
     return file.name
 
 

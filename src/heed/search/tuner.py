@@ -35,6 +35,7 @@ from heed.search.sampler import Tpe, read_drawn
 from heed.search.space import Space
 from heed.search.trainable import Plan, read_divergence, read_reports, run_trial
 from heed.study import Search
+from heed.terminal import print_line
 from heed.training import checkpoint
 from heed.training.loop import is_over
 
@@ -223,7 +224,7 @@ class TrialMonitor(tune.Callback):
         if self.errors and len(self.errors) == len(self.configurations):
             raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
         for number, reason in sorted(self.errors.items()):
-            print(f"heed: trial {number} failed for good: {reason}", flush=True)
+            print_line(f"heed: trial {number} failed for good: {reason}")
         trials = [
             self.ended.get(number) or self._unfinished_trial(number)
             for number in sorted(self.configurations)
