@@ -132,6 +132,12 @@ def write_sentences(path: Path, texts: list[list[str]]) -> None:
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run the test in a folder with the tokenised corpus `tiny` and the recipe `tiny-attention`."""
+    make_workplace(tmp_path, monkeypatch)
+    return tmp_path
+
+
+def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a folder the working folder, with the corpus `tiny` and the recipe `tiny-attention`."""
     from heed.models.classifier import count_parameters
     from heed.recipe import CorpusFacts, Recipe, write_recipe
     from heed.tasks.classification.recipe import Data
@@ -165,7 +171,6 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         hyperparameters=HYPERPARAMETERS,
     )
     write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)
-    return tmp_path
 
 
 def change_recipe(model: str = "tiny-attention", **changes: object) -> None:

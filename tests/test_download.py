@@ -1,12 +1,17 @@
 """Only the published file is accepted, a download is resumed, and an error says what to do."""
 
+import contextlib
 import dataclasses
+import gzip
 import hashlib
 import http.server
 import io
 import os
+import random
 import tarfile
 import threading
+import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +20,7 @@ import pytest
 from heed.corpora import sample, source
 from heed.corpora.archive import read_members
 from heed.corpora.kinds import SOURCE_KINDS
+from heed.corpora.letters import read_json_lines
 from heed.corpora.publication import File
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Source
@@ -46,7 +52,7 @@ class Server:
                 pass
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.http.server_port}"
 
 
@@ -95,7 +101,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         f"{server.url}/{NAME}",
     )
     monkeypatch.setitem(
-        SOURCE_KINDS, "imdb", dataclasses.replace(SOURCE_KINDS["imdb"], files=(file,))
+        SOURCE_KINDS,
+        "imdb",
+        dataclasses.replace(SOURCE_KINDS["imdb"], files=(file,), size=len(CONTENT)),
     )
     yield server
     server.http.shutdown()
@@ -219,6 +227,127 @@ def test_without_a_network_the_downloaded_part_is_kept(server, monkeypatch):
     refused("no connection")
 
 
+def answer_with(*parts: bytes, close: bool = True) -> Callable:
+    """Answer every request with these bytes, which need not be HTTP."""
+
+    def answer(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
+        for part in parts:
+            handler.wfile.write(part)
+        handler.close_connection = close
+
+    return answer
+
+
+OK, CHUNKED = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+FOUND = b"HTTP/1.1 302 Found\r\nLocation: "
+MALFORMED = {
+    "length-letters": ([OK, b"Content-Length: abc\r\n\r\nx"], "not the published file"),
+    "length-digits": ([OK, b"Content-Length: ", b"9" * 5000, b"\r\n\r\nx"], "not the published"),
+    "length-negative": ([OK, b"Content-Length: -5\r\n\r\nx"], "not the published file"),
+    "length-two": ([OK, b"Content-Length: 5, 6\r\n\r\nx"], "no valid answer"),
+    "length-superscript": ([OK, b"Content-Length: \xb2\r\n\r\nx"], "not the published file"),
+    "chunk-letters": ([CHUNKED, b"zz\r\nx\r\n"], "the connection broke"),
+    "chunk-negative": ([CHUNKED, b"-5\r\nx\r\n"], "the connection broke|not the published"),
+    "chunk-short": ([CHUNKED, b"ff\r\nx"], "the connection broke"),
+    "chunk-long-line": ([CHUNKED, b"1;", b"x" * 100_000, b"\r\nx\r\n"], "the connection broke"),
+    "redirect-file": ([FOUND, b"file:///etc/passwd\r\n\r\n"], "No connection adapters"),
+    "redirect-address": ([FOUND, b"http://[1\r\n\r\n"], "no valid answer"),
+    "redirect-host": ([FOUND, b"http://\r\n\r\n"], "no valid answer|HTTP 302"),
+    "redirect-bytes": ([FOUND, b"/\xff\xfe\r\n\r\n"], "no valid answer"),
+    "redirect-circle": ([FOUND, b"/again\r\nContent-Length: 0\r\n\r\n"], "more than 5 redirects"),
+    "no-status": ([b"HTTP/1.1 \r\n\r\n"], "no valid answer"),
+    "no-http": ([b"SSH-2.0-OpenSSH\r\n"], "no valid answer"),
+    "many-headers": ([OK, b"X: y\r\n" * 200, b"\r\n"], "no valid answer"),
+    "long-header": ([OK, b"X: ", b"y" * 100_000, b"\r\n\r\n"], "no valid answer"),
+    "no-content": ([b"HTTP/1.1 204 No Content\r\n\r\n"], "HTTP 204"),
+    "no-range": ([b"HTTP/1.1 416 No\r\nContent-Length: 0\r\n\r\n"], "HTTP 416"),
+    "other-range": (
+        [b"HTTP/1.1 206 Part\r\nContent-Range: bytes 7-9/10\r\n\r\nxyz"],
+        "another part than the one requested",
+    ),
+}
+
+
+@pytest.mark.drill("download: malformed lengths, chunks, redirects, headers")
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_answer_is_one_message(server, monkeypatch, name):
+    parts, message = MALFORMED[name]
+    monkeypatch.setattr(source, "TRIES", 2)
+    server.answer = answer_with(*parts)
+    refused(message)
+
+
+def endless(head: bytes, part: bytes, pause: float = 0.0) -> Callable:
+    """Answer with `head`, and then with `part` until the client closes the connection."""
+
+    def answer(handler: http.server.BaseHTTPRequestHandler, number: int) -> None:
+        with contextlib.suppress(OSError):
+            handler.wfile.write(head)
+            while True:
+                handler.wfile.write(part)
+                time.sleep(pause)
+
+    return answer
+
+
+@pytest.mark.drill("download: endless, or too slow")
+@pytest.mark.parametrize(
+    ("head", "part"),
+    [
+        (OK + b"Content-Length: 102400\r\n\r\n", b"x"),
+        (CHUNKED, b"1\r\nx\r\n"),
+        (OK, b"X"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (CHUNKED + b"0\r\n", b"X: y\r\n"),
+    ],
+    ids=["body", "chunks", "header", "continue", "trailer"],
+)
+def test_a_server_that_sends_a_little_now_and_then_is_left_after_some_minutes(
+    server, monkeypatch, head, part
+):
+    monkeypatch.setenv("HEED_DOWNLOAD_MINUTES", "0.005")
+    server.answer = endless(head, part, 0.02)
+    started = time.monotonic()
+    refused(r"not complete after 0.005 minutes \(HEED_DOWNLOAD_MINUTES")
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.drill("download: endless, or too slow")
+@pytest.mark.parametrize("head", [OK + b"\r\n", OK + b"Content-Length: 300000\r\n\r\n"])
+def test_a_file_far_larger_than_declared_is_not_kept(server, head):
+    server.answer = endless(head, bytes(10_000))
+    refused(r"larger than 204,800 bytes, 2 times the declared size\.")
+    assert len(server.ranges) == 1
+    assert sum(path.stat().st_size for path in Path(".heed/work").rglob(NAME)) == 0
+
+
+@pytest.mark.drill("download: endless, or too slow")
+def test_the_body_of_a_redirect_is_not_read(server):
+    def redirect(handler, number):
+        if number == 1:
+            endless(FOUND + b"/elsewhere\r\n\r\n", bytes(10_000))(handler, number)
+        else:
+            plain(handler, number)
+
+    server.answer = redirect
+    fetch()
+    assert Path("data/raw/imdb", NAME).read_bytes() == CONTENT
+
+
+@pytest.mark.drill("decompression bomb: in a download, an archive, a .gz file")
+def test_a_content_encoding_is_not_decoded(server):
+    bomb = gzip.compress(bytes(5_000_000))
+    server.answer = lambda handler, number: send(handler, 200, bomb, Content_Encoding="gzip")
+    refused(f"not the published file: .* \\({len(bomb):,} bytes\\)")
+
+
+def test_the_minutes_of_a_download_are_checked(server, monkeypatch):
+    for text in ("0", "-1", "ten", "nan", "1e999", ""):
+        monkeypatch.setenv("HEED_DOWNLOAD_MINUTES", text)
+        with pytest.raises(HeedError, match="HEED_DOWNLOAD_MINUTES: expected a number above 0"):
+            fetch()
+
+
 @pytest.mark.drill(WRONG)
 def test_the_mirror_comes_before_the_web_and_is_verified_too(server, monkeypatch, tmp_path):
     mirror = tmp_path / "mirror with a space"
@@ -291,6 +420,7 @@ def test_every_published_file_has_a_hash_and_a_way_to_get_it():
         for file in kind.files:
             assert all(entry.startswith(("sha256:", "blob:")) for entry in file.hashes)
             assert file.url.startswith("https://") or file.instructions
+        assert kind.size or not kind.files, "the size of a download has a limit"
 
 
 def archive(path: Path, *entries: tuple[str, bytes, bytes]) -> Path:
@@ -339,3 +469,88 @@ def test_bombs_and_broken_archives_are_refused(tmp_path):
     path.write_bytes(b"no archive")
     with pytest.raises(HeedError, match="not a whole archive"):
         list(read_members(path))
+
+
+def write_archive(path: Path, *members: bytes) -> Path:
+    path.write_bytes(gzip.compress(b"".join(members) + bytes(1024)))
+    return path
+
+
+def member(name: str, content: bytes = b"", **fields: object) -> bytes:
+    """A member as the bytes of a tar archive, with other values of some of its header's fields."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    for key, value in fields.items():
+        setattr(info, key, value)
+    header = info.tobuf(tarfile.PAX_FORMAT if info.pax_headers else tarfile.GNU_FORMAT)
+    return header + content + bytes(-len(content) % 512)
+
+
+SPARSE = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "1000000000"}
+OVERSIZED = {
+    "sparse": [member("a", b"1\n0\n1\n".ljust(512, b"\0"), pax_headers=SPARSE)],
+    "sparse-gnu": [member("a", type=tarfile.GNUTYPE_SPARSE)],
+    "pax": [member("a", b"x", pax_headers={"comment": "x" * 3_000_000})],
+    "pax-size": [member("a", b"1", type=tarfile.XHDTYPE, size=1 << 40)],
+    "long-name": [member("x" * 3_000_000, b"x")],
+    "header-chain": [member("a", b"12 path=a\n\n", type=tarfile.XHDTYPE)] * 900,
+    "folders": [member(f"f{number}", type=tarfile.DIRTYPE) for number in range(1001)],
+    "size": [member("a", b"x", size=1 << 40)],
+    "size-negative": [member("a", b"x", pax_headers={"size": "-512"})],
+    "ratio": [member("a", bytes(40_000_000))],
+    "after-the-end": [member("a", b"x"), bytes(40_000_000)],
+}
+
+
+@pytest.mark.drill("archive: sparse files, long headers, many folders, sizes, ratio")
+@pytest.mark.parametrize("name", OVERSIZED)
+def test_what_an_archive_hides_counts_against_its_limits(tmp_path, name):
+    path = write_archive(tmp_path / "a.tar.gz", *OVERSIZED[name])
+    tracemalloc.start()
+    try:
+        with pytest.raises(HeedError, match=r"a\.tar\.gz: (refused: |not a whole archive)"):
+            list(read_members(path, max_members=1000))
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_archive_with_many_members_is_read_in_little_memory(tmp_path):
+    path = write_archive(tmp_path / "a.tar.gz", *(member(f"f{n}", b"x") for n in range(5000)))
+    tracemalloc.start()
+    assert sum(1 for _ in read_members(path)) == 5000
+    assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.drill("archive: bytes of headers replaced at random", faults=300)
+def test_an_archive_with_damaged_headers_is_read_or_refused(tmp_path):
+    generator = random.Random(1)
+    parts = [member("a", b"x" * 700), member("b", b"y", pax_headers={"path": "c" * 200})]
+    plain = b"".join(parts) + bytes(1024)
+    for _ in range(300):
+        damaged = bytearray(plain)
+        for _ in range(generator.choice([1, 1, 2, 8])):
+            damaged[generator.randrange(len(plain))] = generator.randrange(256)
+        for start in range(0, len(plain), 512):  # a right checksum: what follows is read
+            header = damaged[start : start + 512]
+            if plain[start + 257 : start + 262] == b"ustar":
+                total = sum(header[:148]) + sum(header[156:]) + 8 * 32
+                damaged[start + 148 : start + 156] = b"%06o\0 " % total
+        path = write_archive(tmp_path / "a.tar.gz", bytes(damaged))
+        with contextlib.suppress(HeedError):
+            list(read_members(path))
+
+
+@pytest.mark.drill("decompression bomb: in a download, an archive, a .gz file", faults=3)
+def test_a_compressed_file_of_lines_has_limits(tmp_path):
+    path = tmp_path / "lines.json.gz"
+    path.write_bytes(gzip.compress(b'{"a": "b"}\n' * 1000))
+    assert len(list(read_json_lines(path))) == 1000
+    path.write_bytes(gzip.compress(b'{"a": "' + b"b" * 40_000_000))
+    with pytest.raises(HeedError, match=r"lines.json.gz: refused: more than 16,777,216 bytes"):
+        list(read_json_lines(path))
+    for content in (gzip.compress(b"{}\n")[:-9], b"no gzip"):
+        path.write_bytes(content)
+        with pytest.raises(HeedError, match=r"lines.json.gz: not a whole archive"):
+            list(read_json_lines(path))

@@ -580,6 +580,37 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     assert run["best_epoch"] == winner["epoch"]
 
 
+@pytest.mark.slow
+@pytest.mark.drill("search: a trial whose training diverges", faults=2)
+@pytest.mark.parametrize("settings", ["scheduler: none", "scheduler: asha\n    sampler: tpe"])
+def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings):
+    space = "{learning_rate: {choice: [0.01, 1.0e+30]}, hidden_size: {choice: [3, 6]}}"
+    text = STUDY.replace(SPACE, space).replace("scheduler: none", settings)
+    Path("params.yaml").write_text(text)
+    done = heed("search", "hunt", HEED_THREADS="2")
+    assert done.returncode == 0, done.stderr
+    trials = pd.read_csv("results/search/hunt/trials.csv")
+    diverged = trials["learning_rate"] > 1
+    assert diverged.sum() == 2
+    assert (trials["stop"] == FAILED).tolist() == diverged.tolist()
+    assert trials["score"].isna().tolist() == diverged.tolist()
+    assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text())["learning_rate"] < 1
+    reasons = [line for line in done.stdout.splitlines() if "the training diverged" in line]
+    assert len(reasons) == 2 and "learning rate 1e+30" in reasons[0]
+    timing = json.loads(Path("results/timing/search/hunt.json").read_text())
+    assert {len(trial["starts"]) for trial in timing["trials"]} == {1}, "it would diverge again"
+
+
+@pytest.mark.slow
+@pytest.mark.drill("search: a trial whose training diverges")
+def test_a_search_whose_trials_all_diverge_is_one_message(study):
+    only = SPACE.replace("loguniform: [0.001, 0.05]", "loguniform: [1.0e+30, 1.0e+31]")
+    Path("params.yaml").write_text(STUDY.replace(SPACE, only))
+    done = heed("search", "hunt", HEED_THREADS="2")
+    assert done.returncode == 1 and "every trial failed; the first: model tiny" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
     Path("params.yaml").write_text(STUDY.replace("trials: 4", "trials: 0"))
     done = heed("search", "hunt")

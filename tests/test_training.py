@@ -3,18 +3,23 @@
 import dataclasses
 import json
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import yaml
 from safetensors.torch import load_file
+from safetensors.torch import save as serialize
 
 import heed
 from heed import recipe as recipes
@@ -29,7 +34,7 @@ from heed.tokens.tokenizer import tokenize_text
 from heed.training import checkpoint
 from heed.training.loop import learning_rate
 from heed.training.run import read_run, train_run
-from tests.conftest import HYPERPARAMETERS, train_and_predict
+from tests.conftest import HYPERPARAMETERS, make_workplace, train_and_predict
 from tests.conftest import change_recipe as change
 
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
@@ -234,6 +239,177 @@ def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workpl
             write_predictions("tiny-attention", [1])
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the corpus `tiny`, the recipe `tiny-attention` and its run of seed 1."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        make_workplace(folder, patch)
+        train_run("tiny-attention", 1, silent)
+    return folder
+
+
+@pytest.fixture
+def elsewhere(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of `trained` without checksums, as somebody might send it: the run's folder."""
+    shutil.copytree(trained, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    (RUN / CHECKSUMS).unlink()
+    return RUN
+
+
+def refused_run(message: str) -> None:
+    """Both ways to a run refuse it, with the command that makes it."""
+    for use in (
+        lambda: heed.load_run("tiny-attention", 1),
+        lambda: write_predictions("tiny-attention", [1]),
+    ):
+        with pytest.raises(HeedError, match=f"{message}.*heed train tiny-attention --seed 1") as it:
+            use()
+        assert "\n" not in str(it.value)
+
+
+RUN_VALUES = [
+    ("seed", 0, "seed is not at least 1: 0"),
+    ("seed", 2**60, "this is the run of tiny-attention with seed 1152921504606846976"),
+    ("seed", 2**64, "seed is no number of 64 bits"),
+    ("seed", 1.0, "seed is no int"),
+    ("fold", -1, "fold is not at least 0"),
+    ("fold", 7, "fold is not 0"),
+    ("best_epoch", 0, "best_epoch is not at least 1"),
+    ("best_epoch", 4, "best_epoch is above the recipe's 3 epochs: 4"),
+    ("parameters", 0, "parameters is not at least 1"),
+    ("documents.train", -5, "documents.train is not above 0"),
+    ("recipe.corpus", "../../elsewhere", "corpus is no name"),
+    ("recipe.model", "../tiny", "model is no name"),
+    ("recipe.tokenizer", "os", "tokenizer is none of xx, en, de, whitespace: 'os'"),
+    ("recipe.folds", -1, "folds is not at least 0"),
+    ("recipe.hyperparameters.hidden_size", 0, "hidden_size is not above 0: 0"),
+    (
+        "recipe.hyperparameters.learning_rate",
+        float("nan"),
+        "learning_rate is no finite number: nan",
+    ),
+    (
+        "recipe.hyperparameters.learning_rate",
+        float("inf"),
+        "learning_rate is no finite number: inf",
+    ),
+    ("recipe.hyperparameters.dropout", 1, "dropout is not below 1: 1"),
+    ("recipe.hyperparameters.vocabulary_size", 3, "has [0-9]+ words, and vocabulary_size is 3"),
+    ("recipe.hyperparameters.heads", 5, "5 heads do not divide the size 12"),
+    ("recipe.hyperparameters.hidden_size", 7, "not a whole run|do not divide"),
+    ("recipe.hyperparameters.hidden_size", 9, r"is F32 \[.*\], not F32 \[.*\] as the recipe's"),
+    (
+        "recipe.hyperparameters.embedding_dim",
+        300_000_000,
+        r"is F32 \[.*, 8\], not F32 \[.*, 30{8}\]",
+    ),
+    ("recipe.hyperparameters.linear_size", 10**18, "not a whole run"),
+    ("recipe.hyperparameters.linear_size", 10**30, "linear_size is no number of 64 bits"),
+    ("recipe.hyperparameters.linear_branch", "words", "has no tensor branch.bias"),
+    ("recipe.hyperparameters.attention", "none", "which the recipe's model does not have"),
+    ("recipe.data.classes", ["bad", "good", "ugly"], r"is F32 \[2\], not F32 \[3\]"),
+]
+
+
+@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
+@pytest.mark.parametrize(("key", "value", "message"), RUN_VALUES)
+def test_a_run_with_wrong_values_is_refused_before_it_takes_memory(elsewhere, key, value, message):
+    content = json.loads((elsewhere / "run.json").read_text())
+    section = content
+    *parents, last = key.split(".")
+    for parent in parents:
+        section = section[parent]
+    section[last] = value
+    (elsewhere / "run.json").write_text(json.dumps(content))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    refused_run(message)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200_000, "kB"
+
+
+def deep(text: str) -> str:
+    return text * 100_000
+
+
+def damage_weights(change: Callable[[dict[str, torch.Tensor]], None]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        change(tensors)
+        (folder / "model.safetensors").write_bytes(serialize(tensors))
+
+    return damage
+
+
+def replace_by(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).rename(folder.parent / "moved")
+        make(folder / name)
+
+    return damage
+
+
+def header_of_weights(header: bytes, size: int) -> Callable[[Path], None]:
+    return lambda folder: (folder / "model.safetensors").write_bytes(
+        size.to_bytes(8, "little") + header
+    )
+
+
+WEIGHT, HUGE = "network.output.bias", b'{"a":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}'
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "json-deep": (lambda folder: (folder / "run.json").write_text(deep("[")), "not valid JSON"),
+    "json-bytes": (lambda folder: (folder / "run.json").write_bytes(b"\xff"), "not valid JSON"),
+    "json-digits": (lambda folder: (folder / "run.json").write_text("1" * 5000), "not valid JSON"),
+    "words-bytes": (lambda f: (f / "vocabulary.txt").write_bytes(b"\xff\n"), "not a whole run"),
+    "words-many": (lambda f: (f / "vocabulary.txt").write_text("w\n" * 51), "has 51 words"),
+    "words-few": (lambda f: (f / "vocabulary.txt").write_text("a\nb\n"), "is F32 .* not F32"),
+    "tensor-more": (
+        damage_weights(lambda tensors: tensors.update(x=torch.zeros(9))),
+        "has the tensor x, which the recipe's model does not have",
+    ),
+    "tensor-less": (damage_weights(lambda t: t.pop(WEIGHT)), f"has no tensor {WEIGHT}"),
+    "tensor-type": (
+        damage_weights(lambda tensors: tensors.update({WEIGHT: tensors[WEIGHT].double()})),
+        f"tensor {WEIGHT} is F64",
+    ),
+    "tensor-shape": (
+        damage_weights(lambda tensors: tensors.update({WEIGHT: torch.zeros(3)})),
+        f"tensor {WEIGHT} is F32 .3., not F32 .2.",
+    ),
+    "header-long": (header_of_weights(b"{}", 1 << 60), "not a whole run"),
+    "header-more-than-file": (
+        header_of_weights(HUGE % (10**12, 4 * 10**12), len(HUGE % (10**12, 4 * 10**12))),
+        "not a whole run",
+    ),
+    "link": (replace_by("run.json", lambda path: path.symlink_to("../moved")), "not a plain file"),
+    "pipe": (replace_by("vocabulary.txt", os.mkfifo), "not a plain file"),
+    "checksums-pipe": (lambda folder: os.mkfifo(folder / CHECKSUMS), "not a plain file"),
+    "checksums-bytes": (lambda folder: (folder / CHECKSUMS).write_bytes(b"\xff"), "cannot be read"),
+    "device": (
+        replace_by("history.csv", lambda path: path.symlink_to("/dev/zero")),
+        "not a plain file",
+    ),
+    "folder": (replace_by("history.csv", Path.mkdir), "not a plain file"),
+}
+
+
+@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_run_whose_files_are_not_those_of_a_run_is_refused(elsewhere, name):
+    damage, message = DAMAGES[name]
+    damage(elsewhere)
+    refused_run(message)
+
+
+@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
+def test_that_a_run_has_no_checksums_is_said_once(elsewhere, capsys):
+    for _ in range(2):
+        heed.load_run("tiny-attention", 1)
+    text = capsys.readouterr().err
+    assert text.count("tiny-attention/1/SHA256SUMS: not there") == text.count("heed:") == 1
+
+
 def test_documents_of_a_class_that_the_recipe_lacks_are_refused(workplace):
     path = Path("data/tokens/tiny/documents.parquet")
     table = pd.read_parquet(path)
@@ -364,6 +540,31 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
     assert len(history) == info.best_epoch + 2 < 40
     train_run("tiny-attention", 1, silent)
     assert pd.read_csv(RUN / "history.csv").equals(history)
+
+
+@pytest.mark.drill("training: a loss or weights that are no longer finite")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"learning_rate": 1e30},
+            r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30",
+        ),
+        ({"learning_rate": 1e30, "clip": 1.0}, r"step 2 of 15, in epoch 1 of 3"),
+        ({"learning_rate": 1e30, "averaging": 0.9}, r"step 2 of 15, in epoch 1 of 3"),
+        ({"learning_rate": 1e30, "warmup": 0.5}, r"with learning rate 2.35294e\+29"),
+        # one step an epoch: after it the weights are infinite, and no loss has shown it
+        ({"learning_rate": 1e39, "batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
+        ({"learning_rate": 1e30, "batch_size": 36, "epochs": 1}, r"validation loss \(nan\)"),
+    ],
+)
+def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
+    workplace, changes, message
+):
+    change(**changes)
+    with pytest.raises(HeedError, match=f"model tiny-attention, seed 1: .*{message}"):
+        train_run("tiny-attention", 1, silent)
+    assert not RUN.exists(), "no run of a training that diverged is compared"
 
 
 def test_the_learning_rate_rises_then_falls():

@@ -33,6 +33,7 @@ from heed.paths import (
     TOKENS,
     recipe_file,
 )
+from heed.terminal import print_line, visible
 
 if TYPE_CHECKING:
     from heed.evaluation.results import Comparison
@@ -72,14 +73,14 @@ def search(name: str, address: str) -> None:
 
     params = load()
     section = params.section("searches", name)
-    print(run_search(params, name, SEARCHES, TOKENS / section.corpus, _count_cores(), address))
+    print_line(run_search(params, name, SEARCHES, TOKENS / section.corpus, _count_cores(), address))
 
 
 def adopt(name: str) -> None:
     """Write a search's winner into params.yaml for review in git, without repeating the search."""
     from heed.search.adopt import adopt
 
-    print(adopt(name, PARAMS, SEARCHES))
+    print_line(adopt(name, PARAMS, SEARCHES))
 
 
 def recipe(model: str) -> None:
@@ -103,7 +104,7 @@ def train(model: str, seed: int) -> None:
 
     with training_progress(f"{model} seed {seed}") as report_progress:
         info = train_run(model, seed, report_progress)
-    print(f"{model} seed {seed}: epoch {info.best_epoch} kept, {info.parameters:,} parameters")
+    print_line(f"{model} seed {seed}: epoch {info.best_epoch} kept, {info.parameters:,} parameters")
 
 
 def predict(model: str, text: list[str], seeds: list[int]) -> None:
@@ -122,7 +123,7 @@ def predict(model: str, text: list[str], seeds: list[int]) -> None:
             + ("" if text else ". In a loop that reads a pipe, run: heed predict ... </dev/null")
         )
     count = write_predictions(model, seeds or _study_seeds())
-    print(f"{model}: {count:,} predictions")
+    print_line(f"{model}: {count:,} predictions")
 
 
 def _is_piped() -> bool:
@@ -159,7 +160,7 @@ def evaluate(model: str, seeds: list[int]) -> None:
     """Compute a model's scores from its predictions, for each seed: results/evaluate/MODEL."""
     from heed.evaluation.tables import evaluate
 
-    print(evaluate(model, seeds or _study_seeds()).to_string(index=False))
+    print_line(evaluate(model, seeds or _study_seeds()).to_string(index=False))
 
 
 def compare() -> None:
@@ -181,7 +182,7 @@ def report(check: bool) -> None:
         from heed.pipeline import LOCK
         from heed.report.check import check_report
 
-        print(check_report(*inputs, LOCK))
+        print_line(check_report(*inputs, LOCK))
         return
     from heed.report.render import render
 
@@ -196,7 +197,7 @@ def provenance() -> None:
     params = load()
     threads = {name: params.hyperparameters(name).threads for name in params.models}
     write_provenance(Path(), REPORTS / "provenance.html", threads)
-    print(f"{REPORTS}/provenance.html")
+    print_line(f"{REPORTS}/provenance.html")
 
 
 def publish() -> None:
@@ -206,7 +207,8 @@ def publish() -> None:
     from heed.study import load
 
     check_up_to_date(Path())
-    print(publish(load(), _read_comparison(), PUBLISHED, RESULTS, Path()))
+    folder = publish(load(), _read_comparison(), PUBLISHED, RESULTS, Path())
+    print_line(str(folder))
 
 
 def _read_comparison() -> "Comparison":
@@ -223,19 +225,19 @@ def study(name: str, force: bool) -> None:
     from heed.study.studies import activate_study, list_studies
 
     if name:
-        print(activate_study(name, force))
+        print_line(activate_study(name, force))
         return
     studies = list_studies()
     width = max(len(key) for key, _, _ in studies)
     for key, title, active in studies:
-        print(f"{'*' if active else ' '} {key:{width}} {title}")
+        print_line(f"{'*' if active else ' '} {key:{width}} {title}")
 
 
 def classify(model: str, text: str) -> None:
     """Classify a text with a model's runs: mean probabilities and the weights over its words."""
     from heed.tasks.classification.classify import classify
 
-    print(classify(model, text))
+    print_line(classify(model, text))
 
 
 def check() -> None:
@@ -246,7 +248,7 @@ def check() -> None:
     from heed.study import load
 
     params = load()
-    print(
+    print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
     )
@@ -279,7 +281,8 @@ def corpus_add(
         "split_column": split_column,
         "encoding": encoding,
     }
-    print(add_corpus(file, name, {key: value for key, value in columns.items() if value}, PARAMS))
+    given = {key: value for key, value in columns.items() if value}
+    print_line(add_corpus(file, name, given, PARAMS))
 
 
 STAGES = (download, tokenize, search, recipe, train, predict, opponents, evaluate, compare, report)
@@ -458,13 +461,15 @@ def main() -> None:
         else:
             function(**arguments)
     except HeedError as error:
-        sys.exit(f"heed: {error}")
+        sys.exit(visible(f"heed: {error}"))
     except OSError as error:
         reason = error.strerror or error
         problem = f"{error.filename}: {error.strerror}" if error.filename else reason
         sys.exit(
-            f"heed: {problem}. Free space or correct the permissions, and run the same command "
-            "again"
+            visible(
+                f"heed: {problem}. Free space or correct the permissions, and run the same command "
+                "again"
+            )
         )
     except (MemoryError, RuntimeError) as error:
         # torch raises RuntimeError when memory runs out

@@ -5,17 +5,21 @@ Every writer of heed writes to a temporary name and renames it: a file is comple
 
 import contextlib
 import fcntl
+import functools
 import glob
 import hashlib
 import json
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from heed.terminal import print_line
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -139,7 +143,7 @@ def read_json(path: str | Path, made_by: str) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise HeedError(f"{path}: not valid JSON ({error}). Run again: {made_by}") from None
 
 
@@ -161,7 +165,7 @@ def read_yaml(path: str | Path, made_by: str) -> Any:
         return yaml.safe_load(text)
     except FileNotFoundError:
         raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise HeedError(f"{path}: not valid YAML ({reason}). Run again: {made_by}") from None
 
@@ -172,20 +176,33 @@ def write_checksums(folder: Path) -> None:
     write_text(folder / CHECKSUMS, "".join(lines))
 
 
+def require_plain_files(folder: Path, made_by: str) -> None:
+    """Raise HeedError unless everything in `folder` is a plain file: no link, pipe, device, folder.
+
+    Reading a pipe would wait for ever, and a link leads to a file of somewhere else. `made_by` is
+    the command that writes the folder.
+    """
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise HeedError(
+                f"{path}: not a plain file, but a link, a pipe, a device or a folder. Replace it "
+                f"by the file, or remove {folder} and run again: {made_by}"
+            )
+
+
 def verify_checksums(folder: str | Path, made_by: str) -> None:
     """Raise HeedError unless `folder` has the files that `write_checksums` hashed, unchanged.
 
-    A folder without checksums passes. `made_by` is the command that writes the folder.
+    A folder without checksums passes, with a message on stderr. `made_by` is the command that
+    writes the folder.
     """
     checksums = Path(folder) / CHECKSUMS
     if not checksums.is_file():
+        _report_missing_checksums(checksums, checksums.resolve())
         return
-    expected = {
-        name: digest
-        for digest, _, name in (
-            line.partition("  ") for line in checksums.read_text("utf-8").splitlines()
-        )
-    }
+    with reading(checksums, made_by):
+        lines = checksums.read_text("utf-8").splitlines()
+    expected = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     files = {file.name: file for file in _hashed_files(Path(folder))}
     for name in sorted({*expected, *files}):
         if name not in files or name not in expected or sha256(files[name]) != expected[name]:
@@ -196,6 +213,16 @@ def verify_checksums(folder: str | Path, made_by: str) -> None:
                 f"{Path(folder) / name}: {problem} (by its hash in {checksums.name}). "
                 f"Run again: {made_by}"
             )
+
+
+@functools.cache  # once in a process
+def _report_missing_checksums(checksums: Path, absolute_path: Path) -> None:
+    if checksums.parent.is_dir():
+        print_line(
+            f"heed: {checksums}: not there: whether the files in this folder are as they were "
+            "made is not known",
+            error=True,
+        )
 
 
 def _hashed_files(folder: Path) -> list[Path]:

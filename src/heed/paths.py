@@ -7,6 +7,7 @@ form is declared here too.
 import re
 from pathlib import Path
 
+# The form of the names of sources, corpora, experiments, models and searches: names of folders too.
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 MAX_NAME = 100  # characters; DVC and Snakemake name files by several names
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from heed.terminal import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -36,7 +38,7 @@ class Bar:
         if self._progress is None or self._task is None or now - self._drawn < REDRAW:
             return
         self._drawn = now
-        description = f"{self.title}: {text}" if text else self.title
+        description = visible(f"{self.title}: {text}" if text else self.title)
         if len(description) > (width := max(20, self._progress.console.width - COLUMNS_WIDTH)):
             description = description[: width - 1] + "…"
         self._progress.update(

@@ -1,15 +1,16 @@
 """The recipe of a model: everything that determines its training, resolved into one file."""
 
 import dataclasses
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from heed.files import HeedError, read_yaml, write_yaml
 from heed.hyperparameters import Configuration
-from heed.paths import recipe_file
+from heed.paths import NAME, recipe_file
 from heed.records import read_record
 from heed.tasks import task_module
-from heed.tokens.meta import Meta, NearDuplicates, read_meta
+from heed.tokens.meta import TOKENIZERS, Meta, NearDuplicates, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.study import Params
@@ -49,11 +50,11 @@ class Recipe(Generic[Data, Hyperparameters]):
     variant: str
     corpus: str
     tokenizer: str
-    folds: int
+    folds: Annotated[int, {"ge": 0}]
     tokens: str
     facts: CorpusFacts
     data: Data
-    parameters: int
+    parameters: Annotated[int, {"ge": 0}]
     hyperparameters: Hyperparameters
 
     def fold(self, seed: int) -> int:
@@ -168,6 +169,7 @@ def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
     """
     try:
         recipe = read_record(Recipe, values, strict=True)
+        _check_names(recipe)
         schema = task_module(recipe.task, "recipe")
         data = read_record(schema.Data, recipe.data, "data", strict=True)
         hyperparameters = read_record(
@@ -178,3 +180,12 @@ def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
             f"{path}: not a recipe of this heed ({error}). Run again: {made_by}"
         ) from None
     return dataclasses.replace(recipe, data=data, hyperparameters=hyperparameters)
+
+
+def _check_names(recipe: Recipe[Any, Any]) -> None:
+    """Raise ValueError unless all names of folders in a recipe are names, and no other paths."""
+    for key in ("model", "experiment", "corpus"):
+        if not re.fullmatch(NAME, name := getattr(recipe, key)):
+            raise ValueError(f"{key} is no name (lower-case letters, digits, single '-'): {name!r}")
+    if recipe.tokenizer not in TOKENIZERS:
+        raise ValueError(f"tokenizer is none of {', '.join(TOKENIZERS)}: {recipe.tokenizer!r}")

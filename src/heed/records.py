@@ -6,6 +6,8 @@ records where it is not installed.
 
 import dataclasses
 import functools
+import math
+import operator
 import types
 import typing
 from typing import Any, TypeVar
@@ -15,6 +17,15 @@ from typing import Any, TypeVar
 # key that is no field of the record.
 FLATTENED = "flattened"
 
+# The limits of a number, by pydantic's names → the test, and how to say it. A field declares them
+# as `Annotated[int, {"ge": 0}]`, or a hyperparameter in its metadata.
+LIMITS = {
+    "gt": (operator.gt, "above"),
+    "ge": (operator.ge, "at least"),
+    "lt": (operator.lt, "below"),
+    "le": (operator.le, "at most"),
+}
+
 Record = TypeVar("Record")
 
 
@@ -22,7 +33,7 @@ def as_json(value: Any) -> Any:
     """Return a record, or a container of records, as JSON; keys in the order of the fields."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         entries: dict[str, Any] = {}
-        for name, (_, is_flattened) in _fields(type(value)).items():
+        for name, (_, is_flattened, _) in _fields(type(value)).items():
             entry = as_json(getattr(value, name))
             entries |= entry if is_flattened else {name: entry}
         return entries
@@ -42,17 +53,19 @@ def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = Fa
         strict: require every key, also those with a default, and no other key.
 
     Raises:
-        ValueError: a required key is missing, a value has a wrong type, or a key is unknown.
+        ValueError: a required key is missing, a value has a wrong type or is outside its field's
+            limits, or a key is unknown.
 
     """
     entries, fields = _require_type(dict, value, key), _fields(kind)  # type: ignore[arg-type]
     values = {}
-    for name, (declared, is_flattened) in fields.items():
+    for name, (declared, is_flattened, limits) in fields.items():
         if is_flattened:
             rest = {other: entry for other, entry in entries.items() if other not in fields}
             values[name] = _read_value(declared, rest, key)
         elif name in entries:
             values[name] = _read_value(declared, entries[name], _join_key(key, name))
+            _check_limits(values[name], limits, _join_key(key, name))
         elif strict or not hasattr(kind, name):  # a default is an attribute of the class
             raise ValueError(f"{_join_key(key, name)} is missing")
     if strict and (unknown := entries.keys() - fields.keys()):
@@ -60,16 +73,27 @@ def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = Fa
     return kind(**values)
 
 
+def _check_limits(value: Any, limits: dict[str, float], key: str) -> None:
+    """Raise ValueError unless a number with limits is finite and within them."""
+    if limits and isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{key} is no finite number: {value}")
+    for name, limit in limits.items():
+        is_within, text = LIMITS[name]
+        if not is_within(value, limit):
+            raise ValueError(f"{key} is not {text} {limit:g}: {_abbreviate(value)}")
+
+
 @functools.cache
-def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
-    """Return each field of a dataclass, in order, with its type and whether it is FLATTENED."""
-    declared = typing.get_type_hints(kind, include_extras=True)
-    marks = {
-        field.name: getattr(declared[field.name], "__metadata__", ())
-        for field in dataclasses.fields(kind)
-    }
-    plain = typing.get_type_hints(kind)
-    return {name: (plain[name], FLATTENED in mark) for name, mark in marks.items()}
+def _fields(kind: type) -> dict[str, tuple[Any, bool, dict[str, float]]]:
+    """Return each field of a dataclass: its type, whether it is FLATTENED, and its limits."""
+    annotated, plain = typing.get_type_hints(kind, include_extras=True), typing.get_type_hints(kind)
+    fields = {}
+    for field in dataclasses.fields(kind):
+        marks = getattr(annotated[field.name], "__metadata__", ())
+        declared = (mark for mark in marks if isinstance(mark, dict))
+        limits = next(declared, field.metadata.get("limits", {}))
+        fields[field.name] = plain[field.name], FLATTENED in marks, limits
+    return fields
 
 
 def _read_value(kind: Any, value: Any, key: str) -> Any:
@@ -111,7 +135,12 @@ def _read_value(kind: Any, value: Any, key: str) -> Any:
 
 
 def _require_type(kind: type, value: Any, key: str) -> Any:
-    """Return the value. Raises ValueError when it has another type; an int passes as a float."""
+    """Return the value. Raises ValueError when it has another type; an int passes as a float.
+
+    An int of more than 64 bits is refused: neither numpy nor torch could hold it.
+    """
+    if kind is int and isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"{key} is no number of 64 bits: {_abbreviate(value)}")
     if isinstance(value, bool) is (kind is bool) and isinstance(
         value, (int, float) if kind is float else kind
     ):

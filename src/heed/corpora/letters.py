@@ -1,6 +1,5 @@
 """Letters of seven authors in five languages, cut into pieces by the course."""
 
-import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,15 +30,18 @@ FILES = (
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSON-lines file.
 
-    Raises HeedError, naming the line, when one is not a JSON object.
+    Raises HeedError, naming the line, when one is not a JSON object; for a broken .gz file, too.
     """
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    # not at the top: tarfile takes longer to import than all declarations together
+    from heed.corpora.archive import open_compressed
+
+    with open_compressed(path) if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
                 row = json.loads(line.decode("utf-8", errors="replace"))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise HeedError(f"{path}:{number}: not a JSON object ({error})") from None
             if not isinstance(row, dict):
                 raise HeedError(

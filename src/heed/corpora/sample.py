@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from heed.corpora.letters import read_json_lines
 from heed.corpora.publication import Document, Documents, Kind, SourceKind, require_file
 from heed.files import HeedError, sha256, write_text
+from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from heed.study import Source
@@ -197,7 +198,7 @@ def make(name: str, source: "Source", folder: Path) -> str:
             f"{generated}. "
             "If the change is intended, put the new hash there"
         )
-    print(f"{path}: generated")
+    print_line(f"{path}: generated")
     return FILE
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
 from heed.corpora.rows import SUFFIXES, read_rows
 from heed.files import HeedError, writing
+from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Source
@@ -36,7 +37,7 @@ def make(name: str, source: "Source", folder: Path) -> str:
         )
     with writing(folder / file.name) as temporary:
         shutil.copyfile(path, temporary)
-    print(f"{folder / file.name}: copied from {source.path}, verified")
+    print_line(f"{folder / file.name}: copied from {source.path}, verified")
     return file.name
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heed.files import HeedError
+from heed.terminal import print_line
 
 # No telemetry, no dashboard, no logs and no settings in the home folder.
 RAY_ENVIRONMENT = {
@@ -135,9 +136,8 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         raise _no_cluster(address, error) from None
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= cpu and node.get("GPU", 0) >= gpu for node in nodes):
-        print(
-            f"heed: no node has {cpu:g} cores and {gpu:g} GPUs yet: waiting for one that has",
-            flush=True,
+        print_line(
+            f"heed: no node has {cpu:g} cores and {gpu:g} GPUs yet: waiting for one that has"
         )
     return (
         f"cluster at {address}, {len(nodes)} nodes, {sum(node.get('CPU', 0) for node in nodes):g} "

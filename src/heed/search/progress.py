@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from heed.progress import Bar, progress_bar
 from heed.search.outcome import Trial
+from heed.terminal import print_line
 
 LOG_INTERVAL = 60.0  # seconds between two lines in a log
 
@@ -63,7 +64,7 @@ class SearchProgress:
             return
         self.logged = now
         times = f"{now - self.started:.0f} s, {self._format_remaining(counts, now)}"
-        print(f"{self.bar.title}: {ended} ended ({stops}), {running}, {score}, {times}", flush=True)
+        print_line(f"{self.bar.title}: {ended} ended ({stops}), {running}, {score}, {times}")
 
     def _format_remaining(self, counts: Counts, now: float) -> str:
         """Return the expected time until the last trial ends, from those of this process."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from heed.files import HeedError, write_json, write_text, write_yaml, writing_folder
 from heed.hyperparameters import Configuration
 from heed.paths import TIMING, WORK
+from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from heed.search.outcome import Trial
@@ -108,7 +109,7 @@ def _run_trials(
     ):
         from heed.search.tuner import run_trials
 
-        print(f"{name}: {search.trials} trials on {ray_description}", flush=True)
+        print_line(f"{name}: {search.trials} trials on {ray_description}")
         return run_trials(plan, search, space, progress), ray_description
 
 

@@ -9,20 +9,22 @@ first repeats to Ray what it had reported up to its last whole epoch, and resume
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import time
 from pathlib import Path
 from typing import Any
 
+from heed.files import write_text
 from heed.hyperparameters import Configuration
 from heed.recipe import Recipe
 from heed.search.outcome import goodness
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
-from heed.training.loop import Progress
+from heed.training.loop import DivergedError, Progress
 from heed.training.run import train_model
 
-STARTS, REPORTED = "starts.jsonl", "reported.jsonl"
+STARTS, REPORTED, DIVERGED = "starts.jsonl", "reported.jsonl", "diverged.txt"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +78,15 @@ class _Reporter:
             number, partial = progress.partial_validation
             self._report(reports * (progress.epoch - 1) + number, partial[metric])
 
+    def report_divergence(self, reason: str) -> None:
+        """Write the reason why the training diverged, and report the worst score.
+
+        A scheduler needs a score of every trial, and a sampler learns from it.
+        """
+        write_text(self.folder / DIVERGED, reason)
+        self.history = []
+        self._report(max(read_reports(self.folder), default=0) + 1, math.nan)
+
     def _report(self, number: int, score: float) -> None:
         """Report the score of report `number`, counted from 1 over the whole trial.
 
@@ -100,7 +111,11 @@ class _Reporter:
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
-    """Train one configuration in a Ray worker; Tune may stop it at each of its reports."""
+    """Train one configuration in a Ray worker; Tune may stop it at each of its reports.
+
+    Of a training that diverged the reason is written into the trial's folder. Nothing is raised:
+    Ray would start the trial again, and it would diverge again.
+    """
     _choose_device(plan.gpu)
     folder = plan.trial_folder(number)
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,14 +125,23 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     _record_start(folder, node, len(history))
     reporter = _Reporter(plan, folder)
     reporter.repeat(history)
-    train_model(
-        plan.recipe.changed(configuration),
-        load_tokens(plan.tokens),
-        plan.seed,
-        reporter.report_progress,
-        folder,
-        plan.reports,
-    )
+    try:
+        train_model(
+            plan.recipe.changed(configuration),
+            load_tokens(plan.tokens),
+            plan.seed,
+            reporter.report_progress,
+            folder,
+            plan.reports,
+        )
+    except DivergedError as error:
+        reporter.report_divergence(str(error))
+
+
+def read_divergence(folder: Path) -> str:
+    """Return the reason why the training of a trial diverged; empty if it did not."""
+    path = folder / DIVERGED
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def read_reports(folder: Path) -> dict[int, float]:

@@ -33,8 +33,9 @@ from heed.search.outcome import (
 from heed.search.progress import Counts, SearchProgress
 from heed.search.sampler import Tpe, read_drawn
 from heed.search.space import Space
-from heed.search.trainable import Plan, read_reports, run_trial
+from heed.search.trainable import Plan, read_divergence, read_reports, run_trial
 from heed.study import Search
+from heed.terminal import print_line
 from heed.training import checkpoint
 from heed.training.loop import is_over
 
@@ -163,6 +164,8 @@ class TrialMonitor(tune.Callback):
                 self.ended[number] = Trial(
                     number, configurations[number], **json.loads(path.read_text("utf-8"))
                 )
+            if reason := read_divergence(plan.trial_folder(number)):
+                self.errors[number] = reason
 
     def start_clock(self, spent: float) -> None:
         """Start counting the wall time, after `spent` seconds of earlier runs."""
@@ -184,8 +187,12 @@ class TrialMonitor(tune.Callback):
         """Write how a trial ended, and delete its checkpoint, which is three times the model."""
         number = _number(trial)
         self.running.discard(number)
+        if reason := read_divergence(self.plan.trial_folder(number)):
+            self.errors[number] = reason
         ended = self._trial(number)
-        if ended.stop in (FINISHED, PATIENCE, ASHA):
+        if reason:  # no score: its earlier epochs cannot win
+            ended = dataclasses.replace(ended, history=[])
+        if ended.stop in (FINISHED, PATIENCE, ASHA, FAILED):
             self.ended[number] = ended
             write_json(
                 self.plan.trial_folder(number) / ENDED,
@@ -217,7 +224,7 @@ class TrialMonitor(tune.Callback):
         if self.errors and len(self.errors) == len(self.configurations):
             raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
         for number, reason in sorted(self.errors.items()):
-            print(f"heed: trial {number} failed for good: {reason}", flush=True)
+            print_line(f"heed: trial {number} failed for good: {reason}")
         trials = [
             self.ended.get(number) or self._unfinished_trial(number)
             for number in sorted(self.configurations)
@@ -257,7 +264,7 @@ class TrialMonitor(tune.Callback):
         ]
         best = winner([*self.ended.values(), *running], self.plan.metric)
         counts = Counts(
-            ended=len(stops) + len(self.errors),
+            ended=len({*self.ended, *self.errors}),
             early=stops.count(ASHA),
             failed=len(self.errors),
             running=len(self.running),

@@ -6,6 +6,8 @@ from pathlib import Path
 from heed.files import HeedError, read_json
 from heed.records import read_record
 
+TOKENIZERS = ("xx", "en", "de", "whitespace")  # spaCy's blank pipelines, and text tokenised already
+
 
 @dataclasses.dataclass(frozen=True)
 class NearDuplicates:

@@ -28,6 +28,7 @@ from heed.files import (
     writing_folder,
 )
 from heed.progress import progress_bar
+from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 from heed.tokens.cleaning import TREATMENTS, clean
 from heed.tokens.meta import Meta, NearDuplicates
@@ -228,7 +229,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
             treated={key: treated[key] for key in TREATMENTS},
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
-    print(_format_summary(meta))
+    print_line(_format_summary(meta))
 
 
 def _write_documents(out: Path, documents: list[Document], columns: dict[str, np.ndarray]) -> None:

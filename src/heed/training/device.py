@@ -14,11 +14,12 @@ import itertools
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import IO
+
+from heed.terminal import print_line
 
 _held: tuple[str, IO[str]] | None = None  # the GPU of this process, and its locked file
 
@@ -106,10 +107,8 @@ def _wait_for_slot(gpus: list[str], poll: float) -> tuple[str, IO[str]]:
             if file := _lock(folder / name):
                 return gpu, file
         if not has_reported:
-            print(
-                f"heed: waiting for a free GPU of {len(gpus)} ({len(slots)} slots)",
-                file=sys.stderr,
-                flush=True,
+            print_line(
+                f"heed: waiting for a free GPU of {len(gpus)} ({len(slots)} slots)", error=True
             )
             has_reported = True
         time.sleep(poll)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from heed.progress import progress_bar
+from heed.terminal import print_line
 from heed.training.loop import Progress
 
 
@@ -30,10 +31,9 @@ def training_progress(title: str) -> Iterator[Callable[[Progress], None]]:
             epochs_done += 1
             metrics = " ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())
             remaining = (now - started) / epochs_done * (progress.epochs - progress.epoch)
-            print(
+            print_line(
                 f"{title}: {epoch}, train loss {progress.loss:.4f}, validation {metrics}, "
-                f"{rate:,.0f} docs/s, {now - started:.0f} s, {remaining:.0f} s left",
-                flush=True,
+                f"{rate:,.0f} docs/s, {now - started:.0f} s, {remaining:.0f} s left"
             )
 
         yield report_progress

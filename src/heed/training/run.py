@@ -6,13 +6,20 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from heed.files import HeedError, read_json, verify_checksums, write_json, writing_folder
+from heed.files import (
+    HeedError,
+    read_json,
+    require_plain_files,
+    verify_checksums,
+    write_json,
+    writing_folder,
+)
 from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder, train_command
 from heed.recipe import Recipe, parse_recipe, read_model_recipe
 from heed.records import as_json, read_record
@@ -23,17 +30,17 @@ from heed.training import checkpoint
 from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.device import choose_device
-from heed.training.loop import Progress, train
+from heed.training.loop import DivergedError, Progress, train
 
 
 @dataclasses.dataclass(frozen=True)
 class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run."""
 
-    seed: int
-    fold: int
-    best_epoch: int
-    parameters: int
+    seed: Annotated[int, {"ge": 1}]
+    fold: Annotated[int, {"ge": 0}]
+    best_epoch: Annotated[int, {"ge": 1}]
+    parameters: Annotated[int, {"ge": 1}]
     documents: dict[str, int]  # number by part
     recipe: Recipe[Any, Any]
 
@@ -59,7 +66,7 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
 
     Raises:
         HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
-            without a GPU.
+            without a GPU; a training that diverged.
 
     """
     recipe = read_model_recipe(name)
@@ -92,6 +99,7 @@ def read_run(name: str, seed: int) -> RunInfo:
     Raises HeedError if the run is missing, changed, or of another model or seed.
     """
     folder, command = run_folder(name, seed), train_command(name, seed)
+    require_plain_files(folder, command)
     verify_checksums(folder, command)
     values = read_json(folder / RUN, command)
     recipe = parse_recipe(
@@ -99,15 +107,27 @@ def read_run(name: str, seed: int) -> RunInfo:
     )
     try:
         info = read_record(RunInfo, values | {"recipe": as_json(recipe)}, strict=True)
+        info = dataclasses.replace(info, recipe=recipe)
+        _check_ranges(info)
     except ValueError as error:
         raise HeedError(f"{folder / RUN}: not a run ({error}). Run again: {command}") from None
-    info = dataclasses.replace(info, recipe=recipe)
     if (info.recipe.model, info.seed) != (name, seed):
         raise HeedError(
             f"{folder}: this is the run of {info.recipe.model} with seed {info.seed}. Run again: "
             f"{command}"
         )
     return info
+
+
+def _check_ranges(info: RunInfo) -> None:
+    """Raise ValueError where a number does not fit the others."""
+    if info.best_epoch > (epochs := info.recipe.hyperparameters.epochs):
+        raise ValueError(f"best_epoch is above the recipe's {epochs} epochs: {info.best_epoch}")
+    if info.fold != (fold := info.recipe.fold(info.seed)):
+        raise ValueError(f"fold is not {fold}, that of the seed: {info.fold}")
+    for part, number in info.documents.items():
+        if number < 1:
+            raise ValueError(f"documents.{part} is not above 0: {number}")
 
 
 def train_model(
@@ -123,6 +143,7 @@ def train_model(
     Runs and trials of a search both train by this function. No document of the test part is read.
 
     Raises:
+        DivergedError: the loss or the weights are no longer finite.
         HeedError: tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
 
     """
@@ -141,9 +162,12 @@ def train_model(
     seed_everything(seed)
     learning = task_module(recipe.task, "learning")
     learner = learning.make_learner(recipe, tokens, rows_read, seed, device)
-    history, best_epoch = train(
-        learner, h, seed, device, work, report_progress, validations_per_epoch
-    )
+    try:
+        history, best_epoch = train(
+            learner, h, seed, device, work, report_progress, validations_per_epoch
+        )
+    except DivergedError as error:
+        raise DivergedError(f"model {recipe.model}, seed {seed}: {error}") from None
     return Trained(learner, rows, device, history, best_epoch)
 
 

@@ -12,6 +12,7 @@ from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.token_weights import WeightedDocument
+from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_text
 from heed.training.run import read_run
@@ -28,7 +29,7 @@ def read_text(text: str) -> str:
     except (OSError, ValueError):  # too long for a file name, or with a NUL: it is text
         return text
     if len(text.split()) == 1 and Path(text).suffix:  # one word with the suffix of a file name
-        print(f"heed: there is no file {text}: taken as the text itself", file=sys.stderr)
+        print_line(f"heed: there is no file {text}: taken as the text itself", error=True)
     return text
 
 
