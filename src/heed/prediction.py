@@ -1,5 +1,7 @@
 """The stage `predict`: the predictions of a model's runs, and their statistics for later stages."""
 
+from typing import Any
+
 import pandas as pd
 
 from heed.files import HeedError, write_json, writing_folder
@@ -59,19 +61,18 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         for table_name, table in explained.items():
             table.to_parquet(out / f"{table_name}.parquet", index=False)
         write_recipe(out / MODEL_RECIPE, recipe)
-        write_json(
-            out / MODEL_RUNS,
-            [
-                {
-                    "seed": run.seed,
-                    "best_epoch": run.best_epoch,
-                    "parameters": run.parameters,
-                    "validation": validation_figures(read_history(name, run.seed)),
-                }
-                for run in runs
-            ],
-        )
+        write_json(out / MODEL_RUNS, [_describe_run(name, run) for run in runs])
     return len(predictions)
+
+
+def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
+    """Return what later stages need of a run."""
+    return {
+        "seed": run.seed,
+        "best_epoch": run.best_epoch,
+        "parameters": run.parameters,
+        "validation": validation_figures(read_history(name, run.seed)),
+    }
 
 
 def _read_runs(name: str, seeds: list[int]) -> list[RunInfo]:

@@ -106,14 +106,7 @@ def compare(
     folds = [bool(each.recipe.folds) for each in tested.values()]
     comparison = Comparison(
         seeds=seeds,
-        significance=Significance(
-            signature=significance.signature(folds=any(folds), fixed=not all(folds)),
-            alpha=significance.ALPHA,
-            power=significance.POWER,
-            margin_pp=question.margin_pp,
-            convergence_pp=question.convergence_pp,
-            families={name: Family(families[name], text) for name, text in FAMILIES.items()},
-        ),
+        significance=describe_method(question, families, folds),
         experiments={
             name: _experiment_result(each, differences[name], question)
             for name, each in tested.items()
@@ -126,6 +119,20 @@ def compare(
         {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()},
     )
     return comparison
+
+
+def describe_method(
+    question: Question, families: Mapping[str, int], folds: list[bool]
+) -> Significance:
+    """Return the method of all tests; `folds`: whether each experiment has folds."""
+    return Significance(
+        signature=significance.signature(folds=any(folds), fixed=not all(folds)),
+        alpha=significance.ALPHA,
+        power=significance.POWER,
+        margin_pp=question.margin_pp,
+        convergence_pp=question.convergence_pp,
+        families={name: Family(families[name], text) for name, text in FAMILIES.items()},
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,10 +63,8 @@ def run_search(
     plan = make_plan(params, name, previous, tokens)
     trials, ray_description = _run_trials(plan, name, search, space, cores, address)
     if (best := outcome.winner(trials, search.metric)) is None:
-        raise HeedError(
-            f"search {name}: no trial had one epoch in {search.minutes} minutes. Give it more "
-            "`minutes`"
-        )
+        problem = f"no trial had one epoch in {search.minutes} minutes"
+        raise HeedError(f"search {name}: {problem}. Give it more `minutes`")
     hyperparameters = previous | best.configuration | epochs_and_select(plan, best)
     _write_results(searches / name, search, space, trials, hyperparameters)
     _write_timing(name, plan, trials, time.time() - started, ray_description)

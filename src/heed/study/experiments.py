@@ -83,8 +83,7 @@ class Experiment(Section):
     metric: str | None = Field(
         None,
         description=(
-            "the figure of the task by which models are compared, such as macro_f1; none: its "
-            "first, accuracy"
+            "the figure of the task by which models are compared (docs/tasks.md); none: its first"
         ),
     )
     published: Published | None = Field(None, description="the talk's row, printed with ours")
