@@ -269,12 +269,7 @@ def _not_converged(difference: TestedDifference, result: ExperimentResult) -> st
                     name=name,
                 )
             )
-    return say(
-        "{runs} had not converged (still more than {limit} p.p. better on validation in their "
-        "last two epochs, or too few epochs to tell)",
-        runs=_join(reasons),
-        limit=f"{difference.method.convergence_pp:g}",
-    )
+    return say("{runs} had not converged", runs=_join(reasons))
 
 
 def _seeds_sentence(gain: TestedDifference) -> str:
