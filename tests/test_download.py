@@ -199,6 +199,14 @@ def test_a_missing_page_is_requested_once(server):
     assert len(server.ranges) == 1
 
 
+@pytest.mark.drill("terminal: characters that control it, in titles, labels, messages of servers")
+def test_the_message_of_a_server_does_not_control_the_terminal(server, capsys):
+    server.answer = answer_with(b"HTTP/1.1 404 \x1b[2J\x1b]0;title\x07\xe2\x80\xae\r\n\r\n")
+    refused("HTTP 404")
+    text = capsys.readouterr().err
+    assert "HTTP 404 [U+001B][2J[U+001B]]0;title[U+0007]" in text and "\x1b" not in text
+
+
 @pytest.mark.drill(HOSTILE)
 def test_a_server_that_hangs_runs_into_the_time_out(server, monkeypatch):
     monkeypatch.setattr(source, "TIMEOUT", (0.2, 0.2))

@@ -5,11 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
 from heed.report.publish import BEGIN, END, publish, summary, with_block
 from heed.study import load
+from heed.terminal import visible
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
@@ -84,6 +86,76 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     assert "| 0.8000 | – | 0.7500 | 0.9000 | −5.00 | −7.50 to −2.50 | 0.0021 |" in text
     assert text.count("−5.00") == 1
     assert text.endswith("\nafter\n")
+
+
+MARKDOWN = [
+    "a | b | c",
+    "[link](https://example.org) ![image](x.png)",
+    "<script>alert(1)</script><b>bold</b>",
+    "`code` **strong** _word_ ~~gone~~",
+    "two\n\n# lines\r\n| x |",
+    "https://example.org www.example.org <me@example.org>",
+    "&lt;b&gt; &#42; \\| \\",
+    BEGIN.format(name="sample") + END.format(name="sample"),
+    "\u202egnirts \x1b[2J",
+]
+
+
+@pytest.mark.drill("publish: Markdown in a title")
+@pytest.mark.parametrize("title", MARKDOWN)
+def test_a_title_is_text_in_the_readme(title):
+    block = summary("sample", {"it": {"baseline": 0.5}}, {"it": title})
+    before = "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
+    readme = with_block(before, "sample", block)
+    assert with_block(readme, "sample", block) == readme, "publishing again finds the same place"
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(block)
+    (cells,) = [
+        [token for token in tokens[start + 1 : start + 24] if token.type == "inline"]
+        for start, token in enumerate(tokens)
+        if token.type == "tr_open" and tokens[start + 1].type == "td_open"
+    ]
+    assert len(cells) == 8 and cells[1].content == "0.5000"
+    assert {token.type for token in cells[0].children} <= {"text", "text_special"}
+    assert "".join(token.content for token in cells[0].children) == visible(" ".join(title.split()))
+    assert "\x1b" not in readme and "http:" not in block and "https:" not in block
+
+
+@pytest.mark.drill("publish: absolute paths in titles, notes, params.yaml, dvc.lock", faults=7)
+def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
+    (tmp_path / "home/me/clone").mkdir(parents=True)
+    root = clone(tmp_path / "home/me/clone")
+    monkeypatch.setenv("HOME", str(tmp_path / "home/me"))
+    monkeypatch.chdir(root)
+    home, data = tmp_path / "home/me", tmp_path / "data/secret project"
+    texts = {
+        "title": f"Results in {root}/results and {home}/notes.txt",
+        "note": f"Read '{home}/a_b/long_name_of_a_file.csv', {home}.",
+    }
+    (root / "params.yaml").write_text(
+        f"study: {{note: {texts['note']!r}}}\nsources: {{it: {{path: {data}/reviews.csv}}}}\n"
+        f"# from {data}/reviews.csv\n"
+    )
+    (root / "dvc.lock").write_text(
+        f"stages:\n  a:\n    cmd: heed download {root}\n    deps:\n    - path: {data}/more.csv\n"
+        f"    - path: {root}/src/heed/cli.py\n"
+    )
+    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    params = params.model_copy(update={"study": params.study.model_copy(update=texts)})
+    experiment = params.experiments["sample-author"].model_copy(update={"title": f"In {root}/x"})
+    params = params.model_copy(
+        update={"experiments": params.experiments | {"sample-author": experiment}}
+    )
+    results = made_up.results(comparison, root / "results")
+    folder = publish(params, comparison, ROOT / "data/published", results, Path())
+    for path in [*folder.rglob("*"), root / "README.md"]:
+        if path.is_file():
+            text = path.read_bytes().replace(b"\\allowbreak{}", b"").replace(b"\\_", b"_")
+            for secret in (tmp_path, root, home, data, tmp_path.name, "secret"):
+                assert str(secret).encode() not in text, path
+    assert "Results in results and notes.txt" in (folder / "index.html").read_text()
+    assert "{path: reviews.csv}" in (folder / "params.yaml").read_text()
+    assert "- path: src/heed/cli.py\n" in (folder / "dvc.lock").read_text()
+    assert "| In x |" in (root / "README.md").read_text()
 
 
 def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):

@@ -3,6 +3,7 @@
 import copy
 import csv
 import dataclasses
+import io
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -41,6 +43,7 @@ from heed.report.formats import (
 from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.renderers import html, latex
+from heed.report.renderers.csv import quote_formulas
 from heed.report.renderers.csv import table as csv_table
 from heed.report.renderers.escape import ALSO_PRINTED, cell, escape
 from heed.report.renderers.html import script
@@ -669,7 +672,34 @@ def test_texts_of_users_are_escaped_in_html_latex_and_csv(tmp_path):
     )
     assert [row["row"] for row in rows(folder / "tables/sample-author--baseline.csv")][
         : len(HOSTILE)
-    ] == HOSTILE
+    ] == [text.replace("\r", "[U+000D]") for text in HOSTILE]
+
+
+FORMULAS = [
+    "=1+1",
+    '=HYPERLINK("http://x")',
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(1)",
+    "\t=1",
+    "\n=1",
+    "＝1+1",
+    "-",
+]
+
+
+@pytest.mark.drill("CSV: cells that a spreadsheet would execute", faults=len(FORMULAS))
+def test_a_spreadsheet_gets_texts_and_numbers_but_no_formula():
+    numbers = ["-1.25", "+2", "−0.5", "-3e-05", "+12.5%", "1", "a=b", "", "a[U+000D]b"]
+    columns = (Column("name", "Name"), Column("gain_pp", "Gain", POINTS, lambda each: -1.25))
+    made = Table("made-up", "", columns, make_rows(columns, [*FORMULAS, *numbers[:-1], "a\rb"]))
+    table = list(csv.reader(io.StringIO(csv_table(made), newline="")))
+    assert [row[0] for row in table[1:]] == [f"'{text}" for text in FORMULAS] + numbers
+    assert {row[1] for row in table[1:]} == {"-1.25"}
+    frame = pd.DataFrame({"model": FORMULAS, "value": -1.5, "count": range(len(FORMULAS))})
+    quoted = quote_formulas(frame)
+    assert (quoted["model"] == "'" + frame["model"]).all()
+    pd.testing.assert_frame_equal(quoted[["value", "count"]], frame[["value", "count"]])
 
 
 def test_latex_keeps_brackets_stars_and_ligatures_and_breaks_long_words():
@@ -809,6 +839,8 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     )
     write_provenance(tmp_path, tmp_path / "reports/provenance.html", {"it": 2})
     text = (tmp_path / "reports/provenance.html").read_text()
+    assert f'http-equiv="Content-Security-Policy" content="{html.policy()}"' in text
+    assert html.policy().endswith("script-src 'none'") and "<script" not in text
     assert "1.00 core-hours" in text and "No git commit is known" in text and "2026-01-02" in text
     for command in (
         ["init", "-q"],

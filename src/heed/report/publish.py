@@ -11,12 +11,15 @@ from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, write_text, writing_folder
 from heed.report.experiments import is_generated
 from heed.report.formats import format_number, format_p, format_points
+from heed.report.local_paths import map_texts, path_remover
 from heed.report.render import render
+from heed.report.renderers import markdown
 
 if TYPE_CHECKING:
     from heed.study import Params
 
 COPIED = ("params.yaml", "dvc.lock", "metrics.json")
+TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of an edition
 README, PDF = "README.md", "report.pdf"
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
@@ -31,7 +34,8 @@ def publish(
 
     The folder has the page, its figures and tables, the files of COPIED, and reports/report.pdf if
     there is one. Text of a corpus is not for git: the page has a document browser only where heed
-    generated all texts. README.md in the folder is written by hand, and stays.
+    generated all texts. Nor are the paths of this machine. README.md in the folder is written by
+    hand, and stays.
 
     Args:
         params: the study.
@@ -47,6 +51,8 @@ def publish(
     """
     name = params.study.name
     _check_files(root)
+    remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
+    params = map_texts(params, remove_paths)
     titles = {key: experiment.title for key, experiment in params.experiments.items()}
     block = summary(name, read_json(root / "metrics.json", "heed compare"), titles)
     readme = with_block((root / README).read_text(encoding="utf-8"), name, block)
@@ -57,7 +63,9 @@ def publish(
         if not generated:
             (out / "documents").rmdir()
         for file in COPIED:
-            shutil.copyfile(root / file, out / file)
+            write_text(out / file, (root / file).read_text(encoding="utf-8"))
+        for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
+            write_text(path, remove_paths(path.read_text(encoding="utf-8")))
         for path in (root / "reports" / PDF, folder / README):
             if path.exists():
                 shutil.copyfile(path, out / path.name)
@@ -95,7 +103,7 @@ def summary(name: str, metrics: dict[str, dict[str, float]], titles: dict[str, s
         p = values.get("p_holm")
         keys = ("baseline", "mean", "attention", "linear")
         accuracies = [format_number(values.get(key)) for key in keys]
-        title = titles.get(experiment, experiment)
+        title = markdown.escape(titles.get(experiment, experiment))
         printed_p = format_p(p) if p is None or p < 0.001 else f"{p:g}"  # as in metrics.json
         cells = [title, *accuracies, format_points(gain), interval, printed_p]
         rows.append(f"| {' | '.join(cells)} |")

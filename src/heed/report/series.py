@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from heed.report.experiments import Experiment
+from heed.report.renderers.csv import quote_formulas
 from heed.report.results import read_table
 
 
@@ -49,4 +50,4 @@ def write_series(experiments: list[Experiment], evaluations: list[Path], folder:
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
-    table.to_csv(path, index=False, lineterminator="\n", float_format="%.6g")
+    quote_formulas(table).to_csv(path, index=False, lineterminator="\n", float_format="%.6g")

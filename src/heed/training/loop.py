@@ -150,9 +150,8 @@ def _validate(learner: Learner, state: _State, h: Training, schedule: Schedule) 
     """
     last_step = schedule.first_step + schedule.steps_per_epoch
     tensors = {*state.model.parameters(), *state.average.parameters()}
-    # minimum and maximum, which NaN is too: 0.7 ms for 3 million weights; isfinite() takes 8.4
-    extremes = [extreme for tensor in tensors for extreme in tensor.detach().aminmax()]
-    if not torch.stack(extremes).isfinite().all():
+    # a sum with NaN or infinity is not finite: 0.3 ms for 3 million weights; isfinite() takes 8.4
+    if not torch.stack([tensor.detach().sum() for tensor in tensors]).isfinite().all():
         raise _diverged("a weight", last_step, schedule, h)
     metrics = learner.validate(state.average)
     for name, value in metrics.items():

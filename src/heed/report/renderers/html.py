@@ -75,10 +75,13 @@ def script(name: str) -> Markup:
     return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
-def policy(name: str) -> Markup:
-    """Return a page's Content-Security-Policy: no network, and only the script of this name."""
-    digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
+def policy(name: str = "") -> Markup:
+    """Return a page's Content-Security-Policy: no network, and no script but the one named."""
+    source = "'none'"
+    if name:
+        digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
+        source = f"'sha256-{digest}'"
     return Markup(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src "
-        f"'sha256-{digest}'"
+        f"{source}"
     )

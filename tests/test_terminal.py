@@ -1,0 +1,87 @@
+"""Characters that control a terminal are printed as code points, wherever heed prints."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heed.progress import Bar
+from heed.terminal import print_line, visible
+from tests.test_architecture import MODULES, SOURCE
+
+CONTROL = {
+    "escape": "\x1b[2J",
+    "title": "\x1b]0;pwned\x07",
+    "c1": "\x9b31m",
+    "carriage-return": "fine\rgone",
+    "backspace": "no\x08\x08yes",
+    "delete": "\x7f",
+    "nul": "\x00",
+    "override": "\u202etxt.exe",
+    "isolate": "\u2066a\u2069",
+    "mark": "\u200f",
+    "line-separator": "a\u2028b",
+    "byte-order": "\ufeff",
+    "surrogate": "\ud800",
+}
+
+
+@pytest.mark.drill("terminal: characters that control it, in titles, labels, messages of servers")
+@pytest.mark.parametrize("name", CONTROL)
+def test_a_character_that_controls_a_terminal_is_printed_as_its_code_point(name, capsys):
+    print_line(CONTROL[name])
+    print_line(CONTROL[name], error=True)
+    out, err = capsys.readouterr()
+    assert out == err == visible(CONTROL[name]) + "\n"
+    assert "[U+" in out and all(letter.isprintable() or letter == "\n" for letter in out)
+
+
+def test_plain_text_of_every_language_is_printed_as_it_is(capsys):
+    text = "Größe\tλ 語 עברית −1.5 ✓ 👩‍🔬\nnext line"
+    print_line(text)
+    assert capsys.readouterr().out == text + "\n"
+
+
+def test_no_other_module_prints():
+    prints = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if path.name != "terminal.py"
+        and isinstance(node, ast.Call)
+        and (
+            getattr(node.func, "id", "") == "print"
+            or ast.unparse(node.func) in ("sys.stdout.write", "sys.stderr.write")
+        )
+    ]
+    assert not prints, "use heed.terminal.print_line"
+
+
+def test_the_progress_bar_shows_them_too():
+    class Progress:
+        console = type("Console", (), {"width": 200})
+        description = ""
+
+        def add_task(self, title: str, total: None) -> int:
+            return 0
+
+        def update(self, task: int, description: str, **others: object) -> None:
+            self.description = description
+
+    progress = Progress()
+    Bar("a\x1b[31m", progress).update(1, 2, "b\u202e")
+    assert progress.description == "a[U+001B][31m: b[U+202E]"
+
+
+def test_the_message_of_an_error_shows_them_too(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "heed.cli", "recipe", "tiny\x1b[2J"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(SOURCE).parent)},
+    )
+    assert done.returncode == 1 and "\x1b" not in done.stderr
