@@ -15,6 +15,10 @@ workdir: workflow.basedir
 report: "workflow/captions/study.rst"
 
 
+if engine.is_main_process(workflow):
+    engine.catch_interrupt(stages.print_interrupted)
+
+
 try:
     run = stages.Run(engine.is_main_process(workflow), engine.is_dry_run(workflow))
 except stages.HeedError as error:

@@ -735,6 +735,26 @@ def test_a_mistake_is_one_message(toy: Toy, what: str) -> None:
     assert len([line for line in output.splitlines() if not line.startswith("Using ")]) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.drill("a stage that fails where there is no bash")
+def test_a_stage_that_fails_is_not_done_where_there_is_no_bash(toy: Toy, tmp_path: Path) -> None:
+    """bash stops at the first command that fails; sh would go on, and touch the receipt."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for folder in reversed(toy.environment["PATH"].split(os.pathsep)):
+        for tool in Path(folder).glob("*"):
+            if tool.name != "bash":
+                (tools / tool.name).unlink(missing_ok=True)
+                (tools / tool.name).symlink_to(tool)
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    code, output = toy.try_(*SNAKEMAKE, PATH=str(tools), TOY_FAIL="train author-baseline 1")
+    assert "Falling back to sh" in output
+    assert code
+    assert not [*toy.path.glob(".heed/snakemake/*/receipts/train@author-baseline-1")]
+    assert "heed: train@author-baseline-1 failed: train author-baseline 1 fails" in output
+    assert toy.executed(*SNAKEMAKE, PATH=str(tools))
+
+
 def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
     _, output = toy.try_("snakemake", "--lint")
     findings = {line.strip() for line in output.splitlines() if line.startswith("    * ")}
@@ -915,7 +935,7 @@ def test_the_modules_that_a_command_loads_are_named_in_its_code(used: dict, stag
 
 def test_dvc_yaml_names_no_module_and_is_short() -> None:
     text = (ROOT / "dvc.yaml").read_text()
-    assert len(text.splitlines()) <= 120
+    assert len(text.splitlines()) <= 140
     assert "src/heed/" not in text
 
 

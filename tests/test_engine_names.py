@@ -275,6 +275,14 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
             ),
         ),
     ],
+    "catch_interrupt": [
+        (
+            "snakemake",
+            "an end of its jobs at a KeyboardInterrupt",
+            lambda: "except (KeyboardInterrupt, SystemExit):" in snakemake_source(),
+        )
+    ],
+    "was_interrupted": [],
     "drop_snakemake_locks": [
         (
             "snakemake",

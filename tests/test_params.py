@@ -1,5 +1,6 @@
 """Each mistake in params.yaml is one line: file, line, key, what was found, what is allowed."""
 
+import itertools
 import json
 import re
 
@@ -276,7 +277,179 @@ WRONG = [
         "defaults.epochs",
         "is now defaults.classification.epochs",
     ),
+    (
+        "trials: 6",
+        "trials: 6\n    address: 10.0.0.1:6379",
+        "searches.sample-author-searched.address",
+        "is now HEED_RAY_ADDRESS in the environment, or `heed search sample-author-searched "
+        "--address`",
+    ),
 ]
+
+
+def of_default(key: str, value: object) -> tuple[str, str]:
+    """Return a text of SAMPLE, and its replacement, which sets a default hyperparameter."""
+    return "  classification:\n", f"  classification:\n    {key}: {value}\n"
+
+
+# what a key sizes or seeds: (text of SAMPLE, its replacement, the key, what is allowed)
+UNBOUNDED = {
+    "a seed of runs": ("[1, 2, 3]", f"[1, 2, {2**64}]", "seeds", "from 1 to 2147483647"),
+    "a seed that only 64 bits hold": ("[1, 2, 3]", "[1, 2, 2147483648]", "seeds", "to 2147483647"),
+    "a seed of a source": ("seed: 1,", f"seed: {2**64},", "sources.sample.seed", "2147483647"),
+    "a negative seed": ("seed: 1,", "seed: -1,", "sources.sample.seed", "equal to 0"),
+    "a seed of a split": (
+        "test: 0.25,",
+        f"test: 0.25, seed: {2**32},",
+        "corpora.sample-sentiment.split.seed",
+        "2147483647",
+    ),
+    "a seed of a search": (
+        "trials: 6",
+        f"seed: {2**64}\n    trials: 6",
+        "searches.sample-author-searched.seed",
+        "2147483647",
+    ),
+    **{
+        key: (*of_default(key, 1_000_000_000), f"defaults.classification.{key}", "less than or equ")
+        for key in (
+            "vocabulary_size",
+            "max_tokens",
+            "bigram_buckets",
+            "character_buckets",
+            "heads",
+            "branch_buckets",
+            "patience",
+            "threads",
+        )
+    },
+    **{
+        key: (
+            f"    {key}: {value}\n",
+            f"    {key}: 1000000000\n",
+            f"defaults.classification.{key}",
+            "less than or equal",
+        )
+        for key, value in {
+            "hidden_size": 32,
+            "embedding_dim": 32,
+            "linear_size": 32,
+            "epochs": 6,
+            "batch_size": 32,
+        }.items()
+    },
+    "hidden_size: 1e9": (
+        "hidden_size: 32\n",
+        "hidden_size: 1e9\n",
+        "defaults.classification.hidden_size",
+        "less than or equal to 65536",
+    ),
+    **{
+        f"search {key}": (
+            "trials: 6",
+            f"trials: 6\n    {key}: 1000000000",
+            f"searches.sample-author-searched.{key}",
+            "less than or equal",
+        )
+        for key in ("concurrent", "cpu", "retries", "reports", "reduction_factor", "minutes")
+    },
+    "trials": ("trials: 6", "trials: 1000000000", "searches.sample-author-searched.trials", "less"),
+    "a value of a space": (
+        "choice: [16, 24, 32]",
+        "choice: [16, 24, 1000000000]",
+        "searches.sample-author-searched.space.hidden_size",
+        "less than or equal to 65536, found 1000000000",
+    ),
+    "GPUs": ("pooling: last}", "gpu: 100000}", "models.sample-sentiment-baseline.gpu", "1024"),
+    "documents": ("documents: 1600", "documents: 1000000000", "sources.sample.documents", "less"),
+    "a sample": (
+        "kind: sample-letters, ",
+        "kind: sample-letters, sample: 1000000000, ",
+        "corpora.sample-letters.sample",
+        "less than or equal",
+    ),
+    "a name": ("  sample: {kind", f"  {'a' * 101}: {{kind", f"sources.{'a' * 101}", "at most 100"),
+    "a share that leaves nothing to train on": (
+        "validation: 0.15",
+        "validation: 0.9999",
+        "corpora.sample-sentiment.split",
+        "of 1,600 documents 400 are for the test, 1,200 for validation",
+    ),
+    "a test part of all documents": (
+        "test: 0.25",
+        "test: 1600",
+        "corpora.sample-sentiment.split",
+        "leaves nothing to train on",
+    ),
+    "more folds than documents": (
+        "kind: random, test: 0.25, validation: 0.15",
+        "kind: folds, k: 3, validation: 0.15}, sample: 2, tokenizer: xx",
+        "corpora.sample-sentiment.split",
+        "of 2 documents",
+    ),
+}
+
+
+@pytest.mark.drill("params.yaml: a size that takes all memory, a seed that no generator has")
+@pytest.mark.parametrize("what", UNBOUNDED)
+def test_what_sizes_memory_or_seeds_a_generator_is_bounded(what):
+    right, wrong, key, expected = UNBOUNDED[what]
+    assert right in SAMPLE
+    lines = error_message(SAMPLE.replace(right, wrong, 1)).splitlines()
+    assert [line for line in lines if f": {key}: " in line and expected in line], lines
+    assert all(len(line) < 300 for line in lines)
+
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]\n" for a, b in itertools.pairwise("abcdefghi")
+)
+MERGES = "a: &a {x: 1}\n" + "".join(
+    f"{b}: &{b} {{<<: [{', '.join([f'*{a}'] * 10)}]}}\n" for a, b in itertools.pairwise("abcdefghi")
+)
+
+
+@pytest.mark.drill("params.yaml: YAML that nests deeply, expands aliases, holds half a character")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: " + "[" * 5000, "params.yaml:1: nested more than 20 levels deep"),
+        (f"a: {'[' * 60}{']' * 60}", "params.yaml:1: nested more than 20 levels deep"),
+        (
+            "".join(f"{' ' * depth}a:\n" for depth in range(500)),
+            "params.yaml:1: nested more than 20",
+        ),
+        (LAUGHS, "params.yaml:5: more than 100,000 values, each counted as often as aliases"),
+        (MERGES, "params.yaml:5: more than 100,000 values"),
+        ("a: &a [*a]", "params.yaml:1: more than 100,000 values"),
+        (
+            SAMPLE.replace("title: Does", 'title: "\\ud800" # Does', 1),
+            "params.yaml:5: not valid YAML: an escape of half a character",
+        ),
+        (SAMPLE.replace("name: sample", '"\\udfff": sample', 1), "an escape of half a character"),
+        (f"seeds: [{'9' * 5000}]", "params.yaml:1: not valid YAML: Exceeds the limit"),
+    ],
+    ids=["open", "closed", "block", "laughs", "merges", "itself", "value", "key", "number"],
+)
+def test_yaml_that_no_study_needs_is_an_error_of_one_line(text, expected):
+    message = error_message(text)
+    assert expected in message
+    assert len(message.splitlines()) == 1
+    assert len(message) < 300
+
+
+def test_aliases_and_merges_of_a_usual_size_are_read():
+    text = SAMPLE.replace("split: {kind", "split: &split {kind", 1)
+    text = re.sub(r"(sample-letters, split: )\{[^}]*\}", r"\1*split", text)
+    params = study.parse(text)
+    assert params.corpora["sample-letters"].split == params.corpora["sample-sentiment"].split
+
+
+def test_a_key_that_a_terminal_would_obey_is_escaped():
+    message = error_message(SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1))
+    assert message == (
+        "params.yaml:10: 'a\\x1b[31m\\nb': unknown key. Allowed: study, seeds, sources, corpora, "
+        "experiments, searches, defaults, models"
+    )
 
 
 @pytest.mark.drill("params.yaml: one mistake, one line with file, line and key")

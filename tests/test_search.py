@@ -19,6 +19,7 @@ from heed import cli
 from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
+from heed.search.cluster import read_address
 from heed.search.outcome import (
     ASHA,
     FAILED,
@@ -32,7 +33,7 @@ from heed.search.outcome import (
 from heed.search.space import draw
 from heed.search.stage import run_search, write_untuned
 from heed.search.trainable import read_reports
-from heed.study import Dimension, load, parse
+from heed.study import Dimension, Search, load, parse
 from heed.study.rules import is_valid_configuration
 from heed.study.searches import GROUPS
 from tests.conftest import ROOT
@@ -718,3 +719,37 @@ def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
         with pytest.raises(HeedError, match=message.replace("?", r"\?")):
             adopt(name, Path("params.yaml"), Path("results/search"))
     assert Path("params.yaml").read_text() == STUDY
+
+
+# --- the address of a cluster ---------------------------------------------------------------------
+
+
+def test_the_address_of_a_cluster_is_in_the_environment_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HEED_RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")  # Ray's variable may be of other work
+    assert read_address() == "local"
+    monkeypatch.setenv("HEED_RAY_ADDRESS", "10.0.0.2:6379")
+    assert read_address() == "10.0.0.2:6379"
+    assert "address" not in Search.model_fields
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "instead"),
+    [
+        (("--address", "127.0.0.1:9"), {}, "leave out --address"),
+        (("--address", "127.0.0.1:9"), {"HEED_RAY_ADDRESS": "127.0.0.1:8"}, "leave out --address"),
+        ((), {"HEED_RAY_ADDRESS": "127.0.0.1:9"}, "unset HEED_RAY_ADDRESS"),
+    ],
+    ids=["argument", "both", "environment"],
+)
+@pytest.mark.slow
+def test_the_address_of_the_command_line_goes_before_that_of_the_environment(
+    study: Path, arguments: tuple[str, ...], environment: dict[str, str], instead: str
+) -> None:
+    done = heed("search", "hunt", *arguments, **environment)
+    assert done.returncode == 1
+    assert done.stderr.startswith("heed: no Ray cluster at 127.0.0.1:9 (")
+    assert instead in done.stderr
+    assert len(done.stderr.splitlines()) == 1

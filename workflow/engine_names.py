@@ -8,7 +8,10 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,8 @@ USELESS_MESSAGES = (
     "Select jobs to execute", "Execute ", "Assuming unrestricted shared filesystem",
     "Building DAG of jobs", "RuleException:\nCalledProcessError",
 )  # fmt: skip
+
+_interrupted = threading.Event()
 
 
 # --- DVC: the repository --------------------------------------------------------------------------
@@ -219,10 +224,32 @@ def cores(workflow: Any) -> int:
 
 
 def silence_snakemake() -> None:
-    """Hide Snakemake's messages about every job, and those that do not help a user."""
+    """Hide messages about every job, those that do not help a user, and all after Ctrl-C."""
     logging.getLogger(SNAKEMAKE_LOGGER).addFilter(
-        lambda record: not _is_useless(record.getMessage())
+        lambda record: not was_interrupted() and not _is_useless(record.getMessage())
     )
+
+
+def catch_interrupt(report: Callable[[], None]) -> None:
+    """Call `report` at the first Ctrl-C, before Snakemake stops; it ignores any further one.
+
+    Snakemake would print each job that Ctrl-C has ended as failed, with its command and its log.
+    """
+
+    def stop(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.excepthook = lambda *_: None  # while it plans Snakemake does not catch the interrupt
+        _interrupted.set()
+        report()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, stop)
+
+
+def was_interrupted() -> bool:
+    """Whether Ctrl-C has stopped this snakemake."""
+    return _interrupted.is_set()
 
 
 def _is_useless(message: str) -> bool:

@@ -250,7 +250,7 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     paths = sorted(
         path
         for path in recorded.keys() - {out for stage in stages for out in stage.outs}
-        if path.startswith(ORPHAN_FOLDERS) and (root / path).exists()
+        if path.startswith(ORPHAN_FOLDERS) and ".." not in path and (root / path).exists()
     )
     return [path for path in paths if _is_cached(root, recorded[path])]
 
@@ -431,7 +431,12 @@ class Run:
             Path(self.receipt("all")).touch()
 
     def describe_failures(self) -> Iterator[str]:
-        """Yield a line for each stage of this run that failed: heed's message or the log's path."""
+        """Yield a line for each stage of this run that failed: heed's message or the log's path.
+
+        Stages that Ctrl-C has ended did not fail.
+        """
+        if engine.was_interrupted():
+            return
         plan = self.folder / "plan.json"
         for name in self.plan(False) if plan.exists() else ():
             log = Path("logs", f"{name}.log")
@@ -488,6 +493,11 @@ def _run_stage(stage: str) -> None:
     """Run one stage through DVC; its output goes into its log alone."""
     with Path(f"logs/{stage}.log").open("w", encoding="utf-8") as log:
         subprocess.run([*engine.REPRO, stage], stdout=log, stderr=subprocess.STDOUT, check=False)
+
+
+def print_interrupted() -> None:
+    """Say that Ctrl-C loses nothing, while Snakemake waits for the processes to end."""
+    print_message("stopped, and nothing is lost: run the same command again, and it continues")
 
 
 def print_message(message: str) -> None:

@@ -480,7 +480,7 @@ def main() -> None:
             "batch or the corpus smaller"
         )
     except KeyboardInterrupt:
-        sys.exit("heed: stopped; run the same command again to continue")
+        sys.exit("heed: stopped, and nothing is lost: run the same command again, and it continues")
 
 
 if __name__ == "__main__":

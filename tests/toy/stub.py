@@ -28,7 +28,10 @@ from heed.files import HeedError, write_text
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
 ARGUMENTS = sys.argv[1:]
 if len(ARGUMENTS) == 1:
-    ARGUMENTS += stage_arguments(*ARGUMENTS)
+    try:
+        ARGUMENTS += stage_arguments(*ARGUMENTS)
+    except HeedError as error:
+        sys.exit(f"heed: {error}")
 COMMAND, KEY, *REST = [*ARGUMENTS, "", ""]
 NAME = " ".join(part for part in ARGUMENTS if part != "--seed")
 

@@ -1,0 +1,121 @@
+"""Ctrl-C ends each command with one line, and the same command then makes the undisturbed result.
+
+SIGINT goes to all processes of the terminal, as Ctrl-C sends it.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, change_recipe
+from tests.drills.test_drivers import STAGES, Drill, Report, undisturbed  # noqa: F401 (a fixture)
+from tests.test_drivers import SNAKEMAKE, Toy
+from tests.test_search import STUDY, write_untuned
+
+LINE = "heed: stopped, and nothing is lost: run the same command again, and it continues"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.drill("Ctrl-C of a training, a search, dvc repro, snakemake"),
+]
+
+
+def start(*command: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "heed.cli", *command],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def interrupt(process: subprocess.Popen, condition: Callable[[], object]) -> tuple[str, str]:
+    """Send SIGINT to a process and its children when `condition` holds; return what it printed."""
+    end = time.monotonic() + 300
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    return process.communicate(timeout=120)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_training(workplace: Path) -> None:
+    change_recipe(epochs=300)
+    command, run = ("train", "tiny-attention", "--seed", "1"), Path("results/train/tiny-attention")
+    assert start(*command).wait(timeout=300) == 0
+    undisturbed_run = contents(run / "1")
+    shutil.rmtree(run)
+    process = start(*command)
+    _, errors = interrupt(process, lambda: [*Path(".heed/work").glob("*/*.safetensors")])
+    assert process.returncode == 1
+    assert [line for line in errors.splitlines() if "epoch" not in line] == [LINE]
+    assert not run.exists()
+    assert start(*command).wait(timeout=300) == 0
+    assert contents(run / "1") == undisturbed_run
+
+
+@pytest.mark.xdist_group("ray")
+def test_a_search(workplace: Path) -> None:
+    Path("params.yaml").write_text(STUDY.replace("epochs: 3", "epochs: 40"))
+    write_untuned(Path("results/search/none"))
+    process = start("search", "hunt")
+    _, errors = interrupt(
+        process, lambda: [*Path(".heed/work").glob("search-*/trials/*/*.safetensors")]
+    )
+    assert process.returncode == 1
+    assert errors.splitlines() == [LINE]
+    assert not Path("results/search/hunt").exists()
+    assert start("search", "hunt").wait(timeout=300) == 0
+    interrupted = contents(Path("results/search/hunt"))
+    shutil.rmtree("results/search/hunt")
+    assert start("search", "hunt").wait(timeout=300) == 0
+    assert contents(Path("results/search/hunt")) == interrupted
+
+
+@pytest.mark.parametrize("driver", ["dvc", "snakemake"])
+def test_a_driver(
+    toy: Toy,
+    driver: str,
+    undisturbed: Callable[[str], Report],  # noqa: F811 (the fixture)
+) -> None:
+    drill = Drill(toy, driver, "train", undisturbed(STAGES["train"][1]))
+    with drill.stopped() as process:
+        os.killpg(process.pid, signal.SIGINT)
+        output = process.communicate(timeout=120)[0]
+        assert process.returncode
+    drill.held.unlink(missing_ok=True)
+    assert "Traceback" not in output
+    if driver == "snakemake":
+        assert output.splitlines()[-1] == LINE
+        assert output.count("heed: stopped") == 1
+        assert "Error in rule" not in output
+    else:
+        assert len(output[output.index("> heed train") :].splitlines()) <= 3
+    drill.assert_recovers()
+
+
+def test_snakemake_while_it_plans(toy: Toy) -> None:
+    toy.params.write_text(toy.params.read_text() + "# a comment\n")
+    process = toy.start(*SNAKEMAKE)
+    log = toy.path / "logs/code.log"
+    log.unlink()
+    output, _ = interrupt(process, log.exists)
+    assert process.returncode
+    assert output.splitlines()[-1] == LINE
+    assert "Traceback" not in output
+    assert toy.executed(*SNAKEMAKE) in ([], ["code"])
+    assert "up to date" in toy.run("dvc", "status")

@@ -1,0 +1,42 @@
+"""Commands of DVC on a study with a hostile name, also those that skip the check of params.yaml."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.test_drivers import Toy
+from tests.test_names import NAMES, SECTIONS, harm, make_victims, with_name
+
+COMMANDS = (
+    ["repro"],
+    ["repro", "STAGE"],
+    ["repro", "--single-item", "--force", "STAGE"],
+    ["repro", "--downstream", "STAGE"],
+    ["repro", "--ignore-errors"],
+    ["checkout", "--force"],
+    ["gc", "--workspace", "--force"],
+)
+STAGE_OF = {
+    "sources": "download", "corpora": "tokenize", "experiments": "opponents", "searches": "search",
+    "models": "recipe", "seeds": "train",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.drill("a name in params.yaml that a shell or a path would obey, under dvc")
+@pytest.mark.parametrize("section", SECTIONS)
+def test_no_command_of_dvc_obeys_a_name(toy: Toy, section: str, record_property: Callable) -> None:
+    """In a study that has run, so that every file that a stage needs exists."""
+    obeyed = []
+    for what, name in NAMES.items():
+        for command in COMMANDS:
+            victims = make_victims(toy)
+            (toy.path / "y").unlink(missing_ok=True)
+            toy.params.write_text(with_name(section, name))
+            arguments = [STAGE_OF[section] if part == "STAGE" else part for part in command]
+            toy.try_("dvc", *arguments)
+            if result := harm(toy, victims):
+                obeyed.append(f"{what}, dvc {' '.join(arguments)}: {result}")
+            toy.run("git", "checkout", "--quiet", ".")
+    assert not obeyed, f"{len(obeyed)} obeyed:\n" + "\n".join(obeyed)
+    record_property("faults", len(NAMES) * len(COMMANDS))

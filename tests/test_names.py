@@ -1,0 +1,231 @@
+"""No name in params.yaml reaches a shell, or makes DVC run or delete anything outside its folder.
+
+The real dvc.yaml and DVC; a stub of `heed` (toy/stub.py), which reads its stage as heed does. More
+commands of DVC are in drills/test_names.py.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from heed import cli
+from heed.code.stage import stage_arguments
+from heed.files import HeedError
+from heed.paths import is_name
+from heed.study.studies import activate_study
+from tests.conftest import ROOT
+from tests.test_drivers import Toy, make_clone, write_stub
+
+sys.path.insert(0, str(ROOT / "workflow"))
+import stages
+
+PARAMS = (ROOT / "tests/toy/params.yaml").read_text()
+MODEL = "experiment: author, corpus: letters, variant: other, tuned_by: none, match: author-other"
+# section: (text of the toy's params.yaml, a pattern for the same text with an entry named NAME)
+SECTIONS = {
+    "sources": ("  one: {kind", "  NAME: {kind"),
+    "corpora": ("  feelings: {source", "  NAME: {source"),
+    "experiments": (
+        "searches: {}",
+        "  NAME: {task: classification, corpus: letters, data: {label: author}, title: A}\n"
+        "searches: {}",
+    ),
+    "searches": (
+        "searches: {}",
+        "searches: {NAME: {corpus: letters, experiment: author, model: author-baseline, "
+        "after: none}}",
+    ),
+    "models": ("  author-baseline: {", f"  NAME: {{{MODEL}}}\n  author-baseline: {{"),
+    "seeds": ("[1, 2]", "[1, NAME]"),
+}
+NAMES = {
+    "a command": "x; touch y",
+    "a folder outside the clone": "../../../victim",
+    "a folder in the clone": "../../victim",
+    "a path that ends where a file exists": "../../../x; touch y; /../docs/params.schema",
+}
+
+
+def with_name(section: str, name: str) -> str:
+    old, new = SECTIONS[section]
+    assert old in PARAMS
+    return PARAMS.replace(old, new.replace("NAME", f'"{name}"'), 1)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Toy:
+    """A clone of the toy study in which nothing has run."""
+    make_clone(tmp_path / "a/clone", ROOT / "tests/toy/params.yaml")
+    write_stub(tmp_path / "a/bin")
+    toy = Toy(tmp_path / "a/clone")
+    toy.run("git", "init", "--quiet")
+    toy.log.write_text("")
+    return toy
+
+
+def make_victims(toy: Toy) -> list[Path]:
+    """Make the files that a name of NAMES leads to."""
+    files = [folder / "victim/file" for folder in (toy.path, toy.path.parent)]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("precious")
+    return files
+
+
+def harm(toy: Toy, victims: list[Path]) -> str:
+    """Return what a name has done; nothing: an empty string."""
+    deleted = [str(victim) for victim in victims if not victim.exists()]
+    return "executed" if (toy.path / "y").exists() else " ".join(deleted)
+
+
+def test_every_stage_depends_on_the_check_of_params_yaml(
+    clone: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone.params.write_text(with_name("searches", "hunt"))
+    monkeypatch.chdir(clone.path)
+    found = {stage.name: stage for stage in stages.read_stages()}
+    assert len(found) == 26
+    for name, stage in found.items():
+        if name != "code":
+            assert "results/code/checked.txt" in stage.deps, name
+            assert "code" in stage.upstream, name
+
+
+def test_no_command_of_a_stage_has_a_name_and_each_output_by_a_name_has_the_guard() -> None:
+    sections = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
+    for name, section in sections.items():
+        stage = section.get("do", section)
+        assert "$" not in stage["cmd"], name
+        for out in map(str, stage["outs"]):
+            if "${" in out:
+                assert "${" in stage["wdir"], name
+                assert stage["vars"] == ["workflow/safe-names.yaml"], name
+
+
+@pytest.mark.parametrize("name", ["x; touch y", "../../../victim"])
+def test_a_corpus_with_such_a_name_stops_dvc_repro(clone: Toy, name: str) -> None:
+    victims = make_victims(clone)
+    clone.params.write_text(with_name("corpora", name))
+    code, output = clone.try_("dvc", "repro")
+    assert code
+    assert clone.logged() in ([], ["code"])
+    assert not harm(clone, victims)
+    assert f"corpora.{name}: names have" in output or "safe-names.yaml' does not exist" in output
+
+
+# --- the arguments of a stage ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stage", "command", "arguments"),
+    [
+        ("tokenize@letters", "tokenize", ["letters"]),
+        ("train@imdb-attention-12", "train", ["imdb-attention", "--seed", "12"]),
+        ("../dvc.yaml:train@imdb-mean-1", "train", ["imdb-mean", "--seed", "1"]),
+        ("compare", "compare", []),
+        ("another", "train", []),
+        ("train@a-1", "predict", []),
+        ("", "train", []),
+    ],
+)
+def test_a_command_alone_has_the_arguments_of_its_stage(
+    monkeypatch: pytest.MonkeyPatch, stage: str, command: str, arguments: list[str]
+) -> None:
+    monkeypatch.setenv("DVC_STAGE", stage)
+    assert stage_arguments(command) == arguments
+
+
+@pytest.mark.parametrize(
+    ("stage", "command"),
+    [
+        ("tokenize@x; touch y", "tokenize"),
+        ("tokenize@../../victim", "tokenize"),
+        ("tokenize@--help", "tokenize"),
+        ("tokenize@a\n", "tokenize"),
+        ("train@../../victim-1", "train"),
+        ("train@a-../../victim", "train"),
+        ("train@a-1 2", "train"),
+        ("train@a", "train"),
+        (f"tokenize@{'a' * 101}", "tokenize"),
+    ],
+)
+def test_a_stage_with_another_name_is_refused(
+    monkeypatch: pytest.MonkeyPatch, stage: str, command: str
+) -> None:
+    monkeypatch.setenv("DVC_STAGE", stage)
+    with pytest.raises(HeedError, match="names have lower-case letters, digits and single '-'"):
+        stage_arguments(command)
+
+
+def test_a_command_by_hand_needs_its_arguments(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DVC_STAGE", raising=False)
+    monkeypatch.setattr(sys, "argv", ["heed", "train"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "required: MODEL, --seed" in capsys.readouterr().err
+
+
+def test_the_longest_name_is_one_that_files_can_have() -> None:
+    assert is_name("a" * 100)
+    assert not is_name("a" * 101)
+
+
+# --- a study from elsewhere -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with the studies, the sample study active, and the toy study as a file elsewhere."""
+    root = tmp_path / "clone"
+    shutil.copytree(ROOT / "workflow/studies", root / "workflow/studies")
+    shutil.copy(root / "workflow/studies/sample.yaml", root / "params.yaml")
+    (tmp_path / "elsewhere.yaml").write_text(PARAMS)
+    monkeypatch.chdir(root)
+    return root
+
+
+MALICIOUS: dict[str, Callable[[str], str]] = {
+    **{what: lambda _, name=name: with_name("corpora", name) for what, name in NAMES.items()},
+    "a size that takes all memory": lambda text: text.replace(
+        "hidden_size: 8", "hidden_size: 1000000000"
+    ),
+    "aliases that expand": lambda text: (
+        text
+        + "a: &a [x, x, x, x, x, x, x, x, x]\n"
+        + "".join(
+            f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n"
+            for a, b in zip("abcdefg", "bcdefgh", strict=True)
+        )
+    ),
+    "a host of Ray": lambda _: with_name("searches", "hunt").replace(
+        "after: none}}", "after: none, address: '10.0.0.1:6379'}}"
+    ),
+}
+
+
+@pytest.mark.drill("a study from elsewhere: heed study FILE leaves params.yaml as it is")
+@pytest.mark.parametrize("what", MALICIOUS)
+def test_a_malicious_study_leaves_params_yaml_untouched(studies: Path, what: str) -> None:
+    before = (studies / "params.yaml").read_bytes()
+    Path("../elsewhere.yaml").write_text(MALICIOUS[what](PARAMS))
+    with pytest.raises(HeedError, match=r"^\.\./elsewhere.yaml:\d+: "):
+        activate_study("../elsewhere.yaml", force=True)
+    assert (studies / "params.yaml").read_bytes() == before
+    assert sorted(path.name for path in studies.iterdir()) == ["params.yaml", "workflow"]
+
+
+def test_a_study_from_elsewhere_becomes_active_once_it_is_checked(studies: Path) -> None:
+    assert activate_study("../elsewhere.yaml", force=False).startswith("toy is active now")
+    assert PARAMS in (studies / "params.yaml").read_text()
+    with pytest.raises(HeedError, match=r"from elsewhere.*heed study sample --force"):
+        activate_study("sample", force=False)
+    with pytest.raises(HeedError, match="there is no such file"):
+        activate_study("nowhere.yaml", force=False)
+    assert re.match("toy is active already", activate_study("../elsewhere.yaml", force=False))
