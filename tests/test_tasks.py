@@ -64,6 +64,11 @@ def test_sums_of_two_halves_are_the_sums_of_the_whole():
     assert (whole == halves[0] + halves[1]).all()
 
 
+def test_the_metrics_that_a_study_may_name_are_those_that_are_computed():
+    metrics = make_metrics(Data("kind", ["a", "b"]))
+    assert tuple(metric.name for metric in metrics.figures) == METRICS
+
+
 def test_the_value_of_an_item_is_its_statistic_or_its_jackknife_pseudo_value():
     classes = ["a", "b", "c"]
     metrics = make_metrics(Data("kind", classes))

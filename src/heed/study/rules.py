@@ -77,7 +77,7 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
             ("experiments", name, "suboptimal_of"),
             unknown_name(experiment.suboptimal_of, "experiment", params.experiments),
         )
-    names = task_module(experiment.task, "metrics").NAMES
+    names = task_module(experiment.task, "recipe").METRICS
     if experiment.metric not in (None, *names):
         yield (
             ("experiments", name, "metric"),

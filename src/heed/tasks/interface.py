@@ -2,14 +2,14 @@
 
 Each class here is defined by one module of a task's package (`heed.tasks.STAGE_MODULES`).
 
-recipe: `Hyperparameters`; `Data`, what is learned of a corpus; `resolve_data`; `FIGURES`, the
-    metrics of validation, the first of which decides.
+recipe: `Hyperparameters`; `Data`, what is learned of a corpus; `resolve_data`; `METRICS` on
+    test and `FIGURES` of validation, by name; the first of each decides.
 capacity: `count`, a model's parameters; `widen`, the control that is as large as another model.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
 prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
 opponents: `fit` → `Fitted`, the predictions of the reference models from outside.
 metrics: `make_metrics` → `Metrics`, each metric as a function of summed statistics;
-    `NAMES`, theirs; `detail_names`, the names of the groups in `Metrics.details`.
+    `detail_names`, the names of the groups in `Metrics.details`.
 evaluation: `tables`, a model's tables from its predictions; `EXACT`, those written with all digits.
 """
 

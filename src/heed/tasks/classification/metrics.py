@@ -14,7 +14,6 @@ from heed.tasks.interface import Details, Metric, Metrics
 
 AVERAGES = ("macro", "weighted")
 BY_CLASS = ("precision", "recall", "f1")
-NAMES = ("accuracy", *(f"{average}_{figure}" for average in AVERAGES for figure in BY_CLASS))
 
 
 def statistic_names(classes: list[str]) -> list[str]:

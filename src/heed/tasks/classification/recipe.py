@@ -7,6 +7,11 @@ from heed.files import HeedError
 from heed.hyperparameters import Architecture, Training, hyperparameter
 from heed.tokens.meta import Meta
 
+# The metrics on test, by any of which models can be compared; the first decides by default.
+METRICS = (
+    "accuracy",
+    *(f"{average}_{f}" for average in ("macro", "weighted") for f in ("precision", "recall", "f1")),
+)
 FIGURES = ("accuracy", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
 
 
