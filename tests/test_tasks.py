@@ -19,7 +19,7 @@ from heed.tasks.classification.metrics import (
     statistic_names,
     statistics,
 )
-from heed.tasks.classification.recipe import FIGURES, Data, Hyperparameters, resolve_data
+from heed.tasks.classification.recipe import FIGURES, METRICS, Data, Hyperparameters, resolve_data
 from heed.tokens.meta import read_meta
 
 
