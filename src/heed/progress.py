@@ -14,6 +14,8 @@ from heed.terminal import visible
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+# what Ctrl-C of a command and of snakemake prints
+INTERRUPTED = "stopped, and nothing is lost: run the same command again, and it continues"
 REDRAW = 0.2  # seconds between two drawings of the bar
 BAR = 8  # characters
 COLUMNS_WIDTH = BAR + len("  100% 00:00:00 ")  # all but the description

@@ -161,6 +161,8 @@ if __name__ == "__main__":
             STAGES[COMMAND]()
     except HeedError as error:
         sys.exit(f"heed: {error}")
+    except KeyboardInterrupt:
+        sys.exit("heed: stopped, as the real one says")
     with Path(os.environ["TOY_LOG"]).open("a") as log:
         log.write(
             json.dumps([NAME, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n"
