@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,7 +106,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                print(busy, file=sys.stderr, flush=True)
+                print_line(busy, error=True)
                 fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -94,9 +94,8 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     from heed.training.device import list_gpus
 
     if os.environ.get("RAY_ADDRESS") and ADDRESS not in os.environ:
-        print(
-            f"heed: this search runs on this machine: RAY_ADDRESS is set, but heed reads {ADDRESS}",
-            flush=True,
+        print_line(
+            f"heed: this search runs on this machine: RAY_ADDRESS is set, but heed reads {ADDRESS}"
         )
     gpus = min(len(list_gpus()), _assigned_gpus()) if gpu else 0
     if gpu > gpus:
