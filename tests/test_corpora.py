@@ -248,7 +248,7 @@ def test_a_given_split_without_a_part_is_an_error(parts, message):
     [
         (Split(kind="random", test=0.2), "x", "1 document: a split needs several"),
         (Split(kind="random", test=0.2), "xy", "leaves 1 documents to train and 1 to test, of 2"),
-        (Split(kind="random", test=0.2, validation=0.9), "xyxyx", "takes 4 of 4 documents"),
+        (Split(kind="random", test=0.2, validation=0.9), "xyxyx", "4 of 4 documents are for test"),
         (Split(kind="folds", k=3), "xyzwvu", "n_splits=3 cannot be greater"),
         (Split(kind="random", test=0.2), "x" * 9, "the part train has 1 class"),
         (Split(kind="folds", k=3), "x" * 9, "the part train of fold 0 has 1 class"),

@@ -302,10 +302,10 @@ RUN_VALUES = [
     ("recipe.hyperparameters.hidden_size", 9, r"is F32 \[.*\], not F32 \[.*\] as the recipe's"),
     (
         "recipe.hyperparameters.embedding_dim",
-        300_000_000,
-        r"is F32 \[.*, 8\], not F32 \[.*, 30{8}\]",
+        60_000,
+        r"is F32 \[.*, 8\], not F32 \[.*, 60000\]",
     ),
-    ("recipe.hyperparameters.linear_size", 10**18, "not a whole run"),
+    ("recipe.hyperparameters.linear_size", 10**18, "linear_size is not at most 65536"),
     ("recipe.hyperparameters.linear_size", 10**30, "linear_size is no number of 64 bits"),
     ("recipe.hyperparameters.linear_branch", "words", "has no tensor branch.bias"),
     ("recipe.hyperparameters.attention", "none", "which the recipe's model does not have"),
