@@ -29,6 +29,7 @@ from ruamel.yaml.error import YAMLError
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.files import HeedError, write_text
+from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_corpus import changed_file_warnings
@@ -497,7 +498,7 @@ def _run_stage(stage: str) -> None:
 
 def print_interrupted() -> None:
     """Say that Ctrl-C loses nothing, while Snakemake waits for the processes to end."""
-    print_message("stopped, and nothing is lost: run the same command again, and it continues")
+    print_message(INTERRUPTED)
 
 
 def print_message(message: str) -> None:

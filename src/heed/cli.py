@@ -480,7 +480,9 @@ def main() -> None:
             "batch or the corpus smaller"
         )
     except KeyboardInterrupt:
-        sys.exit("heed: stopped, and nothing is lost: run the same command again, and it continues")
+        from heed.progress import INTERRUPTED
+
+        sys.exit(f"heed: {INTERRUPTED}")
 
 
 if __name__ == "__main__":

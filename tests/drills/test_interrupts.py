@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from heed.progress import INTERRUPTED
 from tests.conftest import ROOT, change_recipe
 from tests.drills.test_drivers import STAGES, Drill, Report, undisturbed  # noqa: F401 (a fixture)
 from tests.test_drivers import SNAKEMAKE, Toy
 from tests.test_search import STUDY, write_untuned
 
-LINE = "heed: stopped, and nothing is lost: run the same command again, and it continues"
+LINE = f"heed: {INTERRUPTED}"
 
 pytestmark = [
     pytest.mark.slow,

@@ -24,6 +24,7 @@ from heed.code.digests import code_file
 from heed.code.guard import guarded
 from heed.code.stage import stage_arguments
 from heed.files import HeedError, write_text
+from heed.progress import INTERRUPTED
 
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
 ARGUMENTS = sys.argv[1:]
@@ -162,7 +163,7 @@ if __name__ == "__main__":
     except HeedError as error:
         sys.exit(f"heed: {error}")
     except KeyboardInterrupt:
-        sys.exit("heed: stopped, as the real one says")
+        sys.exit(f"heed: {INTERRUPTED}")
     with Path(os.environ["TOY_LOG"]).open("a") as log:
         log.write(
             json.dumps([NAME, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n"
