@@ -460,6 +460,7 @@ def wait_for_output(process: subprocess.Popen, text: str) -> None:
     raise AssertionError(f"ended without: {text}")
 
 
+@pytest.mark.slow
 @pytest.mark.drill("kill -9 of a driver and its stage")
 @pytest.mark.parametrize(
     "driver",
@@ -763,6 +764,7 @@ def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
     assert findings == {"* Specify a conda environment or container for each rule.:"}
 
 
+@pytest.mark.slow
 def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_its_own(
     toy: Toy,
 ) -> None:
