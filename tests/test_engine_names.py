@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from heed.code.stage import VARIABLE
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow"))
@@ -226,8 +227,8 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
     "running_stage": [
         (
             "dvc",
-            f"variable {engine.STAGE_VARIABLE}",
-            lambda: dvc("env", "DVC_STAGE") == engine.STAGE_VARIABLE,
+            f"variable {VARIABLE}",
+            lambda: dvc("env", "DVC_STAGE") == VARIABLE,
         )
     ],
     "is_main_process": [

@@ -18,7 +18,6 @@ from typing import Any
 # the command of a job; DVC heeds --wait-for-lock only before `repro`
 REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")
 RWLOCK = Path(".dvc/tmp/rwlock")
-STAGE_VARIABLE = "DVC_STAGE"
 SNAKEMAKE_LOGGER = "snakemake.logging"
 SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 USELESS_MESSAGES = (
@@ -197,7 +196,9 @@ def rwlock_processes(root: Path) -> set[int]:
 
 def running_stage(environment: Mapping[str, str]) -> str:
     """Return the stage whose command has this environment, or an empty string."""
-    return environment.get(STAGE_VARIABLE, "")
+    from heed.code.stage import VARIABLE  # stages.py has put this clone's heed first
+
+    return environment.get(VARIABLE, "")
 
 
 # --- Snakemake: the object `workflow` of a Snakefile ----------------------------------------------

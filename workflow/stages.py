@@ -33,6 +33,7 @@ from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_corpus import changed_file_warnings
+from heed.terminal import print_line
 
 RUNS = Path(".heed/snakemake")
 LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last started
@@ -503,7 +504,7 @@ def print_interrupted() -> None:
 
 def print_message(message: str) -> None:
     """Print a line of heed's own among Snakemake's."""
-    print(f"heed: {message}", file=sys.stderr, flush=True)
+    print_line(f"heed: {message}", error=True)
 
 
 if __name__ == "__main__":

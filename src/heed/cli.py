@@ -131,7 +131,9 @@ def _is_piped() -> bool:
 
     The standard input that DVC gives to a stage does not count.
     """
-    if "DVC_STAGE" in os.environ or sys.stdin is None or sys.stdin.closed:
+    from heed.code.stage import VARIABLE
+
+    if VARIABLE in os.environ or sys.stdin is None or sys.stdin.closed:
         return False
     descriptor = sys.stdin.fileno()
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):

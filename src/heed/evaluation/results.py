@@ -169,6 +169,10 @@ class ExperimentResult:
         """Return the figure of a model or an opponent by which this experiment compares."""
         return result.summary[self.metric]
 
+    def figure_of(self, name: str) -> float:
+        """Return the mean of that figure of a model, by its variant, or of an opponent."""
+        return self.compared_figure(self.models.get(name) or self.opponents[name]).mean
+
 
 @dataclasses.dataclass(frozen=True)
 class Family:

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from heed.evaluation.tested import read_model
-from heed.files import reading, writing_folder
+from heed.files import reading, verify_checksums, writing_folder
 from heed.history import read_history
-from heed.paths import EVALUATIONS, PREDICTED, PREDICTIONS
+from heed.paths import EVALUATIONS, PREDICTED, PREDICTIONS, run_folder, train_command
 from heed.tasks import task_module
 
 
@@ -32,6 +32,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 def _history(name: str, seed: int) -> pd.DataFrame:
     """Return the history of a run, with its seed."""
+    verify_checksums(run_folder(name, seed), train_command(name, seed))
     table = read_history(name, seed)
     table.insert(0, "seed", seed)
     return table

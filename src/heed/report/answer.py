@@ -13,8 +13,6 @@ from heed.evaluation.results import (
     Difference,
     ExperimentResult,
     Gain,
-    ModelResult,
-    OpponentResult,
     Significance,
     paired_gain,
 )
@@ -114,11 +112,8 @@ def paired_change(result: ExperimentResult, other: ExperimentResult, variant: st
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
     """Return every difference of an experiment: those of its question first, the gains first."""
     order = {variant: index for index, variant in enumerate(result.attention)}
-    rivals: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
     return [
-        TestedDifference(
-            first, second, _clip(difference, result.compared_figure(rivals[second]).mean), method
-        )
+        TestedDifference(first, second, _clip(difference, result.figure_of(second)), method)
         for first, others in sorted(
             result.comparisons.items(), key=lambda item: order.get(item[0], len(order))
         )
@@ -285,16 +280,11 @@ def _seeds_sentence(gain: TestedDifference) -> str:
 
 def _ahead_sentence(rival: TestedDifference, result: ExperimentResult) -> str:
     """Return what is said of a model or an opponent with a better figure than the variant."""
-    figures: dict[str, ModelResult | OpponentResult] = {**result.opponents, **result.models}
-    figure, own = (
-        format_number(result.compared_figure(figures[name]).mean)
-        for name in (rival.second, rival.first)
-    )
     names = {
         "rival": _describe(rival.second, result),
-        "figure": figure,
+        "figure": format_number(result.figure_of(rival.second)),
         "name": rival.first,
-        "own": own,
+        "own": format_number(result.figure_of(rival.first)),
         "size": rival.size,
     }
     if rival.verdict == WORSE:
