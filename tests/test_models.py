@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed import study
-from heed.hyperparameters import Architecture
+from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.models.attention import MultiHeadAttention

@@ -25,7 +25,7 @@ import heed
 from heed import recipe as recipes
 from heed.evaluation.tables import evaluate
 from heed.files import CHECKSUMS, HeedError, sha256
-from heed.hyperparameters import Training
+from heed.hyperparameters.training import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
 from heed.prediction import write_predictions

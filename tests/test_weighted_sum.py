@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from heed.files import HeedError
-from heed.hyperparameters import Architecture
+from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Bags, Batch
 from heed.models import attention as attention_module
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention

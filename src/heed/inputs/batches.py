@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 import torch
 
-from heed.hyperparameters import Architecture
+from heed.hyperparameters.classifier import Architecture
 from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.inputs.vocabulary import Vocabulary
 from heed.tokens.arrays import Tokens

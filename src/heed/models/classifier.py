@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from heed.hyperparameters import Architecture
+from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.tfidf import analyzer_names
 from heed.models.embedding import TokenEmbedding

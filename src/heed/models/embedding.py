@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from heed.hyperparameters import Architecture
+from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.inputs.vocabulary import UNKNOWN
 

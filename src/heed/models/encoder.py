@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from heed.files import HeedError
-from heed.hyperparameters import Architecture, encoder_size
+from heed.hyperparameters.classifier import Architecture, encoder_size
 from heed.models.attention import MultiHeadAttention, SingleHeadAttention
 from heed.models.pooling import Pooling, make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask

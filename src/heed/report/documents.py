@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from heed.files import reading
-from heed.hyperparameters import Architecture
+from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
 from heed.report.language import say
 

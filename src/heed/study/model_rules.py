@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from heed.hyperparameters import ATTENTION_POOLINGS
+from heed.hyperparameters.classifier import ATTENTION_POOLINGS
 from heed.study.models import Model
 from heed.study.schema import Key, Params
 from heed.study.suggestions import unknown_name

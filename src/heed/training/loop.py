@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from heed.files import HeedError
-from heed.hyperparameters import Training
+from heed.hyperparameters.training import Training
 from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.tasks.interface import LOWER_IS_BETTER, Learner
 from heed.training import checkpoint

@@ -4,7 +4,9 @@ import dataclasses
 from typing import Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import Architecture, Training, hyperparameter
+from heed.hyperparameters import hyperparameter
+from heed.hyperparameters.classifier import Architecture
+from heed.hyperparameters.training import Training
 from heed.tokens.meta import Meta
 
 # The metrics on test, by any of which models can be compared; the first decides by default.

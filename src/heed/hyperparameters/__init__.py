@@ -1,0 +1,26 @@
+"""The hyperparameters of networks and their training, each declared once.
+
+`training` has those of every network, `classifier` and `translator` those of one architecture each.
+The schema of params.yaml is generated from these declarations (heed.study.defaults), and recipes
+are read into them, also where pydantic is not installed. A task combines those that its models have
+(tasks/TASK/recipe.py).
+"""
+
+import dataclasses
+from typing import Any
+
+Value = bool | int | float | str
+Configuration = dict[str, Value]  # some hyperparameters and their values, as a search draws them
+# Limits that no study of text reaches: a mistyped size is an error before any memory is taken.
+MAX_SIZE = 65_536  # of a layer
+MAX_ROWS = 2**27  # of a table of embeddings or features
+MAX_COUNT = 100_000  # of epochs, trials, documents in a step
+MAX_THREADS = 4096
+MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is added
+
+
+def hyperparameter(default: Any, description: str, **limits: float) -> Any:
+    """Return a dataclass field for the schema; `limits` are pydantic's gt, ge, lt and le."""
+    return dataclasses.field(
+        default=default, metadata={"description": description, "limits": limits}
+    )

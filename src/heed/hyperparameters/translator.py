@@ -1,0 +1,138 @@
+"""The hyperparameters of a translator: how pairs become its input, its architecture, its search."""
+
+import dataclasses
+from typing import Literal
+
+from heed.hyperparameters import MAX_ROWS, MAX_SIZE, hyperparameter
+
+MAX_LAYERS = 64
+MAX_TOKENS = 10_000  # of a sentence
+MAX_BEAM = 1000
+ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")
+
+
+@dataclasses.dataclass(frozen=True)
+class Segmentation:
+    """How the sentences of a pair become the input and the output of a network."""
+
+    segmentation: Literal["words", "bpe", "unigram"] = hyperparameter(
+        "words",
+        (
+            "the units of a sentence: the corpus's tokens, or pieces of words by sentencepiece, "
+            "trained on the run's own training part"
+        ),
+    )
+    lowercase: bool = hyperparameter(
+        False, "words: types that differ only in case are one entry of the vocabulary"
+    )
+    source_vocabulary: int = hyperparameter(
+        10_000,
+        "entries of the source vocabulary, at most; special ones included",
+        ge=5,
+        le=MAX_ROWS,
+    )
+    target_vocabulary: int = hyperparameter(
+        10_000,
+        "entries of the target vocabulary, at most; special ones included",
+        ge=5,
+        le=MAX_ROWS,
+    )
+    min_count: int = hyperparameter(
+        1, "words: types that occur less often in the training part are unknown", ge=1, le=MAX_ROWS
+    )
+    max_source_tokens: int = hyperparameter(
+        60,
+        "training pairs with a longer source are left out; decoder concatenate: its states",
+        gt=0,
+        le=MAX_TOKENS,
+    )
+    max_target_tokens: int = hyperparameter(
+        60, "training pairs with a longer target are left out", gt=0, le=MAX_TOKENS
+    )
+    max_length_ratio: float = hyperparameter(
+        0.0,
+        "training pairs of which one side is more than so many times as long are left out; 0: none",
+        ge=0,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslatorArchitecture(Segmentation):
+    """The architecture of a translator: recurrent encoder and decoder, or a transformer."""
+
+    encoder: Literal["bidirectional", "unidirectional", "transformer"] = hyperparameter(
+        "bidirectional",
+        (
+            "what reads the source: a recurrent network in both directions, each with half the "
+            "states' size, or in one; or self-attention without recurrence"
+        ),
+    )
+    decoder: Literal[
+        "last-state", "concatenate", "output", "input", "input-literal", "transformer"
+    ] = hyperparameter(
+        "output",
+        (
+            "what writes the target: last-state: from the encoder's last state alone; concatenate: "
+            "from all states in one vector; output: attention before the output layer; input: "
+            "attention in the input of the recurrence; input-literal: as lecture 004 writes it, "
+            "without the previous word; transformer"
+        ),
+    )
+    recurrence: Literal["lstm", "gru"] = hyperparameter(
+        "lstm", "the recurrent cell of encoder and decoder"
+    )
+    score: Literal[
+        "additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot"
+    ] = hyperparameter(
+        "general", "the score of a recurrent decoder's attention (docs/attention.md)"
+    )
+    embedding_dim: int = hyperparameter(
+        256,
+        "E, size of a token embedding; of a transformer the size of everything",
+        gt=0,
+        le=MAX_SIZE,
+    )
+    hidden_size: int = hyperparameter(
+        256, "H, size of a recurrent state, of encoder and decoder", gt=0, le=MAX_SIZE
+    )
+    encoder_layers: int = hyperparameter(1, "layers of the encoder", gt=0, le=MAX_LAYERS)
+    decoder_layers: int = hyperparameter(1, "layers of the decoder", gt=0, le=MAX_LAYERS)
+    residual: bool = hyperparameter(
+        False, "recurrent layers from the second on add their input to their output (GNMT)"
+    )
+    layer_devices: int = hyperparameter(
+        1, "devices that the layers of a recurrent stack are spread over", gt=0, le=64
+    )
+    heads: int = hyperparameter(
+        4, "heads of a transformer's attention; divides embedding_dim", gt=0, le=MAX_SIZE
+    )
+    feed_forward_size: int = hyperparameter(
+        512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
+    )
+    tied_readout: bool = hyperparameter(
+        False,
+        (
+            "the output layer is the target embedding, and reads tanh(W [s; h*]) of its size "
+            "(Luong et al. 2015, equation 5)"
+        ),
+    )
+    dropout: float = hyperparameter(
+        0.3, "dropout on embeddings, between layers and before the output layer", ge=0, lt=1
+    )
+
+    @property
+    def attends(self) -> bool:
+        """Whether the decoder reads the source by attention."""
+        return self.decoder in ATTENTION_DECODERS
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoding:
+    """How a translation is searched for; changes repeat no training."""
+
+    beam: int = hyperparameter(
+        5, "hypotheses that are kept in each step of the search; 1: greedy", gt=0, le=MAX_BEAM
+    )
+    length_penalty: float = hyperparameter(
+        1.0, "alpha: hypotheses are ranked by log P / length ** alpha; 0: by log P", ge=0, le=10
+    )

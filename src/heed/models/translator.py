@@ -1,0 +1,117 @@
+"""The interface of a translator, and its loss: what every encoder and decoder has in common.
+
+`encode` reads the source once. `decode` reads target tokens: all of them in training (teacher
+forcing), one at a time in a search, with the same result. `logits` scores the next token.
+"""
+
+import abc
+import dataclasses
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from heed.inputs.pairs import PADDING, PairBatch
+
+# What a decoder carries from one step to the next: tensors whose first dimension is the batch.
+State = tuple[torch.Tensor, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """What a decoder reads of the source.
+
+    states: (batch, source time, size)
+    padding: (batch, source time), True at padding
+    keys: what attention derives from the states alone, made once a sentence: (batch, source time,
+        …); the first dimension of each is the batch
+    """
+
+    states: torch.Tensor
+    padding: torch.Tensor
+    keys: State = ()
+
+    def select(self, rows: torch.Tensor) -> "Memory":
+        """Return the memory of the sentences `rows`, which may repeat: (rows,)."""
+        return Memory(
+            self.states[rows], self.padding[rows], tuple(keys[rows] for keys in self.keys)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoded:
+    """The result of decoding target tokens.
+
+    features: what the output layer reads, (batch, target time, size)
+    weights: of attention over the source, (batch, target time, source time); rows sum to 1, 0 at
+        padding; the mean over heads; None for a decoder without attention
+    state: after the last token
+    """
+
+    features: torch.Tensor
+    weights: torch.Tensor | None
+    state: State
+
+
+class Translator(nn.Module, abc.ABC):
+    """An encoder, a decoder and an output layer."""
+
+    output: nn.Linear
+    output_dropout: nn.Dropout
+
+    @abc.abstractmethod
+    def encode(self, source: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+        """Return what the decoder reads of the source, and its first state.
+
+        Args:
+            source: vocabulary indices (batch, source time)
+            lengths: (batch,), at least 1
+
+        """
+
+    @abc.abstractmethod
+    def decode(
+        self,
+        tokens: torch.Tensor,
+        memory: Memory,
+        state: State,
+        weights: torch.Tensor | None = None,
+    ) -> Decoded:
+        """Return features, weights and the state after `tokens`.
+
+        Args:
+            tokens: vocabulary indices (batch, target time), the first of a sentence is BOS; what
+                stands behind EOS does not matter
+            memory, state: of `encode`, or `state` of the step before
+            weights: (batch, target time, source time), used in place of the decoder's own
+
+        """
+
+    def logits(self, features: torch.Tensor) -> torch.Tensor:
+        """Return the scores of the next token, (..., vocabulary), of features (..., size)."""
+        return self.output(features)
+
+    def loss(self, batch: PairBatch, label_smoothing: float = 0.0) -> torch.Tensor:
+        """Return the cross entropy summed over the predicted tokens: those after BOS, with EOS.
+
+        Padding never reaches the output layer, which is most of the work.
+        """
+        memory, state = self.encode(batch.source, batch.source_lengths)
+        features = self.decode(batch.target[:, :-1], memory, state).features
+        is_token = batch.target[:, 1:] != PADDING
+        return F.linear_cross_entropy(
+            self.output_dropout(features[is_token]),
+            self.output.weight,
+            batch.target[:, 1:][is_token],
+            linear_bias=self.output.bias,
+            label_smoothing=label_smoothing,
+            reduction="sum",
+        )
+
+    def weights(self, batch: PairBatch) -> torch.Tensor | None:
+        """Return the attention of each predicted token, (batch, target time - 1, source time).
+
+        None for a decoder without attention.
+        """
+        memory, state = self.encode(batch.source, batch.source_lengths)
+        return self.decode(batch.target[:, :-1], memory, state).weights
