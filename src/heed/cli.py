@@ -31,6 +31,7 @@ from heed.paths import (
     RESULTS,
     SEARCHES,
     TOKENS,
+    prediction_file,
     recipe_file,
 )
 from heed.terminal import print_line, visible
@@ -84,14 +85,18 @@ def adopt(name: str) -> None:
 
 
 def recipe(model: str) -> None:
-    """Write all that determines a model's training into one file: results/recipe/MODEL.yaml."""
-    from heed.recipe import make_recipe, write_recipe
+    """Write all that determines a model's training into one file: results/recipe/MODEL.yaml.
+
+    How its test items are predicted is in MODEL.prediction.yaml, so that it repeats no training.
+    """
+    from heed.recipe import make_recipe, write_prediction, write_recipe
     from heed.study import load
 
     params = load()
     section = params.section("models", model)
     resolved = make_recipe(params, model, SEARCHES / section.tuned_by, TOKENS / section.corpus)
     write_recipe(recipe_file(model), resolved)
+    write_prediction(prediction_file(model), params.prediction(model))
 
 
 def train(model: str, seed: int) -> None:

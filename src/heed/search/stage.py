@@ -79,9 +79,9 @@ def _make_space(params: "Params", name: str, previous: Configuration) -> "Space"
     """Return the space of search `name`, after a search with the winner `previous`."""
     from heed.search.space import Space, draw
     from heed.study import rules
+    from heed.study.search_rules import search_space
 
-    search = params.searches[name]
-    dimensions = search.dimensions(params.hyperparameters(search.model))
+    search, dimensions = params.searches[name], search_space(params, name)
 
     def is_valid(configuration: Configuration) -> bool:
         return rules.is_valid_configuration(params, search.model, previous | configuration)

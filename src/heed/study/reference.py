@@ -6,8 +6,8 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from heed.study.corpora import Corpus, Source, Split
-from heed.study.defaults import NAMES, ClassificationDefaults
-from heed.study.experiments import ClassificationData, Experiment, Published, Study
+from heed.study.defaults import NAMES, SECTIONS
+from heed.study.experiments import EXPERIMENTS, Published, Study
 from heed.study.models import Model
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
@@ -35,12 +35,17 @@ def reference() -> str:
     )
     titles: dict[Any, str] = {
         Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split",
-        Experiment: "experiments.NAME",
-        ClassificationData: "experiments.NAME.data (task classification)",
-        Published: "experiments.NAME.published", Search: "searches.NAME",
-        Dimension: "searches.NAME.space.HYPERPARAMETER",
-        ClassificationDefaults: "defaults.classification", Model: "models.NAME",
     }  # fmt: skip
+    for task, experiment in EXPERIMENTS.items():
+        titles[experiment] = f"experiments.NAME (task {task})"
+        titles[experiment.DATA] = f"experiments.NAME.data (task {task})"
+    titles |= {
+        Published: "experiments.NAME.published",
+        Search: "searches.NAME",
+        Dimension: "searches.NAME.space.HYPERPARAMETER",
+    }
+    titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
+    titles[Model] = "models.NAME"
     text.write(
         "\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n"
     )

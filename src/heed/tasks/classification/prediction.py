@@ -25,7 +25,7 @@ from heed.tasks.classification.learning import (
     read_texts,
 )
 from heed.tasks.classification.probabilities import prediction_table, statistics_table
-from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
 from heed.tasks.interface import Predictor
 from heed.tokens.arrays import Tokens
@@ -106,9 +106,13 @@ class ClassificationPredictor(Predictor):
 
 
 def load_predictor(
-    folder: Path, recipe: Recipe[Data, Hyperparameters], device: str, command: str
+    folder: Path,
+    recipe: Recipe[Data, Hyperparameters],
+    settings: Prediction,
+    device: str,
+    command: str,
 ) -> ClassificationPredictor:
-    """Return the run in `folder`, ready to predict on `device`.
+    """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
     Raises:
         HeedError: a file is missing or broken, or its tensors are not those of the recipe's model;
