@@ -50,7 +50,7 @@ def run_search(
     """
     from heed.recipe import read_best
 
-    search = params.searches[name]
+    search = params.search(name)
     previous = read_best(searches / search.after)
     if not search.trials:
         write_untuned(searches / name, previous)
@@ -162,7 +162,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     from heed.tasks import import_stage_modules
     from heed.tokens.meta import read_meta
 
-    search = params.searches[name]
+    search = params.search(name)
     epochs = search.epochs or params.hyperparameters(search.model).epochs
     fixed = previous | {"epochs": epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_meta(tokens))

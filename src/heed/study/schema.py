@@ -51,6 +51,12 @@ class Params(Section):
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
         return entries[name]
 
+    def search(self, name: str) -> Search:
+        """Return a search with the figure that decides it: its own, or the first of its task."""
+        search = self.searches[name]
+        first = RECIPES[self.experiments[search.experiment].task].FIGURES[0]
+        return search.model_copy(update={"metric": search.metric or first})
+
     def task(self, model: Model) -> str:
         """Return the task of a model's experiment."""
         return self.experiments[model.experiment].task

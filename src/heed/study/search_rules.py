@@ -45,8 +45,11 @@ def _task_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]
     key, search = ("searches", name), params.searches[name]
     task = params.task(params.models[search.model])
     figures = RECIPES[task].FIGURES
-    if search.trials and search.metric not in figures:
-        yield (*key, "metric"), unknown_name(search.metric, f"validation figure of {task}", figures)
+    if search.metric not in ("", *figures):
+        yield (
+            (*key, "metric"),
+            unknown_name(search.metric, f"validation figure of {task}", figures),
+        )
     if search.groups and task != "classification":
         yield (*key, "groups"), f"are of classification, and {search.model} is of {task}"
 
@@ -109,8 +112,8 @@ def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
         if not search.trials or search.model not in params.models:
             continue
         other = first.setdefault((search.experiment, depth), name)
-        budget = params.searches[other].budget(params.hyperparameters(params.searches[other].model))
-        for key, value in search.budget(params.hyperparameters(search.model)).items():
+        budget = params.search(other).budget(params.hyperparameters(params.searches[other].model))
+        for key, value in params.search(name).budget(params.hyperparameters(search.model)).items():
             if value != budget[key]:
                 yield (
                     ("searches", name, key),

@@ -114,10 +114,10 @@ class Search(Section):
         {}, description="hyperparameter → its distribution; replaces that of `groups`"
     )
     metric: str = Field(
-        "accuracy",
+        "",
         description=(
-            "the figure of validation that is optimised, and that selects the epoch: of a "
-            "classification accuracy, macro_f1 or loss, of a translation bleu or loss"
+            "the figure of validation that is optimised, and that selects the epoch "
+            "(docs/tasks.md); empty: the first of the task"
         ),
     )
     epochs: Count | None = Field(
