@@ -6,7 +6,8 @@ from pathlib import Path
 from heed.files import HeedError, read_json
 from heed.records import read_record
 
-TOKENIZERS = ("xx", "en", "de", "whitespace")  # spaCy's blank pipelines, and text tokenised already
+# spaCy's blank pipelines, and text tokenised already
+TOKENIZERS = ("xx", "en", "de", "fr", "whitespace")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +21,15 @@ class NearDuplicates:
     def total(self) -> int:
         """Return the number for all folds: every document is tested in one."""
         return sum(self.test)
+
+
+@dataclasses.dataclass(frozen=True)
+class Language:
+    """The texts of one language in a parallel corpus."""
+
+    tokenizer: str
+    tokens: int
+    types: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +51,9 @@ class Meta:
     duplicates: dict[str, int]
     near_duplicates: NearDuplicates
     treated: dict[str, int]  # treatment → how often cleaning applied it
+    # of a parallel corpus, else empty: its languages, and those pairs with gold alignments
+    languages: dict[str, Language] = dataclasses.field(default_factory=dict)
+    alignments: list[str] = dataclasses.field(default_factory=list)  # "SOURCE-TARGET"
 
     @property
     def tested(self) -> int:
