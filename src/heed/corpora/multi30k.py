@@ -75,6 +75,6 @@ KINDS = (
         languages=LANGUAGES,
         splits=("given", "random", "folds"),
         documents=31_014,
-        tokens_per_document=0,
+        tokens_per_document=42,
     ),
 )

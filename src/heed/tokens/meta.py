@@ -1,6 +1,7 @@
 """The description of a tokenised corpus: meta.json."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 from heed.files import HeedError, read_json
@@ -73,3 +74,29 @@ def read_meta(corpus: Path) -> Meta:
         raise HeedError(
             f"{path}: not as this heed writes it ({error}). Run again: {command}"
         ) from None
+
+
+def format_summary(meta: Meta) -> str:
+    """Return the sizes of a tokenised corpus, and a warning of duplicates across its parts."""
+    summary = (
+        f"{meta.corpus}: {meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} "
+        f"types; {json.dumps(meta.parts)}"
+    )
+    if count := meta.duplicates["test_texts_in_train"]:
+        summary += (
+            f"\n{meta.corpus}: {count:,} test texts are in the training part too "
+            "(drop_duplicates: true removes them there)"
+        )
+    return f"{summary}\n{meta.corpus}: {_format_near_duplicates(meta)}"
+
+
+def _format_near_duplicates(meta: Meta) -> str:
+    """Return how many test documents have a near duplicate in train."""
+    count, tested = meta.near_duplicates.total, meta.tested
+    by_fold = ", ".join(map(str, meta.near_duplicates.test))
+    return (
+        ("" if meta.near_duplicates.complete else "at least ")
+        + f"{count:,} of {tested:,} test documents ({count / tested:.1%}) have a near duplicate in "
+        + "the training part (docs/corpora.md)"
+        + (f"; by fold: {by_fold}" if meta.folds else "")
+    )
