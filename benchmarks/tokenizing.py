@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.workload import Row, print_rows
+from heed.tokens.chunks import CHUNK, blank_tokenizer, tokenize_chunk
 from heed.tokens.cleaning import clean
-from heed.tokens.tokenizer import CHUNK, _tokenize_chunk, _tokenizer
 
 TEXTS, ROUNDS = 4000, 3
 
@@ -42,14 +42,14 @@ def read_texts() -> tuple[str, list[str]]:
 def main() -> None:
     name, texts = read_texts()
     spacy_rates, heed_rates = [], []
-    tokenizer = _tokenizer("en")
+    tokenizer = blank_tokenizer("en")
     for _ in range(ROUNDS):
         started = time.perf_counter()
         tokens = sum(len(doc) for doc in tokenizer.pipe(texts))
         spacy_rates.append(tokens / (time.perf_counter() - started))
         started = time.perf_counter()
         for start in range(0, len(texts), CHUNK):
-            _tokenize_chunk((texts[start : start + CHUNK], "en"))
+            tokenize_chunk((texts[start : start + CHUNK], "en"))
         heed_rates.append(tokens / (time.perf_counter() - started))
     ours, bare = max(heed_rates), max(spacy_rates)
     note = f"{name}: {ours:,.0f} tokens/s, spaCy alone {bare:,.0f}"

@@ -170,8 +170,8 @@ def read_yaml(path: str | Path, made_by: str) -> Any:
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the hashes of the files directly in `folder`, as `sha256sum --check` reads them."""
-    lines = [f"{sha256(file)}  {file.name}\n" for file in _hashed_files(folder)]
+    """Write the hashes of all files in `folder`, as `sha256sum --check` reads them."""
+    lines = [f"{sha256(file)}  {name}\n" for name, file in _hashed_files(folder).items()]
     write_text(folder / CHECKSUMS, "".join(lines))
 
 
@@ -202,7 +202,7 @@ def verify_checksums(folder: str | Path, made_by: str) -> None:
     with reading(checksums, made_by):
         lines = checksums.read_text("utf-8").splitlines()
     expected = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    files = {file.name: file for file in _hashed_files(Path(folder))}
+    files = _hashed_files(Path(folder))
     for name in sorted({*expected, *files}):
         if name not in files or name not in expected or sha256(files[name]) != expected[name]:
             problem = (
@@ -224,13 +224,19 @@ def _report_missing_checksums(checksums: Path, absolute_path: Path) -> None:
         )
 
 
-def _hashed_files(folder: Path) -> list[Path]:
-    """Return the files to be hashed; hidden files do not belong to a stage's results."""
-    return sorted(
-        file
-        for file in folder.iterdir()
-        if file.name != CHECKSUMS and not file.name.startswith(".")
-    )
+def _hashed_files(folder: Path) -> dict[str, Path]:
+    """Return the files to be hashed, by their paths in `folder`.
+
+    Hidden files do not belong to a stage's results.
+    """
+    files = {
+        file.relative_to(folder): file for file in sorted(folder.rglob("*")) if not file.is_dir()
+    }
+    return {
+        name.as_posix(): file
+        for name, file in files.items()
+        if name.name != CHECKSUMS and not any(part.startswith(".") for part in name.parts)
+    }
 
 
 def sha256(path: str | Path) -> str:
@@ -249,8 +255,9 @@ def git_blob(path: str | Path) -> str:
 
 
 def digest_folder(path: str | Path) -> str:
-    """Return one SHA-256 over the names and contents of the files directly in a folder."""
+    """Return one SHA-256 over the paths and contents of all files in a folder."""
     digest = hashlib.sha256()
-    for file in sorted(Path(path).iterdir()):
-        digest.update(f"{file.name}\0{sha256(file)}\n".encode())
+    for file in sorted(Path(path).rglob("*")):
+        if not file.is_dir():
+            digest.update(f"{file.relative_to(path).as_posix()}\0{sha256(file)}\n".encode())
     return digest.hexdigest()

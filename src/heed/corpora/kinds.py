@@ -6,22 +6,58 @@ module contains the name of a kind.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from heed.corpora import few_shot, huffpost, imdb, letters, sample, table
-from heed.corpora.publication import Documents, Kind, SourceKind
+from heed.corpora import (
+    few_shot,
+    huffpost,
+    imdb,
+    letters,
+    multi30k,
+    parallel,
+    sample,
+    sample_translation,
+    table,
+)
+from heed.corpora.publication import Documents, Kind, ParallelDocuments, SourceKind
 
 if TYPE_CHECKING:
-    from heed.study import Corpus
+    from heed.study import Corpus, Source
 
-PUBLICATIONS = (sample, imdb, letters, huffpost, few_shot, table)
+PUBLICATIONS = (
+    sample,
+    imdb,
+    letters,
+    huffpost,
+    few_shot,
+    sample_translation,
+    multi30k,
+    parallel,
+    table,
+)
 KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}
 SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in KINDS.values()}
 
 
 def read_documents(corpus: "Corpus", raw: Path) -> Documents:
-    """Yield the documents of `corpus` from the files in `raw`.
+    """Yield the documents of a `corpus` with labels from the files in `raw`.
 
     Raises HeedError when a file is missing or broken.
     """
-    return KINDS[corpus.kind].read(raw, corpus)
+    return cast(Documents, KINDS[corpus.kind].read(raw, corpus))
+
+
+def read_parallel_documents(corpus: "Corpus", raw: Path) -> ParallelDocuments:
+    """Yield the documents of a `corpus` of a parallel kind; all have the same languages.
+
+    Raises HeedError when a file is missing or broken.
+    """
+    return cast(ParallelDocuments, KINDS[corpus.kind].read(raw, corpus))
+
+
+def corpus_languages(corpus: "Corpus", source: "Source") -> tuple[str, ...]:
+    """Return the languages of a corpus: of its kind, or as params.yaml names them; () without."""
+    kind = KINDS[corpus.kind]
+    if not kind.parallel or kind.languages:
+        return kind.languages
+    return tuple(key for key in corpus.columns or source.paths or {} if "-" not in key)

@@ -57,29 +57,66 @@ class Document:
     evidence: tuple[tuple[int, int], ...] = ()
 
 
+Link = tuple[int, int]  # a word of one text and a word of another, each counted from 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Links:
+    """The gold alignment of two texts; words are what white space separates.
+
+    `sure` links are right; `possible` ones, besides these, are not wrong (Och and Ney 2003, A
+    systematic comparison of various statistical alignment models).
+    """
+
+    sure: tuple[Link, ...]
+    possible: tuple[Link, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class ParallelDocument:
+    """A text in several languages.
+
+    `alignments`: "SOURCE-TARGET" (two of its languages) → the links of their words, where they are
+    known.
+    """
+
+    id: str
+    texts: dict[str, str | bytes]  # by language
+    alignments: dict[str, Links] = dataclasses.field(default_factory=dict)
+    split: str = ""  # as of a Document
+
+
 Documents = Iterator[Document]
+ParallelDocuments = Iterator[ParallelDocument]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceKind:
-    """A kind of source: its published files, or the function that makes its only file."""
+    """A kind of source: its published files, or the function that makes its files."""
 
     name: str
     files: tuple[File, ...] = ()
-    # (name of the source, its section, folder) → name of the file
-    make: Callable[[str, "Source", Path], str] | None = None
+    # (name of the source, its section, folder) → names of the files
+    make: Callable[[str, "Source", Path], list[str]] | None = None
     required_keys: tuple[str, ...] = ()  # of its section in params.yaml
+    alternative_keys: tuple[str, ...] = ()  # of which one is required
     optional_keys: tuple[str, ...] = ("files",)
     size: float = 0  # bytes of the published files
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of corpus: the rules that make documents with labels from the files of a source."""
+    """A kind of corpus: the rules that make documents from the files of a source.
+
+    The documents have labels, or, of a `parallel` kind, a text in each of several languages.
+    """
 
     name: str
     source: SourceKind
-    read: Callable[[Path, "Corpus"], Documents]  # (folder with the files, its section)
+    # (folder with the files, its section)
+    read: Callable[[Path, "Corpus"], Documents | ParallelDocuments]
+    parallel: bool = False
+    languages: tuple[str, ...] = ()  # of a parallel kind; empty when params.yaml names them
     splits: tuple[SplitKind, ...] = ("random", "folds")  # given: the documents have a split
     grouped: bool = False  # the documents have groups, which folds can keep together
     required_keys: tuple[str, ...] = ()  # of its section in params.yaml, beyond those of all kinds

@@ -180,7 +180,7 @@ def write_sample(path: Path, documents: int, seed: int) -> None:
     write_text(path, "".join(f"{json.dumps(row)}\n" for row in generate_rows(documents, seed)))
 
 
-def make(name: str, source: "Source", folder: Path) -> str:
+def make(name: str, source: "Source", folder: Path) -> list[str]:
     """Generate the file of source `name` in `folder`, and return its name.
 
     Raises:
@@ -190,6 +190,17 @@ def make(name: str, source: "Source", folder: Path) -> str:
     assert source.documents and source.seed is not None
     path = folder / FILE
     write_sample(path, source.documents, source.seed)
+    verify_generated(path, name, source)
+    return [FILE]
+
+
+def verify_generated(path: Path, name: str, source: "Source") -> None:
+    """Remove the generated file of source `name` unless its hash is the one in params.yaml.
+
+    Raises:
+        HeedError: it is not.
+
+    """
     generated = sha256(path)
     if source.sha256 and generated != source.sha256:
         path.unlink()
@@ -199,7 +210,6 @@ def make(name: str, source: "Source", folder: Path) -> str:
             "If the change is intended, put the new hash there"
         )
     print_line(f"{path}: generated")
-    return FILE
 
 
 def read_sample(raw: Path, corpus: str) -> Documents:

@@ -62,7 +62,7 @@ def download(name: str, source: "Source", folder: Path) -> None:
     """
     kind = SOURCE_KINDS[source.kind]
     if kind.make:
-        names = [kind.make(name, source, folder)]
+        names = kind.make(name, source, folder)
     else:
         files = _select_files(name, source)
         names = [file.name for file in files]

@@ -18,27 +18,32 @@ SPLITS = ("train", "validation", "test")
 REFUSED_IN_LABELS = ("Cc", "Cs", "Zl", "Zp")
 
 
-def make(name: str, source: "Source", folder: Path) -> str:
-    """Copy the user's file for source `name` into `folder`, and return its name.
+def make(name: str, source: "Source", folder: Path) -> list[str]:
+    """Copy the user's files for source `name` into `folder`, and return their names there.
+
+    A table keeps its name; a file of `paths` gets the name of its key, and ends in .txt.
 
     Raises:
-        HeedError: the file is missing, or its hash is not the one in params.yaml.
+        HeedError: a file is missing, or its hash is not the one in params.yaml.
 
     """
-    assert source.path and source.sha256
-    path = Path(source.path)
-    file = File(path.name, path.name, (f"sha256:{source.sha256}",))
-    if not path.is_file():
-        raise HeedError(f"{source.path}: not there (params.yaml: sources.{name}.path)")
-    if mismatch := file.mismatch(path):
-        raise HeedError(
-            f"{source.path}: changed since it was added: {mismatch}. If the change is intended, "
-            f"update sources.{name}.sha256"
-        )
-    with writing(folder / file.name) as temporary:
-        shutil.copyfile(path, temporary)
-    print_line(f"{folder / file.name}: copied from {source.path}, verified")
-    return file.name
+    names = []
+    for file in source.user_files():
+        path = Path(file.path)
+        copy = folder / (f"{file.language}.txt" if file.language else path.name)
+        declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
+        if not path.is_file():
+            raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
+        if mismatch := declared.mismatch(path):
+            raise HeedError(
+                f"{path}: changed since it was added: {mismatch}. If the change is intended, "
+                f"update sources.{name}.{file.hash_key}"
+            )
+        with writing(copy) as temporary:
+            shutil.copyfile(path, temporary)
+        print_line(f"{copy}: copied from {path}, verified")
+        names.append(copy.name)
+    return names
 
 
 def read_documents(path: Path, corpus: "Corpus") -> Documents:
@@ -55,7 +60,7 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
     labels: dict[str, str] = {}
     for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
         text, label = (
-            _as_text(f"{location}: column {column!r}", cell, column == corpus.label_column)
+            as_text(f"{location}: column {column!r}", cell, column == corpus.label_column)
             for column, cell in zip(columns[:2], cells[:2], strict=True)
         )
         if label not in labels:
@@ -69,7 +74,7 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
         yield Document(f"row/{number}", text, {"label": labels[label]}, split=split)
 
 
-def _as_text(location: str, cell: Any, is_label: bool) -> str:
+def as_text(location: str, cell: Any, is_label: bool = False) -> str:
     """Return a cell as text, "" when it is missing.
 
     Raises HeedError for bytes, lists and objects: their Python notation is no text.

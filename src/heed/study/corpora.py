@@ -1,5 +1,7 @@
 """The sections `sources` and `corpora`: published files, and the corpora made from them."""
 
+import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -7,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
 from heed.study.section import Section, Seed
+from heed.tokens.meta import TOKENIZERS
 
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 
@@ -14,14 +17,33 @@ SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 if TYPE_CHECKING:
     KindOfSource = str
     KindOfCorpus = str
+    Tokenizer = str
 else:
     KindOfSource = Literal[tuple(SOURCE_KINDS)]
     KindOfCorpus = Literal[tuple(KINDS)]
+    Tokenizer = Literal[TOKENIZERS]
 
 
 MAX_CHARACTERS = 100_000_000
 MAX_DOCUMENTS = 100_000_000
 Documents = Annotated[int, Field(gt=0, le=MAX_DOCUMENTS)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Language = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+# a language, or two of them for the alignment of their words
+LanguageOrPair = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)?$", max_length=81)
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class UserFile:
+    """A file of the user's own, and the keys of a source that declare it and its hash."""
+
+    path: str
+    sha256: str
+    key: str
+    hash_key: str
+    language: str = ""  # or two of them; empty for a table
 
 
 class Source(Section):
@@ -29,20 +51,38 @@ class Source(Section):
 
     kind: KindOfSource = Field(
         description=(
-            "the publication, whose URLs and hashes are in src/heed/corpora/; `table` is a file "
-            "of your own"
+            "the publication, whose URLs and hashes are in src/heed/corpora/; `table` and "
+            "`parallel` are files of your own"
         )
     )
     files: list[str] | None = Field(
         None, description="only these of the publication's files (default: all)", min_length=1
     )
     documents: Documents | None = Field(
-        None, description="kind sample: how many documents each generated corpus has"
+        None,
+        description=(
+            "kinds sample and sample-translation: how many documents each generated corpus has "
+            "(without the long ones)"
+        ),
     )
-    seed: Seed | None = Field(None, description="kind sample: the generator's seed")
-    path: str | None = Field(None, description="kind table: the file, .csv, .jsonl or .parquet")
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
-        None, description="kinds sample and table: hash of the file"
+    seed: Seed | None = Field(
+        None, description="kinds sample and sample-translation: the generator's seed"
+    )
+    path: str | None = Field(
+        None, description="kinds table and parallel: the file, .csv, .jsonl or .parquet"
+    )
+    paths: dict[LanguageOrPair, str] | None = Field(
+        None,
+        description=(
+            "kind parallel, instead of `path`: a text file for each language, with a line for each "
+            "sentence; and for SOURCE-TARGET, two of the languages, the alignments of their words"
+        ),
+    )
+    sha256: Sha256 | dict[LanguageOrPair, Sha256] | None = Field(
+        None,
+        description=(
+            "of a generated file and of a file of your own: its hash; of `paths`: the hash of each"
+        ),
     )
 
     @model_validator(mode="after")
@@ -50,14 +90,36 @@ class Source(Section):
         kind = SOURCE_KINDS[self.kind]
         keys = {
             key
-            for key in ("files", "documents", "seed", "path", "sha256")
+            for key in ("files", "documents", "seed", "path", "paths", "sha256")
             if getattr(self, key) is not None
         }
         if missing := {*kind.required_keys} - keys:
             raise ValueError(f"a source of kind {self.kind} needs {_join(missing)}")
-        if extra := keys - {*kind.required_keys, *kind.optional_keys}:
+        if kind.alternative_keys and len(keys & {*kind.alternative_keys}) != 1:
+            raise ValueError(
+                f"a source of kind {self.kind} needs {' or '.join(kind.alternative_keys)}, and not "
+                "both"
+            )
+        allowed = {*kind.required_keys, *kind.alternative_keys, *kind.optional_keys}
+        if extra := keys - allowed:
             raise ValueError(f"a source of kind {self.kind} does not take {_join(extra)}")
+        hashes = {*self.sha256} if isinstance(self.sha256, dict) else None
+        if self.sha256 is not None and hashes != ({*self.paths} if self.paths else None):
+            expected = f"a hash for each of {_join({*self.paths})}" if self.paths else "one hash"
+            raise ValueError(
+                f"sha256: expected {expected}, found "
+                + (f"hashes for {_join(hashes)}" if hashes else "one hash")
+            )
+        _check_languages(self.paths, "paths")
         return self
+
+    def user_files(self) -> Iterator[UserFile]:
+        """Yield the files of the user's own that this source is made of."""
+        if self.path and isinstance(self.sha256, str):
+            yield UserFile(self.path, self.sha256, "path", "sha256")
+        if self.paths and isinstance(self.sha256, dict):
+            for key, path in self.paths.items():
+                yield UserFile(path, self.sha256[key], f"paths.{key}", f"sha256.{key}", key)
 
 
 class Split(Section):
@@ -107,26 +169,39 @@ class Split(Section):
 
 
 class Corpus(Section):
-    """Documents with labels and splits, made from a source."""
+    """Documents with labels, or with texts in several languages, and splits, made from a source."""
 
     source: str = Field(description="a key of `sources`")
     kind: KindOfCorpus = Field(
         description="the rules that make documents from the files; see docs/corpora.md"
     )
     split: Split
-    tokenizer: Literal["xx", "en", "de", "whitespace"] = Field(
+    tokenizer: Tokenizer = Field(
         "xx",
         description=(
             "a blank spaCy tokenizer for the whole corpus, whatever a document's language; "
             "`whitespace`: the text is tokenised already"
         ),
     )
+    tokenizers: dict[Language, Tokenizer] | None = Field(
+        None,
+        description=(
+            "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"
+        ),
+    )
     max_characters: Annotated[int, Field(gt=0, le=MAX_CHARACTERS)] = Field(
-        1_000_000, description="longer documents are cut here, and counted in meta.json"
+        1_000_000,
+        description=(
+            "longer documents are cut here, and counted in meta.json; of texts in several "
+            "languages, the document is dropped"
+        ),
     )
     drop_duplicates: bool = Field(
         False,
-        description="drop training documents whose text is in the test or validation part too",
+        description=(
+            "drop training documents whose text (in any language) is in the test or validation "
+            "part too"
+        ),
     )
     sample: Documents | None = Field(
         None,
@@ -134,17 +209,31 @@ class Corpus(Section):
             "keep only this many documents, drawn at random; the report marks the corpus as reduced"
         ),
     )
+    columns: dict[LanguageOrPair, str] | None = Field(
+        None,
+        description=(
+            "kind parallel, of a table: the column of each language; and for SOURCE-TARGET, two of "
+            "the languages, the column with the alignments of their words"
+        ),
+    )
+    alignment_base: Literal[0, 1] | None = Field(
+        None,
+        description="kind parallel, with alignments: the number of a sentence's first word in them",
+    )
     text_column: str | None = Field(None, description="kind table: the column with the text")
     label_column: str | None = Field(None, description="kind table: the column with the label")
     split_column: str | None = Field(
         None,
-        description="kind table: the column with train, validation or test, for split kind given",
+        description=(
+            "kinds table and parallel: the column with train, validation or test, for split kind "
+            "given"
+        ),
     )
     encoding: str | None = Field(
         None,
         description=(
-            "kind table: the encoding of a .csv or .jsonl file, such as windows-1252 (default: "
-            "utf-8)"
+            "kinds table and parallel: the encoding of a .csv, .jsonl or text file, such as "
+            "windows-1252 (default: utf-8)"
         ),
     )
 
@@ -164,8 +253,7 @@ class Corpus(Section):
     @model_validator(mode="after")
     def _check_keys(self) -> "Corpus":
         kind, split = KINDS[self.kind], self.split
-        keys = ("text_column", "label_column", "split_column", "encoding")
-        columns = {key for key in keys if getattr(self, key)}
+        columns = {key for key in COLUMN_KEYS if getattr(self, key) not in (None, "")}
         if missing := [key for key in kind.required_keys if key not in columns]:
             raise ValueError(f"a corpus of kind {kind.name} needs {' and '.join(missing)}")
         if self.text_column and self.text_column == self.label_column:
@@ -183,6 +271,7 @@ class Corpus(Section):
                 if extra & {*other.required_keys, *other.optional_keys}
             ]
             raise ValueError(f"{_join(extra)} go with kind {' and '.join(suitable)}")
+        self._check_parallel_keys()
         allowed = " or ".join(kind.splits)
         if split.kind not in kind.splits and split.kind == "given":
             raise ValueError(
@@ -199,6 +288,57 @@ class Corpus(Section):
                 "has groups"
             )
         return self
+
+    def _check_parallel_keys(self) -> None:
+        """Check the keys of texts in several languages. Raises ValueError."""
+        kind = KINDS[self.kind]
+        if self.tokenizers and not kind.parallel:
+            raise ValueError(
+                f"tokenizers: a corpus of kind {kind.name} has no languages; it takes `tokenizer`"
+            )
+        _check_languages(self.columns, "columns")
+        languages = kind.languages or {key for key in self.columns or () if "-" not in key}
+        if languages and (unknown := {*(self.tokenizers or ())} - {*languages}):
+            raise ValueError(
+                f"tokenizers: the corpus has no language {_join(unknown)}. Its languages: "
+                f"{', '.join(sorted(languages))}"
+            )
+        if self.columns and len({*self.columns.values()}) < len(self.columns):
+            raise ValueError("columns: a column is named twice")
+        if self.columns and (self.alignment_base is None) == any(
+            "-" in key for key in self.columns
+        ):
+            raise ValueError(
+                "`columns` with an alignment need alignment_base (0 or 1), and alignment_base "
+                "needs an alignment"
+            )
+
+    def tokenizer_of(self, language: str) -> str:
+        """Return the tokenizer of a language of the corpus."""
+        return (self.tokenizers or {}).get(language, self.tokenizer)
+
+
+# keys that only some kinds take
+COLUMN_KEYS = (
+    "text_column", "label_column", "split_column", "encoding", "columns", "alignment_base",
+)  # fmt: skip
+
+
+def _check_languages(mapping: dict[str, str] | None, key: str) -> None:
+    """Raise ValueError unless a mapping has two languages, and each alignment two of these."""
+    if mapping is None:
+        return
+    languages = {name for name in mapping if "-" not in name}
+    if len(languages) < 2:
+        raise ValueError(
+            f"{key}: expected two languages or more, found {_join({*mapping}) or 'none'}"
+        )
+    for name in mapping:
+        if "-" in name and (not {*name.split("-")} <= languages or len({*name.split("-")}) < 2):
+            raise ValueError(
+                f"{key}.{name}: an alignment is of two different languages of "
+                f"{', '.join(sorted(languages))}"
+            )
 
 
 def _join(keys: set[str]) -> str:

@@ -132,16 +132,14 @@ def changed_file_warnings(params: "Params") -> Iterator[str]:
     Neither dvc nor snakemake looks at these files.
     """
     for name, source in params.sources.items():
-        if (
-            source.path
-            and Path(source.path).is_file()
-            and (digest := sha256(source.path)) != source.sha256
-        ):
-            yield (
-                f"{source.path}: changed since it was added; the study still uses the copy in "
-                f"data/raw/{name}. "
-                f"To use the changed file, set in params.yaml: sources.{name}.sha256: {digest}"
-            )
+        for file in source.user_files():
+            if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
+                yield (
+                    f"{file.path}: changed since it was added; the study still uses the copy in "
+                    f"data/raw/{name}. "
+                    f"To use the changed file, set in params.yaml: sources.{name}.{file.hash_key}: "
+                    f"{digest}"
+                )
 
 
 def _on_one_line(values: dict[str, object]) -> CommentedMap:

@@ -1,7 +1,10 @@
 """Open a tokenised corpus (docs/contracts.md) without copying it into memory."""
 
 import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,13 +12,31 @@ import pandas as pd
 from heed.files import HeedError, verify_checksums
 from heed.tokens.meta import Meta, read_meta
 
+ALIGNMENTS = "alignment.parquet"
+Link = tuple[int, int]  # a word of the source and a word of the target, each counted from 0
+
 
 @dataclasses.dataclass(frozen=True)
-class Tokens:
-    """The token arrays of all documents of a corpus, one after the other, memory-mapped."""
+class TokenizedCorpus:
+    """A tokenised corpus: its documents and their parts."""
 
     path: Path
     meta: Meta  # meta.json
+
+    def documents(self, columns: list[str]) -> pd.DataFrame:
+        """Return these columns of documents.parquet, one row per document."""
+        return pd.read_parquet(self.path / "documents.parquet", columns=columns)
+
+    def rows(self, part: str, fold: int) -> np.ndarray:
+        """Return the rows of a part (train, validation, test), in the order of the corpus."""
+        column = f"split_{fold}" if self.meta.folds else "split"
+        return np.flatnonzero(self.documents([column])[column].to_numpy() == part)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tokens(TokenizedCorpus):
+    """The token arrays of all documents of a corpus, one after the other, memory-mapped."""
+
     ids: np.ndarray  # index of each token in `lexicon`, (tokens,)
     offsets: np.ndarray  # first token of each document, (documents + 1,)
     lexicon: list[str]
@@ -35,18 +56,76 @@ class Tokens:
             self, ids=ids, offsets=ends[0], sentence_starts=starts, sentence_offsets=ends[1]
         )
 
-    def documents(self, columns: list[str]) -> pd.DataFrame:
-        """Return these columns of documents.parquet, one row per document."""
-        return pd.read_parquet(self.path / "documents.parquet", columns=columns)
 
-    def rows(self, part: str, fold: int) -> np.ndarray:
-        """Return the rows of a part (train, validation, test), in the order of the corpus."""
-        column = f"split_{fold}" if self.meta.folds else "split"
-        return np.flatnonzero(self.documents([column])[column].to_numpy() == part)
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """The texts of one language of a parallel corpus, and their tokens, one text after another."""
+
+    ids: np.ndarray  # index of each token in `lexicon`, (tokens,)
+    starts: np.ndarray  # first character of each token in its text, (tokens,)
+    ends: np.ndarray  # the character after each token, (tokens,)
+    offsets: np.ndarray  # first token of each text, (texts + 1,)
+    lexicon: list[str]
+    read_texts: Callable[[], Sequence[str]]  # of all rows
+
+    def texts(self, rows: np.ndarray) -> list[str]:
+        """Return the cleaned texts of these rows."""
+        texts = self.read_texts()
+        return [texts[row] for row in rows]
+
+    def tokens(self, row: int) -> list[str]:
+        """Return the tokens of a row."""
+        ids = self.ids[self.offsets[row] : self.offsets[row + 1]]
+        return [self.lexicon[i] for i in ids.tolist()]
 
 
-def load_tokens(path: str | Path) -> Tokens:
-    """Open data/tokens/CORPUS.
+@dataclasses.dataclass(frozen=True)
+class GoldLinks:
+    """The gold alignment of a sentence pair: S and P of Och and Ney (2003), S a part of P."""
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]  # the sure ones too
+
+
+@dataclasses.dataclass(frozen=True)
+class ParallelTokens(TokenizedCorpus):
+    """The tokens of a parallel corpus: row i of each side is the same text in its language."""
+
+    sides: dict[str, Side]  # by language
+
+    def alignment(self, source: str, target: str) -> dict[int, GoldLinks] | None:
+        """Return the gold links by row, from words of `source` to words of `target`.
+
+        Words are what white space separates. Rows whose links are not known have no entry; None if
+        those of no row are.
+        """
+        pairs = {f"{source}-{target}": False, f"{target}-{source}": True}  # whether it is reversed
+        pair = next((pair for pair in pairs if pair in self.meta.alignments), None)
+        if pair is None:
+            return None
+        table = pd.read_parquet(self.path / ALIGNMENTS)
+        table = table[table["languages"] == pair]
+        words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
+        return dict(_links_by_row(table["document"], table[words], table["is_sure"]))
+
+
+def _links_by_row(
+    rows: pd.Series, words: pd.DataFrame, is_sure: pd.Series
+) -> Iterator[tuple[int, GoldLinks]]:
+    """Yield the links of each row; `words` has two columns."""
+    source, target = (words[column].tolist() for column in words)
+    sure = is_sure.tolist()
+    starts = np.flatnonzero(np.diff(rows, prepend=-1)).tolist()
+    for start, end in zip(starts, [*starts[1:], len(sure)], strict=True):
+        links = list(zip(source[start:end], target[start:end], strict=True))
+        sure_links = (link for link, known in zip(links, sure[start:end], strict=True) if known)
+        yield int(rows.iloc[start]), GoldLinks(frozenset(sure_links), frozenset(links))
+
+
+def load_tokens(path: str | Path) -> Any:
+    """Open data/tokens/CORPUS: return Tokens, or ParallelTokens of a parallel corpus.
+
+    The task of an experiment knows which of them it reads.
 
     Raises:
         HeedError: a file is missing, or differs from what `heed tokenize` wrote.
@@ -57,15 +136,28 @@ def load_tokens(path: str | Path) -> Tokens:
     verify_checksums(path, command)
     meta = read_meta(path)
     try:
-        ids = _open(path / "ids.npy")
-        offsets = np.load(path / "offsets.npy")
-        sentences = _open(path / "sentences.npy"), np.load(path / "sentence_offsets.npy")
-        lexicon = (path / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        tokens = _read_sides(path, meta) if meta.languages else _read_tokens(path, meta)
     except (OSError, EOFError, ValueError) as error:
         raise HeedError(
             f"{path}: the token arrays cannot be read ({error}). Run again: {command}"
         ) from None
-    sentence_starts, sentence_offsets = sentences
+    if tokens is None:
+        raise HeedError(
+            f"{path}: the token arrays do not fit each other; they were changed. Run again: "
+            f"{command}"
+        )
+    return tokens
+
+
+def _read_tokens(path: Path, meta: Meta) -> Tokens | None:
+    """Return the tokens of a corpus, or None when the arrays do not fit each other."""
+    ids = _open(path / "ids.npy")
+    offsets = np.load(path / "offsets.npy")
+    sentence_starts, sentence_offsets = (
+        _open(path / "sentences.npy"),
+        np.load(path / "sentence_offsets.npy"),
+    )
+    lexicon = _read_lexicon(path)
     is_consistent = (
         len(offsets) == len(sentence_offsets) == meta.documents + 1
         and int(offsets[-1]) == len(ids)
@@ -73,11 +165,38 @@ def load_tokens(path: str | Path) -> Tokens:
         and len(lexicon) == meta.types
     )
     if not is_consistent:
-        raise HeedError(
-            f"{path}: the token arrays do not fit each other; they were changed. Run again: "
-            f"{command}"
+        return None
+    return Tokens(path, meta, ids, offsets, lexicon, sentence_starts, sentence_offsets)
+
+
+def _read_sides(path: Path, meta: Meta) -> ParallelTokens | None:
+    """Return the tokens of a parallel corpus, or None when the arrays do not fit each other."""
+    sides = {}
+    for name, language in meta.languages.items():
+        ids, starts, ends = (
+            _open(path / name / f"{array}.npy") for array in ("ids", "starts", "ends")
         )
-    return Tokens(path, meta, ids, offsets, lexicon, *sentences)
+        offsets = np.load(path / name / "offsets.npy")
+        read_texts = functools.partial(_read_texts, path, name)
+        side = Side(ids, starts, ends, offsets, _read_lexicon(path / name), read_texts)
+        is_consistent = (
+            len(offsets) == meta.documents + 1
+            and int(offsets[-1]) == language.tokens == len(ids) == len(starts) == len(ends)
+            and len(side.lexicon) == language.types
+        )
+        if not is_consistent:
+            return None
+        sides[name] = side
+    return ParallelTokens(path, meta, sides)
+
+
+def _read_lexicon(folder: Path) -> list[str]:
+    return (folder / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def _read_texts(path: Path, language: str) -> Sequence[str]:
+    column = f"text_{language}"
+    return pd.read_parquet(path / "documents.parquet", columns=[column])[column].tolist()
 
 
 def _open(path: Path) -> np.ndarray:

@@ -1,12 +1,14 @@
 """The description of a tokenised corpus: meta.json."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 from heed.files import HeedError, read_json
 from heed.records import read_record
 
-TOKENIZERS = ("xx", "en", "de", "whitespace")  # spaCy's blank pipelines, and text tokenised already
+# spaCy's blank pipelines, and text tokenised already
+TOKENIZERS = ("xx", "en", "de", "fr", "whitespace")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +22,15 @@ class NearDuplicates:
     def total(self) -> int:
         """Return the number for all folds: every document is tested in one."""
         return sum(self.test)
+
+
+@dataclasses.dataclass(frozen=True)
+class Language:
+    """The texts of one language in a parallel corpus."""
+
+    tokenizer: str
+    tokens: int
+    types: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +52,9 @@ class Meta:
     duplicates: dict[str, int]
     near_duplicates: NearDuplicates
     treated: dict[str, int]  # treatment → how often cleaning applied it
+    # of a parallel corpus, else empty: its languages, and those pairs with gold alignments
+    languages: dict[str, Language] = dataclasses.field(default_factory=dict)
+    alignments: list[str] = dataclasses.field(default_factory=list)  # "SOURCE-TARGET"
 
     @property
     def tested(self) -> int:
@@ -60,3 +74,29 @@ def read_meta(corpus: Path) -> Meta:
         raise HeedError(
             f"{path}: not as this heed writes it ({error}). Run again: {command}"
         ) from None
+
+
+def format_summary(meta: Meta) -> str:
+    """Return the sizes of a tokenised corpus, and a warning of duplicates across its parts."""
+    summary = (
+        f"{meta.corpus}: {meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} "
+        f"types; {json.dumps(meta.parts)}"
+    )
+    if count := meta.duplicates["test_texts_in_train"]:
+        summary += (
+            f"\n{meta.corpus}: {count:,} test texts are in the training part too "
+            "(drop_duplicates: true removes them there)"
+        )
+    return f"{summary}\n{meta.corpus}: {_format_near_duplicates(meta)}"
+
+
+def _format_near_duplicates(meta: Meta) -> str:
+    """Return how many test documents have a near duplicate in train."""
+    count, tested = meta.near_duplicates.total, meta.tested
+    by_fold = ", ".join(map(str, meta.near_duplicates.test))
+    return (
+        ("" if meta.near_duplicates.complete else "at least ")
+        + f"{count:,} of {tested:,} test documents ({count / tested:.1%}) have a near duplicate in "
+        + "the training part (docs/corpora.md)"
+        + (f"; by fold: {by_fold}" if meta.folds else "")
+    )

@@ -51,7 +51,19 @@ def count_near_duplicates(
 ) -> NearDuplicates:
     """Return how many test documents have a near duplicate in train, for each split column.
 
-    The numbers are the same on every machine: what bounds the search is counted, not timed.
+    See `find_near_duplicates`.
+    """
+    found, is_complete = find_near_duplicates(ids, offsets, lexicon, columns)
+    return NearDuplicates([int(tested.sum()) for tested in found], complete=is_complete)
+
+
+def find_near_duplicates(
+    ids: np.ndarray, offsets: np.ndarray, lexicon: list[str], columns: dict[str, np.ndarray]
+) -> tuple[list[np.ndarray], bool]:
+    """Return which documents are of test and have a near duplicate in train, by split column.
+
+    Each is (documents,). Also returns whether all are found. The result is the same on every
+    machine: what bounds the search is counted, not timed.
 
     Args:
         ids: index in `lexicon` of the tokens of all documents, (tokens,)
@@ -62,12 +74,12 @@ def count_near_duplicates(
     """
     shingles = _shingle_sets(*_words(ids, offsets, lexicon))
     work = WORK + WORK_PER_TOKEN * len(ids)
-    counts, is_complete = [], True
+    found, is_complete = [], True
     for column in columns.values():
         has_duplicate, work = _search(shingles, column == "test", column == "train", work)
-        counts.append(int(has_duplicate.sum()))
+        found.append(has_duplicate)
         is_complete = is_complete and work > 0
-    return NearDuplicates(counts, complete=is_complete)
+    return found, is_complete
 
 
 def _words(

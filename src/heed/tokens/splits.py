@@ -1,32 +1,51 @@
 """Assign documents to train, validation and test: once per corpus, with the seed of its split."""
 
 import warnings
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from heed.corpora.publication import Document
+from heed.corpora.publication import Document, ParallelDocument
 from heed.files import HeedError
 
 if TYPE_CHECKING:
-    from heed.study import Split
+    from heed.study import Corpus, Split
 
+Item = TypeVar("Item")
 PARTS = ("train", "validation", "test")
 
 
-def split_documents(split: "Split", documents: list[Document]) -> dict[str, np.ndarray]:
+def draw_sample(corpus: "Corpus", documents: list[Item]) -> list[Item]:
+    """Return `sample` of the documents, drawn at random, in their order; or all of them."""
+    if corpus.sample is None or corpus.sample >= len(documents):
+        return documents
+    generator = np.random.default_rng(corpus.split.seed)
+    drawn = np.sort(generator.permutation(len(documents))[: corpus.sample])
+    return [documents[i] for i in drawn]
+
+
+def split_documents(
+    split: "Split", documents: Sequence[Document | ParallelDocument]
+) -> dict[str, np.ndarray]:
     """Return the split columns of the documents, as `split_columns` does.
 
     Raises HeedError when the documents are too few for this split.
     """
-    strata = np.asarray(
-        ["\x1f".join(document.labels.values()) for document in documents], object
-    ).astype(str)
-    groups = np.asarray([document.group for document in documents])
+    labels = [document.labels if isinstance(document, Document) else {} for document in documents]
+    strata = np.asarray(["\x1f".join(values.values()) for values in labels], object).astype(str)
+    groups = np.asarray([getattr(document, "group", "") for document in documents])
     source_split = np.asarray([document.split for document in documents])
     return split_columns(split, strata, groups, source_split)
+
+
+def require_parts(columns: dict[str, np.ndarray]) -> None:
+    """Raise HeedError unless each part of each split column has documents."""
+    for name, column in columns.items():
+        for part in PARTS:
+            if not (column == part).any():
+                raise HeedError(f"the part {part}{_of_fold(name)} has no documents")
 
 
 def require_learnable(documents: list[Document], columns: dict[str, np.ndarray]) -> None:
@@ -39,16 +58,19 @@ def require_learnable(documents: list[Document], columns: dict[str, np.ndarray])
         columns: their split columns, each (documents,).
 
     """
+    require_parts(columns)
     for name, column in columns.items():
-        fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
-        for part in PARTS:
-            if not (column == part).any():
-                raise HeedError(f"the part {part}{fold} has no documents")
         train = [document.labels for document in np.asarray(documents, object)[column == "train"]]
         values = {label: {labels[label] for labels in train} for label in train[0]}
         if all(len(names) < 2 for names in values.values()):
             only = " and ".join(f"{label} {min(names)!r}" for label, names in values.items())
-            raise HeedError(f"the part train{fold} has 1 class ({only}): there is nothing to learn")
+            raise HeedError(
+                f"the part train{_of_fold(name)} has 1 class ({only}): there is nothing to learn"
+            )
+
+
+def _of_fold(column: str) -> str:
+    return f" of fold {column.removeprefix('split_')}" if column != "split" else ""
 
 
 def split_columns(

@@ -1,0 +1,174 @@
+"""Parallel text of the user's own: a table, or text files with a line for each sentence.
+
+A table has a column for each language, text files are one for each language. Either may bring gold
+alignments in the Pharaoh format: `i-j` for a sure link of word i and word j, `i?j` for a possible
+one, separated by spaces; an empty line or cell where the links of a sentence are not known.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heed.corpora.publication import (
+    Kind,
+    Link,
+    Links,
+    ParallelDocument,
+    ParallelDocuments,
+    SourceKind,
+)
+from heed.corpora.rows import SUFFIXES, read_rows
+from heed.corpora.table import SPLITS, as_text, make
+from heed.files import HeedError
+
+if TYPE_CHECKING:
+    from heed.study import Corpus
+
+LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE.txt
+LINK = re.compile(r"([0-9]{1,6})([-?])([0-9]{1,6})")
+
+
+def read_table(path: Path, corpus: "Corpus") -> ParallelDocuments:
+    """Yield one document for each row of a table.
+
+    Raises:
+        HeedError: the file cannot be read or lacks a column, a cell is no text or no alignment, or
+            a row names another part than SPLITS.
+
+    """
+    if not corpus.columns:
+        raise HeedError(
+            f"{path}: a table: expected `columns` of the corpus in params.yaml, the column of each "
+            "language"
+        )
+    keys = list(corpus.columns)
+    columns = list(corpus.columns.values())
+    columns += [corpus.split_column] if corpus.split_column else []
+    for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
+        values = {
+            key: as_text(f"{location}: column {column!r}", cell)
+            for key, column, cell in zip(keys, columns, cells, strict=False)
+        }
+        split = cells[-1] if corpus.split_column else ""
+        if corpus.split_column and split not in SPLITS:
+            raise HeedError(
+                f"{location}: column {corpus.split_column!r}: expected {', '.join(SPLITS)}, "
+                f"found {split!r}"
+            )
+        yield _document(f"row/{number}", values, corpus, dict.fromkeys(keys, location), split)
+
+
+def read_lines(raw: Path, corpus: "Corpus") -> ParallelDocuments:
+    """Yield one document for each line of the files in `raw`.
+
+    Raises:
+        HeedError: a file cannot be read, the files differ in their number of lines, or a line is no
+            alignment.
+
+    """
+    if corpus.columns or corpus.split_column:
+        key = "columns" if corpus.columns else "split_column"
+        raise HeedError(f"{raw}: files of lines: a corpus of these takes no `{key}` in params.yaml")
+    files = {path.stem: path for path in sorted(raw.glob(f"*{LINES}"))}
+    lines = {key: list(_read_lines(path, corpus.encoding)) for key, path in files.items()}
+    counts = {key: len(texts) for key, texts in lines.items()}
+    if len({*counts.values()}) > 1:
+        found = ", ".join(f"{files[key].name} {count:,}" for key, count in counts.items())
+        raise HeedError(
+            f"{raw}: line n of each file is the same sentence: expected equal numbers of lines, "
+            f"found {found}"
+        )
+    for number, texts in enumerate(zip(*lines.values(), strict=True), 1):
+        locations = {key: f"{path}:{number}" for key, path in files.items()}
+        yield _document(f"line/{number}", dict(zip(files, texts, strict=True)), corpus, locations)
+
+
+def _document(
+    name: str, values: dict[str, str], corpus: "Corpus", locations: dict[str, str], split: str = ""
+) -> ParallelDocument:
+    """Return a document from its texts, by language, and alignments, by "SOURCE-TARGET"."""
+    alignments = {}
+    for key, text in values.items():
+        if "-" in key and text.strip():
+            if corpus.alignment_base is None:
+                raise HeedError(
+                    f"{locations[key]}: an alignment: expected `alignment_base` of the corpus in "
+                    "params.yaml, the number of a sentence's first word: 0 or 1"
+                )
+            alignments[key] = parse_links(text, corpus.alignment_base, locations[key])
+    texts: dict[str, str | bytes] = {key: text for key, text in values.items() if "-" not in key}
+    return ParallelDocument(name, texts, alignments, split)
+
+
+def parse_links(text: str, base: int, location: str) -> Links:
+    """Return the links of an alignment in the Pharaoh format.
+
+    Args:
+        text: `i-j` or `i?j`, separated by white space.
+        base: the number of the first word of a sentence, 0 or 1.
+        location: the file and line, for messages.
+
+    Raises:
+        HeedError: an entry is no link, or counts below `base`.
+
+    """
+    links: dict[str, list[Link]] = {"-": [], "?": []}
+    for entry in text.split():
+        match = LINK.fullmatch(entry)
+        if not match:
+            raise HeedError(
+                f"{location}: expected links such as 0-0 (sure) or 0?1 (possible), found {entry!r}"
+            )
+        link = int(match[1]) - base, int(match[3]) - base
+        if min(link) < 0:
+            raise HeedError(
+                f"{location}: the link {entry} counts words from 0, but alignment_base in "
+                f"params.yaml is {base}"
+            )
+        links[match[2]].append(link)
+    return Links(tuple(links["-"]), tuple(links["?"]))
+
+
+def _read_lines(path: Path, encoding: str | None) -> Iterator[str]:
+    """Yield the lines of a text file, which end with a line feed and nowhere else."""
+    try:
+        with path.open(encoding=encoding or "utf-8-sig", newline="\n") as file:
+            for line in file:
+                yield line.rstrip("\r\n")
+    except UnicodeError as error:
+        raise HeedError(
+            f"{path}: not {encoding or 'utf-8'} ({error}). Declare the encoding that the file has: "
+            "the corpus's `encoding` in params.yaml, such as windows-1252"
+        ) from None
+    except OSError as error:
+        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _read(raw: Path, corpus: "Corpus") -> ParallelDocuments:
+    """Yield the documents of the table in `raw`, or of its files of lines."""
+    tables = [path for path in sorted(raw.glob("*")) if path.suffix in SUFFIXES]
+    if tables:
+        return read_table(tables[0], corpus)
+    if not [*raw.glob(f"*{LINES}")]:
+        raise HeedError(f"{raw}: no files. Run: heed download {raw.name}")
+    return read_lines(raw, corpus)
+
+
+SOURCE = SourceKind(
+    name="parallel",
+    make=make,
+    required_keys=("sha256",),
+    alternative_keys=("path", "paths"),
+    optional_keys=(),
+)
+KINDS = (
+    Kind(
+        name="parallel",
+        source=SOURCE,
+        read=_read,
+        parallel=True,
+        splits=("given", "random", "folds"),
+        optional_keys=("columns", "split_column", "encoding", "alignment_base"),
+    ),
+)

@@ -1,0 +1,239 @@
+"""Tokenise parallel text, and write the arrays of each language (docs/contracts.md)."""
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from heed.corpora.kinds import KINDS, read_parallel_documents
+from heed.corpora.publication import Links, ParallelDocument
+from heed.files import HeedError, digest_folder, write_json, writing_folder
+from heed.terminal import print_line
+from heed.tokens.arrays import ALIGNMENTS, Side
+from heed.tokens.chunks import TokenizedTexts, tokenize_texts
+from heed.tokens.cleaning import TREATMENTS, clean
+from heed.tokens.duplicates import find_duplicates
+from heed.tokens.meta import Language, Meta, NearDuplicates, format_summary
+from heed.tokens.near_duplicates import find_near_duplicates
+from heed.tokens.splits import PARTS, draw_sample, require_parts, split_documents
+
+if TYPE_CHECKING:
+    from heed.study import Corpus
+
+# Half a text is no translation, nor is none: documents with one are dropped, and counted as these.
+DROPPED = {"cut": "dropped_long", "empty": "dropped_empty"}
+
+
+def tokenize_sentences(texts: list[str], tokenizer: str) -> Side:
+    """Return texts of one language, cleaned, and their tokens, as a corpus has them."""
+    cleaned = [clean(text)[0] for text in texts]
+    arrays = tokenize_texts(cleaned, tokenizer)
+    return Side(
+        arrays.ids, arrays.starts, arrays.ends, arrays.offsets, arrays.lexicon, lambda: cleaned
+    )
+
+
+def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
+    """Write data/tokens/NAME of a parallel corpus; the same bytes for any number of processes.
+
+    Raises:
+        HeedError: a raw file is missing or broken, the corpus has no documents or not those that
+            its alignments need, the split cannot be drawn.
+
+    """
+    documents, treated = _read_clean_documents(corpus, raw)
+    if not documents:
+        raise HeedError(f"{raw}: corpus {name} has no document with a text in each language")
+    languages = list(documents[0].texts)
+    if unknown := {*(corpus.tokenizers or ())} - {*languages}:
+        raise HeedError(
+            f"params.yaml: corpora.{name}.tokenizers: no language {min(unknown)}. The languages of "
+            f"the corpus: {', '.join(languages)}"
+        )
+    try:
+        documents, columns, duplicates = _split_documents(corpus, documents)
+    except HeedError as error:
+        raise HeedError(f"corpus {name}: {error}") from None
+    with writing_folder(folder, checksums=True) as out:
+        sides = {}
+        for language in languages:
+            texts = [str(document.texts[language]) for document in documents]
+            title = f"{name}: tokenizing {language}"
+            tokenizer = corpus.tokenizer_of(language)
+            sides[language] = tokenize_texts(texts, tokenizer, processes, title)
+            (out / language).mkdir()
+            sides[language].write(out / language, with_sentences=False)
+        _write_documents(out, documents, columns)
+        alignments = _write_alignments(out, name, documents, sides)
+        meta = _describe(name, corpus, sides, columns)
+        meta = dataclasses.replace(
+            meta,
+            digest=digest_folder(out),
+            duplicates=duplicates,
+            treated=treated,
+            alignments=alignments,
+        )
+        write_json(out / "meta.json", dataclasses.asdict(meta))
+    print_line(format_summary(meta))
+
+
+def _describe(
+    name: str, corpus: "Corpus", sides: dict[str, TokenizedTexts], columns: dict[str, np.ndarray]
+) -> Meta:
+    """Return what the arrays and the split columns say of a corpus."""
+    first_column = next(iter(columns.values()))
+    languages = {
+        language: Language(corpus.tokenizer_of(language), len(side.ids), len(side.lexicon))
+        for language, side in sides.items()
+    }
+    return Meta(
+        digest="",
+        corpus=name,
+        kind=corpus.kind,
+        tokenizer=corpus.tokenizer,
+        folds=corpus.split.k or 0,
+        labels={},
+        documents=len(first_column),
+        tokens=sum(language.tokens for language in languages.values()),
+        types=sum(language.types for language in languages.values()),
+        parts={part: int((first_column == part).sum()) for part in PARTS},
+        reduced=corpus.sample is not None,
+        generated=KINDS[corpus.kind].generated,
+        duplicates={},
+        near_duplicates=_count_near_duplicates(sides, columns),
+        treated={},
+        languages=languages,
+    )
+
+
+def _read_clean_documents(
+    corpus: "Corpus", raw: Path
+) -> tuple[list[ParallelDocument], dict[str, int]]:
+    """Return the documents with cleaned texts, or a sample of them, and the counts of treatments.
+
+    A document with an empty text, or one of more than `max_characters`, is dropped and counted.
+    """
+    names = [DROPPED.get(treatment, treatment) for treatment in TREATMENTS]
+    treated = Counter(dict.fromkeys(names, 0))
+    documents = []
+    for document in draw_sample(corpus, list(read_parallel_documents(corpus, raw))):
+        texts: dict[str, str | bytes] = {}
+        counts: Counter[str] = Counter()
+        for language, text in document.texts.items():
+            texts[language], of_text = clean(text, corpus.max_characters)
+            counts.update(of_text)
+            _require_same_words(raw, document, language, str(texts[language]))
+        if reason := next((DROPPED[each] for each in ("empty", "cut") if counts[each]), None):
+            treated[reason] += 1
+        else:
+            treated.update(counts)
+            documents.append(dataclasses.replace(document, texts=texts))
+    return documents, dict(treated)
+
+
+def _require_same_words(raw: Path, document: ParallelDocument, language: str, cleaned: str) -> None:
+    """Raise HeedError when cleaning changed the number of words that the links of a text count."""
+    text = document.texts[language]
+    if not any(language in pair.split("-") for pair in document.alignments):
+        return
+    original = text.decode(errors="replace") if isinstance(text, bytes) else text
+    if len(original.split()) != len(cleaned.split()):
+        raise HeedError(
+            f"{raw}: {document.id}: cleaning changed the number of words of the {language} text, "
+            "which its alignment counts. Remove control characters and HTML from it"
+        )
+
+
+def _split_documents(
+    corpus: "Corpus", documents: list[ParallelDocument]
+) -> tuple[list[ParallelDocument], dict[str, np.ndarray], dict[str, int]]:
+    """Return the documents to keep, their split columns, and the counts of exact duplicates."""
+    columns = split_documents(corpus.split, documents)
+    texts = [
+        [str(document.texts[language]) for document in documents] for language in documents[0].texts
+    ]
+    dropped, duplicates = find_duplicates(corpus, texts, columns)
+    documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
+    columns = {key: column[~dropped] for key, column in columns.items()}
+    require_parts(columns)
+    return documents, columns, duplicates
+
+
+def _write_documents(
+    out: Path, documents: list[ParallelDocument], columns: dict[str, np.ndarray]
+) -> None:
+    """Write documents.parquet, with the split `columns`."""
+    frame = pd.DataFrame({"id": [document.id for document in documents]})
+    for language in documents[0].texts:
+        frame[f"text_{language}"] = [str(document.texts[language]) for document in documents]
+    frame.assign(**columns).to_parquet(out / "documents.parquet", index=False)
+
+
+def _write_alignments(
+    out: Path, name: str, documents: list[ParallelDocument], sides: dict[str, TokenizedTexts]
+) -> list[str]:
+    """Write alignment.parquet if any document has gold links; return the pairs of languages."""
+    rows = []
+    tokens = {language: np.diff(side.offsets) for language, side in sides.items()}
+    for row, document in enumerate(documents):
+        for pair, links in document.alignments.items():
+            counts = {language: int(tokens[language][row]) for language in pair.split("-")}
+            try:
+                _check_links(document, pair, links, counts)
+            except HeedError as error:
+                raise HeedError(f"corpus {name}: {document.id}: {error}") from None
+            rows += [(row, pair, *link, True) for link in links.sure]
+            rows += [(row, pair, *link, False) for link in links.possible]
+    if not rows:
+        return []
+    names = ["document", "languages", "source_word", "target_word", "is_sure"]
+    table = pd.DataFrame(rows, columns=names)
+    table.astype({"source_word": np.int32, "target_word": np.int32}).to_parquet(
+        out / ALIGNMENTS, index=False
+    )
+    return sorted({pair for _, pair, *_ in rows})
+
+
+def _check_links(
+    document: ParallelDocument, pair: str, links: Links, tokens: dict[str, int]
+) -> None:
+    """Raise HeedError unless the links are of words of the texts, and each token is a word.
+
+    Args:
+        document: with cleaned texts.
+        pair: the two languages.
+        links: of their words.
+        tokens: how many the text has, in either language.
+
+    """
+    words = [len(str(document.texts[language]).split()) for language in tokens]
+    for language, count in zip(tokens, words, strict=True):
+        if tokens[language] != count:
+            raise HeedError(
+                f"an alignment counts words, which white space separates: the {language} text has "
+                f"{count}, but {tokens[language]} tokens. Set `tokenizers: {{{language}: "
+                "whitespace}` of the corpus in params.yaml"
+            )
+    for source, target in (*links.sure, *links.possible):
+        if source >= words[0] or target >= words[1]:
+            raise HeedError(
+                f"the alignment {pair} links the words {source} and {target} (counted from 0) of "
+                f"texts with {words[0]} and {words[1]} words. Correct it, or alignment_base in "
+                "params.yaml"
+            )
+
+
+def _count_near_duplicates(
+    sides: dict[str, TokenizedTexts], columns: dict[str, np.ndarray]
+) -> NearDuplicates:
+    """Return how many test documents have a near duplicate in train in any language."""
+    found = [
+        find_near_duplicates(side.ids, side.offsets, side.lexicon, columns)
+        for side in sides.values()
+    ]
+    by_column = zip(*(documents for documents, _ in found), strict=True)
+    counts = [int(np.logical_or.reduce(documents).sum()) for documents in by_column]
+    return NearDuplicates(counts, complete=all(is_complete for _, is_complete in found))
