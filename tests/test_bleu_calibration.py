@@ -1,4 +1,4 @@
-"""Intervals and p values of differences of BLEU, on simulated studies whose true difference is known.
+"""Intervals and p values of differences of BLEU, on studies whose true difference is known.
 
 BLEU is no mean over sentences. heed tests the jackknife pseudo-values of its sums, in the crossed
 design of seeds and sentences; here its false alarms are counted beside those of a bootstrap over

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from heed.files import HeedError
+from heed.tasks.translation.recipe import Data
+from heed.tokens.arrays import ParallelTokens
 
 Links = set[tuple[int, int]]
 Gold = tuple[Links, Links]  # sure links, and possible ones, the sure included
@@ -52,6 +54,17 @@ def format_links(sure: Links, possible: Iterable[tuple[int, int]] = ()) -> str:
         f"{i}{'-' if (i, j) in sure else '?'}{j}"
         for i, j in sorted(sure.union(possible), key=lambda link: link[::-1])
     )
+
+
+def gold_links(
+    tokens: ParallelTokens, data: Data, rows: Sequence[int] | np.ndarray
+) -> list[Gold | None] | None:
+    """Return the gold links of these rows, None for a row without; None if the corpus has none."""
+    known = tokens.alignment(data.source, data.target)
+    if known is None:
+        return None
+    correct = [known.get(int(row)) for row in rows]
+    return [None if each is None else (set(each.sure), set(each.possible)) for each in correct]
 
 
 def links_from_weights(
@@ -118,7 +131,7 @@ def precision(counts: np.ndarray) -> np.ndarray:
 
 
 def recall(counts: np.ndarray) -> np.ndarray:
-    """Return the share of sure links that were found, (..., 4) to (...,); 0 where there are none."""
+    """Return the share of sure links that were found, (..., 4) to (...,); 0 without sure links."""
     _, sure, links_sure, _ = _columns(counts)
     return _ratio(links_sure, sure)
 

@@ -45,6 +45,13 @@ class Option:
     log_probability: float
 
 
+class Translation(NamedTuple):
+    """A translation as target word ids, and its score; the highest score is searched for."""
+
+    words: list[int]
+    score: float
+
+
 class _Hypothesis(NamedTuple):
     """A translation of some source words, without the words of the hypothesis that it extends."""
 
@@ -107,8 +114,8 @@ def translate(
     language_model: LanguageModel,
     weights: Weights,
     beam: int = BEAM,
-) -> list[int]:
-    """Return the translation with the highest score that the search finds, as target word ids.
+) -> Translation:
+    """Return the translation with the highest score that the search finds.
 
     Args:
         options: the translations of each source word, at least one. A negative id is a word that
@@ -137,7 +144,8 @@ def translate(
     def score_at_end(hypothesis: _Hypothesis) -> float:
         return hypothesis.score + factor * language_model.log_probability(*hypothesis.context, EOS)
 
-    return max(stack, key=score_at_end).text()
+    best_hypothesis = max(stack, key=score_at_end)
+    return Translation(best_hypothesis.text(), score_at_end(best_hypothesis))
 
 
 def _extend(

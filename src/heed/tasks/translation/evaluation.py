@@ -1,4 +1,4 @@
-"""The tables of a translator: its figures on test, by length of the source, by distance of links."""
+"""The tables of a translator: its figures on test, by length of source, by distance of links."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -35,7 +35,7 @@ class TranslationTable:
     log_likelihoods: list[float]
 
     def lookup(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Return P(target | source) of words of any shapes that broadcast; NULL is a source word."""
+        """Return P(target | source) of arrays of words that broadcast; NULL is a source word."""
         source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
         codes = (source + 1) * self.width + target
         if not len(self.codes):
@@ -81,11 +81,9 @@ def train(
     """
     width = max((int(target.max()) + 1 for target in targets if len(target)), default=1)
     listed = list(_combinations(sources, targets, width))
-    codes = np.unique(np.concatenate([np.unique(codes) for codes, _ in listed] or [[]]))
-    codes = codes.astype(np.int64)
-    chunks = [
-        (np.searchsorted(codes, chunk).astype(np.int32), starts) for chunk, starts in listed
-    ]
+    none = np.zeros(0, np.int64)
+    codes = np.unique(np.concatenate([none, *(np.unique(chunk) for chunk, _ in listed)]))
+    chunks = [(np.searchsorted(codes, chunk).astype(np.int32), starts) for chunk, starts in listed]
     del listed
     source_of_pair = codes // width
     probabilities = np.full(len(codes), 1 / width)

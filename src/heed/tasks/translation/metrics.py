@@ -76,7 +76,7 @@ def make_metrics(data: Data) -> Metrics:
 
 
 def detail_names(data: Data) -> dict[str, list[str]]:
-    """Return the names of the groups in `Metrics.details`: n-grams of BLEU, which have a precision."""
+    """Return the names of the groups in `Metrics.details`: the n-grams of BLEU, by length."""
     return {"ngrams": list(ORDERS)}
 
 

@@ -83,6 +83,16 @@ def statistics_table(
     )
 
 
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], data: Data
+) -> float:
+    """Return BLEU, between 0 and 1, of hypotheses with one or more references each; 0 of none."""
+    if not hypotheses:
+        return 0.0
+    columns = list(itertools.zip_longest(*references))
+    return float(_scorers(data)[0].corpus_score(hypotheses, columns).score) / 100
+
+
 def signatures(data: Data, references: int = 1) -> dict[str, str]:
     """Return sacrebleu's signatures of `bleu` and `chrf`: scores compare where they are the same.
 
