@@ -1,5 +1,9 @@
-"""Translation: a sentence of one language from a sentence of another.
+"""Translation: one sentence for another, and the alignment of their words.
 
-An item is a pair of sentences. Lectures 001 and 004: an encoder reads the source, a decoder writes
-the target, with attention or without. Judged by BLEU, and by alignment where a corpus has it.
+The modules of `heed.tasks.STAGE_MODULES`, and those that only this task needs.
+
+`statistics` counts what hypotheses and references have in common, with `rouge`; `metrics` has the
+figures of these counts. `alignment` has links between words: Pharaoh's text, the rule that makes
+links of attention, error rates. `ibm1`, `language_model` and `decoder` are the statistical road of
+translation, which `opponents` runs as a reference model from outside.
 """

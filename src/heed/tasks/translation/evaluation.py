@@ -1,0 +1,126 @@
+"""The tables of a translator: its figures on test, by length of source, by distance of links."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heed.evaluation.tested import TestedModel
+from heed.paths import TOKENS
+from heed.recipe import Recipe
+from heed.tasks.translation import diagnosis, ibm1
+from heed.tasks.translation.alignment import (
+    Gold,
+    Links,
+    corpus_counts,
+    error_rate,
+    gold_links,
+    parse_links,
+    shift,
+)
+from heed.tasks.translation.metrics import make_metrics
+from heed.tasks.translation.recipe import Data
+from heed.tasks.translation.sentences import read_sentences
+from heed.tasks.translation.statistics import corpus_bleu
+from heed.tokens.arrays import ParallelTokens, load_tokens
+
+EXACT = ("summary",)  # tables whose metrics are written with all digits
+
+
+def tables(
+    tested: TestedModel, seeds: list[int], predictions: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of a model by name; the first column of each is `seed`.
+
+    `summary`: every figure. Where the corpus has gold links, `aer_shifted` is the error of the
+    same links moved by one target word; where it has none, `ibm1_agreement` is the agreement with
+    IBM model 1, fitted on the training part, which is not known to be right: 2 |A ∩ B| / (|A| +
+    |B|). `lengths`, and `distances` where there are gold links: see diagnosis.py.
+
+    Args:
+        tested: the model's statistics on the test part.
+        seeds: those of its runs, in order.
+        predictions: of all seeds, on validation and test (docs/contracts.md).
+
+    """
+    recipe: Recipe[Data, Any] = tested.recipe
+    tokens: ParallelTokens = load_tokens(TOKENS / recipe.corpus)
+    is_test = predictions["split"] == "test"
+    edges = diagnosis.group_edges(predictions.loc[is_test, "source_words"].to_numpy())
+    tables_by_name: dict[str, list[pd.DataFrame]] = {}
+    for i, seed in enumerate(seeds):
+        run = predictions[predictions["seed"] == seed].set_index("id")
+        statistics = tested.statistics[i]
+        test = run[run["split"] == "test"].loc[statistics.index]
+        summary = {
+            **make_metrics(recipe.data).compute(statistics.to_numpy()),
+            "support": len(test),
+            "validation_bleu": _validation_bleu(run, recipe.data),
+            "best_epoch": tested.best_epochs[i],
+            "parameters": tested.parameters[i],
+        }
+        lengths = diagnosis.by_length(
+            statistics.to_numpy(), test["source_words"].to_numpy(), edges, recipe.data
+        )
+        figures, by_distance = _alignment(test, tokens, recipe.data, tested.folds[i])
+        of_seed = {"summary": pd.DataFrame([summary | figures]), "lengths": lengths}
+        for name, table in (of_seed | by_distance).items():
+            table.insert(0, "seed", seed)
+            tables_by_name.setdefault(name, []).append(table)
+    return {
+        name: pd.concat(of_seeds, ignore_index=True) for name, of_seeds in tables_by_name.items()
+    }
+
+
+def _validation_bleu(run: pd.DataFrame, data: Data) -> float:
+    validation = run[run["split"] == "validation"]
+    return corpus_bleu(
+        validation["hypothesis"].tolist(), [[text] for text in validation["reference"]], data
+    )
+
+
+def _alignment(
+    test: pd.DataFrame, tokens: ParallelTokens, data: Data, fold: int
+) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
+    """Return the figures of a run's links that its statistics do not have, and `distances`.
+
+    Args:
+        test: the run's predictions of the test part, by id.
+        tokens: the corpus.
+        data: its languages.
+        fold: that the run was tested on.
+
+    """
+    links = [
+        parse_links(text, f"links of sentence {id_}")[0] for id_, text in test["links"].items()
+    ]
+    rows = tokens.documents(["id"]).reset_index().set_index("id")["index"].loc[test.index]
+    gold = gold_links(tokens, data, rows.to_numpy())
+    if gold is None:
+        agreement = _ibm1_agreement(links, tokens, data, rows.to_numpy(), fold)
+        return {"ibm1_agreement": agreement}, {}
+    lengths = np.diff(tokens.sides[data.target].offsets)[rows]
+    shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
+    figures = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
+    edges = diagnosis.group_edges(diagnosis.link_distances(gold))
+    return figures, {"distances": diagnosis.by_distance(links, gold, edges)}
+
+
+def _ibm1_agreement(
+    links: Sequence[Links], tokens: ParallelTokens, data: Data, rows: np.ndarray, fold: int
+) -> float:
+    """Return the agreement of links with IBM model 1's; 0 for a model that links nothing."""
+    if not any(links):
+        return 0.0
+    source, target = (
+        read_sentences(tokens, language, data.lowercase).rows
+        for language in (data.source, data.target)
+    )
+    train = tokens.rows("train", fold)
+    table = ibm1.train([source[row] for row in train], [target[row] for row in train])
+    others: list[Gold | None] = []
+    for row in rows:
+        other = table.align(source[row], target[row])
+        others.append((other, other))
+    return 1 - float(error_rate(corpus_counts(links, others).sum(0)))

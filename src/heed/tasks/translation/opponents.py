@@ -1,0 +1,170 @@
+"""The opponents: the source as it is, and translation by counted words.
+
+Opponents are reference models from outside. `copy` gives the source for its translation, and the
+diagonal for an alignment: what is right without knowing either language. `statistical` is the road
+of statistical translation, P(Y | X) ∝ P(X | Y) P(Y): IBM model 1 and a trigram language model,
+counted in the training part, and a search with a beam; its alignment is IBM model 1's.
+"""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from heed.tasks.interface import Fitted
+from heed.tasks.translation import ibm1
+from heed.tasks.translation.alignment import diagonal, format_links, gold_links
+from heed.tasks.translation.decoder import Option, Weights, learn_options, translate
+from heed.tasks.translation.language_model import LanguageModel
+from heed.tasks.translation.recipe import Data
+from heed.tasks.translation.sentences import Detokenizer, read_sentences
+from heed.tasks.translation.statistics import corpus_bleu, statistics_table
+from heed.tokens.arrays import ParallelTokens
+
+if TYPE_CHECKING:
+    from heed.study import Experiment
+
+TUNED = 100  # validation sentences by whose BLEU weights are chosen; ties: the first tried
+# How words may move (distortion, limit) is chosen first, then the factors of P(Y) and of its words.
+START = Weights(language_model=1.0, word=1.0, distortion=0.0, limit=0)
+MOVES = ((0.0, 0), (0.25, 2), (0.5, 2), (1.0, 2), (2.0, 2), (0.25, 6), (0.5, 6), (1.0, 6))
+FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0, 2.0, 3.0))
+
+
+def fit(tokens: ParallelTokens, data: Data, experiment: "Experiment") -> Fitted:
+    """Return the translations of both opponents on each fold, and the weights of the search.
+
+    Args:
+        tokens: the corpus.
+        data: the languages, and how translations are scored.
+        experiment: not read; every experiment has the same opponents.
+
+    """
+    predictions, chosen = {}, []
+    for fold in range(tokens.meta.folds or 1):
+        statistical = Statistical(tokens, data, tokens.rows("train", fold))
+        weights = _tune(statistical, tokens.rows("validation", fold)[:TUNED])
+        chosen.append(dataclasses.asdict(weights))
+        rows = {part: tokens.rows(part, fold) for part in ("validation", "test")}
+        predictions["copy", fold] = _by_part(
+            {part: _copy(tokens, data, rows[part]) for part in rows}
+        )
+        predictions["statistical", fold] = _by_part(
+            {part: statistical.predict(rows[part], weights) for part in rows}
+        )
+    selection = {"ibm1_rounds": ibm1.ROUNDS, "tuned_on": TUNED, "weights": chosen}
+    return Fitted(predictions, lambda table: _statistics(table, tokens, data), selection)
+
+
+class Statistical:
+    """IBM model 1 and a language model of one training part."""
+
+    def __init__(self, tokens: ParallelTokens, data: Data, train: np.ndarray) -> None:
+        """Count words, and words of a source and its translation, in the rows `train`."""
+        self.tokens, self.data = tokens, data
+        self.source, self.target = (
+            read_sentences(tokens, language, data.lowercase)
+            for language in (data.source, data.target)
+        )
+        sources, targets = (
+            [side.rows[row] for row in train] for side in (self.source, self.target)
+        )
+        self.table = ibm1.train(sources, targets)
+        self.options = learn_options(sources, targets, self.table, ibm1.train(targets, sources))
+        self.language_model = LanguageModel(targets)
+        side = tokens.sides[data.target]
+        self.detokenizer = Detokenizer.learn(self.target, side, train)
+
+    def translate(self, row: int, weights: Weights) -> tuple[str, float]:
+        """Return the translation of a row, and its score; an unknown word is copied."""
+        source = self.source.rows[row].tolist()
+        options = [
+            self.options.get(word) or [Option((-1 - i,), 0.0)] for i, word in enumerate(source)
+        ]
+        translation = translate(options, self.language_model, weights)
+        words = [
+            self.target.words[id_] if id_ >= 0 else self.source.words[source[-1 - id_]]
+            for id_ in translation.words
+        ]
+        return self.detokenizer.join(translation.words, words), translation.score
+
+    def predict(self, rows: np.ndarray, weights: Weights) -> pd.DataFrame:
+        """Return the table of predictions of these rows (docs/contracts.md)."""
+        translations = [self.translate(row, weights) for row in rows]
+        links = [
+            format_links(self.table.align(self.source.rows[row], self.target.rows[row]))
+            for row in rows
+        ]
+        unknown = [
+            sum(int(id_) not in self.options for id_ in self.source.rows[row]) for row in rows
+        ]
+        return _sentence_table(self.tokens, self.data, rows).assign(
+            hypothesis=[text for text, _ in translations],
+            score=[score for _, score in translations],
+            links=links,
+            unknown_words=unknown,
+        )
+
+
+def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
+    """Return the weights with the best BLEU on these rows."""
+    data = statistical.data
+    references = [[text] for text in statistical.tokens.sides[data.target].texts(validation)]
+
+    def best(candidates: list[Weights]) -> Weights:
+        scores = [
+            corpus_bleu(
+                [statistical.translate(row, weights)[0] for row in validation], references, data
+            )
+            for weights in candidates
+        ]
+        return candidates[int(np.argmax(scores))]
+
+    moving = best(
+        [
+            dataclasses.replace(START, distortion=distortion, limit=limit)
+            for distortion, limit in MOVES
+        ]
+    )
+    return best(
+        [dataclasses.replace(moving, language_model=model, word=word) for model, word in FACTORS]
+    )
+
+
+def _copy(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.DataFrame:
+    """Return the table of predictions of `copy`, which gives the source for its translation."""
+    table = _sentence_table(tokens, data, rows)
+    target_words = np.diff(tokens.sides[data.target].offsets)[rows]
+    links = [
+        format_links(diagonal(int(i), int(j)))
+        for i, j in zip(table["source_words"], target_words, strict=True)
+    ]
+    return table.assign(hypothesis=table["source"], score=0.0, links=links, unknown_words=0)
+
+
+def _sentence_table(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.DataFrame:
+    """Return what every prediction of these rows has in common: `id, source, reference, …`."""
+    source, target = (tokens.sides[language] for language in (data.source, data.target))
+    return pd.DataFrame(
+        {
+            "id": tokens.documents(["id"])["id"].to_numpy()[rows],
+            "source": source.texts(rows),
+            "reference": target.texts(rows),
+            "source_words": np.diff(source.offsets)[rows],
+        }
+    )
+
+
+def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the tables of all parts in one, with the column `split` after `id`."""
+    for part, table in tables.items():
+        table.insert(1, "split", part)
+    return pd.concat(tables.values(), ignore_index=True)
+
+
+def _statistics(table: pd.DataFrame, tokens: ParallelTokens, data: Data) -> pd.DataFrame:
+    """Return the additive statistics of each row of a table of predictions."""
+    ids = tokens.documents(["id"])["id"]
+    rows = pd.Series(ids.index, ids)[table["id"]].to_numpy()
+    return statistics_table(table, gold_links(tokens, data, rows), data)

@@ -1,0 +1,118 @@
+"""The additive statistics of translations, counted by sacrebleu and rouge_score.
+
+References are compared as they were written. sacrebleu tokenises them and the hypotheses itself, so
+that a score does not depend on how a model segments its text; a hypothesis must be detokenised.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from sacrebleu.metrics import BLEU, CHRF
+
+from heed.tasks.translation.alignment import Gold, Links, corpus_counts, parse_links
+from heed.tasks.translation.metrics import statistic_names
+from heed.tasks.translation.recipe import Data
+from heed.tasks.translation.rouge import rouge
+
+
+def statistics(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    words: np.ndarray,
+    alignments: tuple[Sequence[Links], Sequence[Gold | None]] | None,
+    data: Data,
+) -> pd.DataFrame:
+    """Return the statistics of each sentence, with the columns of `metrics.statistic_names`.
+
+    Args:
+        hypotheses: one a sentence, detokenised.
+        references: one or more for each sentence, as they were written.
+        words: of each source, and how many of them are unknown, (sentences, 2)
+        alignments: the links of each sentence and its reference, and the gold links, None where a
+            sentence has none; used where the corpus has a gold alignment.
+        data: how translations are scored.
+
+    """
+    bleu, chrf = _scorers(data)
+    rows, columns = len(hypotheses), list(itertools.zip_longest(*references))
+    # These counts are all that `corpus_score` sums; the method that returns them for each sentence
+    # is not documented.
+    counted = [
+        np.asarray(scorer._extract_corpus_statistics(hypotheses, columns), np.int32)
+        for scorer in (bleu, chrf)
+    ] if rows else [np.zeros((0, 10), np.int32), np.zeros((0, 18), np.int32)]  # fmt: skip
+    texts = [_fold_case(hypothesis, data) for hypothesis in hypotheses]
+    correct = [[_fold_case(reference, data) for reference in each] for each in references]
+    exact = [text in each for text, each in zip(texts, correct, strict=True)]
+    parts = [
+        np.ones((rows, 1), np.int32),
+        *counted,
+        rouge(texts, correct, lambda text: bleu.tokenizer(text).split()),
+        np.asarray(exact, np.int32)[:, None],
+        np.asarray(words, np.int32).reshape(-1, 2),
+    ]
+    if data.has_gold_alignment and alignments is not None:
+        parts.append(corpus_counts(*alignments).astype(np.int32))
+    tables = [pd.DataFrame(part) for part in parts]
+    return pd.concat(tables, axis=1).set_axis(statistic_names(data), axis=1)
+
+
+def statistics_table(
+    predictions: pd.DataFrame, gold: Sequence[Gold | None] | None, data: Data
+) -> pd.DataFrame:
+    """Return the statistics of each row of a table of predictions (docs/contracts.md).
+
+    Args:
+        predictions: with the columns `hypothesis, reference, links, source_words, unknown_words`.
+        gold: the gold links of each row; None where the corpus has none.
+        data: how translations are scored.
+
+    """
+    links = [
+        parse_links(text, f"links of sentence {id_}")[0]
+        for id_, text in zip(predictions["id"], predictions["links"], strict=True)
+    ]
+    return statistics(
+        predictions["hypothesis"].tolist(),
+        [[reference] for reference in predictions["reference"]],
+        predictions[["source_words", "unknown_words"]].to_numpy(),
+        None if gold is None else (links, gold),
+        data,
+    )
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], data: Data
+) -> float:
+    """Return BLEU, between 0 and 1, of hypotheses with one or more references each; 0 of none."""
+    if not hypotheses:
+        return 0.0
+    columns = list(itertools.zip_longest(*references))
+    return float(_scorers(data)[0].corpus_score(hypotheses, columns).score) / 100
+
+
+def signatures(data: Data, references: int = 1) -> dict[str, str]:
+    """Return sacrebleu's signatures of `bleu` and `chrf`: scores compare where they are the same.
+
+    Args:
+        data: how translations are scored.
+        references: for each sentence.
+
+    """
+    bleu, chrf = _scorers(data)
+    for scorer in (bleu, chrf):  # a scorer knows the number of references once it has scored
+        scorer.corpus_score(["a"], [["a"]] * references)
+    return {"bleu": str(bleu.get_signature()), "chrf": str(chrf.get_signature())}
+
+
+def _scorers(data: Data) -> tuple[BLEU, CHRF]:
+    return (
+        BLEU(tokenize=data.tokenize, lowercase=data.lowercase, force=True),
+        CHRF(lowercase=data.lowercase),
+    )
+
+
+def _fold_case(text: str, data: Data) -> str:
+    return text.strip().lower() if data.lowercase else text.strip()

@@ -1,0 +1,188 @@
+"""Intervals and p values of differences of BLEU, on studies whose true difference is known.
+
+BLEU is no mean over sentences. heed tests the jackknife pseudo-values of its sums, in the crossed
+design of seeds and sentences; here its false alarms are counted beside those of a bootstrap over
+seeds and sentences, and of sacrebleu's paired bootstrap over the sentences of one seed.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+from scipy import stats
+
+from heed.evaluation.significance import differences, mean_difference, t_test, variance_components
+from heed.tasks.interface import Metric
+from heed.tasks.translation.metrics import bleu
+
+LEVELS = (0.05, 0.05 / 36)
+METRIC = Metric("bleu", bleu)
+SENTENCES, LENGTHS = 1000, np.arange(5, 26)
+# A word is right with this probability, more often or less by sentence, and by sentence and model.
+RIGHT, DIFFICULTY, FAVOUR = 0.62, 0.15, 0.06
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Two models, tested with `seeds` seeds on the same sentences.
+
+    gain: by how much more often a word of the first model is right
+    deviation: of this share over seeds, of each model
+    """
+
+    seeds: int
+    gain: float
+    deviation: float
+
+    def draw(self, generator: np.random.Generator) -> np.ndarray:
+        """Return the statistics of BLEU, (models, seeds, sentences, 10)."""
+        lengths = generator.choice(LENGTHS, SENTENCES)
+        difficulty = generator.choice([-DIFFICULTY, DIFFICULTY], SENTENCES)
+        favour = generator.choice([-FAVOUR, FAVOUR], SENTENCES)
+        models = np.stack([favour + self.gain, -favour])[:, None]
+        seeds = generator.normal(0, self.deviation, (2, self.seeds, 1)).clip(-0.12, 0.12)
+        right = (RIGHT + difficulty + models + seeds).astype(np.float32)
+        hypothesis = lengths - generator.integers(0, 2, (2, self.seeds, SENTENCES))
+        drawn = generator.random((*right.shape, LENGTHS[-1]), np.float32) < right[..., None]
+        drawn &= np.arange(LENGTHS[-1]) < hypothesis[..., None]
+        counted = np.empty((*right.shape, 10))
+        counted[..., 0], counted[..., 1] = hypothesis, lengths
+        run = np.ones_like(drawn)
+        for n in range(4):  # an n-gram is right where n words that follow each other are
+            run = run[..., : LENGTHS[-1] - n] & drawn[..., n:]
+            counted[..., 2 + n], counted[..., 6 + n] = run.sum(-1), hypothesis - n
+        return counted
+
+    def true_difference(self) -> float:
+        """Return the difference of BLEU over infinitely many sentences, and the mean over seeds."""
+        quantiles = (np.arange(2000) + 0.5) / 2000
+        seeds = (self.deviation * stats.norm.ppf(quantiles)).clip(-0.12, 0.12)
+        return float(np.diff([_limit(seeds + shift).mean() for shift in (0, self.gain)])[0])
+
+    def seed_deviation(self) -> float:
+        """Return the deviation of the gain over seeds, in points of BLEU."""
+        quantiles = (np.arange(2000) + 0.5) / 2000
+        values = _limit((self.deviation * stats.norm.ppf(quantiles)).clip(-0.12, 0.12))
+        return float(100 * values.std() * np.sqrt(2))
+
+
+def _limit(shifts: np.ndarray) -> np.ndarray:
+    """Return BLEU over infinitely many sentences whose words are right so much more often."""
+    kinds = np.add.outer([-DIFFICULTY, DIFFICULTY], [-FAVOUR, FAVOUR]).ravel()
+    right = RIGHT + shifts[:, None] + kinds
+    lengths = np.concatenate([LENGTHS, LENGTHS - 1])
+    sums = np.empty((len(shifts), 10))
+    sums[:, 0], sums[:, 1] = lengths.mean(), LENGTHS.mean()
+    for n in range(1, 5):
+        totals = (lengths - n + 1).mean()
+        sums[:, 1 + n], sums[:, 5 + n] = totals * (right**n).mean(1), totals
+    return bleu(sums)
+
+
+def blocks(counted: np.ndarray) -> list[np.ndarray]:
+    """Return the differences by seed and sentence that heed tests."""
+    return differences([METRIC.by_item(counted[0])], [METRIC.by_item(counted[1])])
+
+
+def is_alarm(table: list[np.ndarray], true: float, level: float) -> bool:
+    """Return whether heed's interval at a level leaves out the true difference."""
+    seeds = len(table[0])
+    critical = variance_components(table).critical_difference(seeds, level)
+    return bool(abs(mean_difference(table) - true) > critical)
+
+
+def resampled(counted: np.ndarray, generator: np.random.Generator, count: int = 500) -> np.ndarray:
+    """Return differences of BLEU, by seed, of sentences drawn with replacement, (count, seeds)."""
+    models, seeds, sentences, _ = counted.shape
+    drawn = generator.multinomial(sentences, np.full(sentences, 1 / sentences), count)
+    sums = drawn.astype(float) @ counted.transpose(2, 0, 1, 3).reshape(sentences, -1)
+    scores = bleu(sums.reshape(count, models, seeds, 10))
+    return scores[:, 0] - scores[:, 1]
+
+
+def bootstrap_interval(counted: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Return the percentile interval of a bootstrap over both seeds and sentences."""
+    by_seed = resampled(counted, generator)
+    seeds = by_seed.shape[1]
+    drawn = generator.multinomial(seeds, np.full(seeds, 1 / seeds), len(by_seed))
+    return np.quantile((by_seed * drawn).sum(1) / seeds, [0.025, 0.975])
+
+
+def paired_bootstrap_p(gains: np.ndarray, gain: float) -> float:
+    """Return sacrebleu's p of the paired bootstrap, from the gains of resampled sentences."""
+    sizes = np.abs(gains)
+    return float(((sizes - sizes.mean() > abs(gain)).sum() + 1) / (len(gains) + 1))
+
+
+def test_the_paired_bootstrap_that_is_simulated_is_sacrebleus():
+    generator = np.random.default_rng(1)
+    references = [" ".join(generator.choice(list("abcdefgh"), 12)) for _ in range(60)]
+    systems = [
+        [" ".join(w if generator.random() < right else "x" for w in r.split()) for r in references]
+        for right in (0.8, 0.77)
+    ]
+    metric = BLEU(tokenize="none")
+    test = PairedTest(
+        list(zip("ab", systems, strict=True)), {"BLEU": metric}, [references], "bs", n_samples=400
+    )
+    _, results = test()
+    rows = np.random.default_rng(12345).choice(60, size=(400, 60))
+    counts = np.array([metric._extract_corpus_statistics(s, [references]) for s in systems], float)
+    scores = bleu(counts[:, rows].sum(2))
+    observed = bleu(counts.sum(1))
+    p = paired_bootstrap_p(scores[0] - scores[1], observed[0] - observed[1])
+    assert p == pytest.approx(results["BLEU"][1].p_value, abs=1.5 / 401)
+
+
+def test_the_true_difference_is_that_of_a_large_sample():
+    study = Study(seeds=4, gain=0.03, deviation=0.0)
+    generator = np.random.default_rng(2)
+    sums = sum(study.draw(generator).sum((1, 2)) for _ in range(50))
+    first, second = bleu(sums)
+    assert first - second == pytest.approx(study.true_difference(), abs=0.002)
+
+
+@pytest.mark.parametrize(("seeds", "deviation"), [(3, 0.01), (5, 0.0), (5, 0.02)])
+def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, deviation):
+    study = Study(seeds, gain=0.03, deviation=deviation)
+    generator, true = np.random.default_rng(seeds), study.true_difference()
+    assert 0.02 < true < 0.05
+    missed = [is_alarm(blocks(study.draw(generator)), true, 0.05) for _ in range(60)]
+    assert sum(missed) <= 8  # 3 are expected; more than 8 come by chance in 1 of 250 tests
+
+
+def test_with_one_seed_the_interval_is_refused_and_sentences_alone_are_tested():
+    study = Study(1, gain=0.03, deviation=0.02)
+    assert t_test(blocks(study.draw(np.random.default_rng(0)))) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+@pytest.mark.parametrize("deviation", [0.0, 0.01, 0.02])
+def test_the_table_of_false_alarms_of_bleu(seeds, deviation):
+    """The table in docs/statistics.md: no true difference, 4,000 studies a line.
+
+    The bootstraps have the first 1,000 of them.
+    """
+    study = Study(seeds, gain=0.0, deviation=deviation)
+    generator = np.random.default_rng([seeds, round(1000 * deviation)])
+    alarms, others = [], []
+    for number in range(4000):
+        counted = study.draw(generator)
+        table = blocks(counted)
+        alarms.append([is_alarm(table, 0.0, level) for level in LEVELS])
+        if number < 1000:
+            low, high = bootstrap_interval(counted, generator)
+            first = resampled(counted[:, :1], generator)[:, 0]
+            gain = float(np.subtract(*bleu(counted[:, 0].sum(1))))
+            others.append([low > 0 or high < 0, paired_bootstrap_p(first, gain) < 0.05])
+    rates, resampling = np.mean(alarms, axis=0), 100 * np.mean(others, axis=0)
+    print(
+        f"\n| {seeds} | {study.seed_deviation():.1f} | **{100 * rates[0]:.1f}** | "
+        f"**{rates[1] / LEVELS[1]:.1f}** | {resampling[0]:.1f} | {resampling[1]:.1f} |",
+        end="",
+    )
+    for level, rate in zip(LEVELS, rates, strict=True):
+        assert rate <= level + 3 * np.sqrt(level / len(alarms))
