@@ -10,7 +10,12 @@ from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
 from heed.tokens.meta import Meta
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
-METRICS = ("bleu", "chrf", "rouge_l_recall", "rouge_l_precision", "exact")
+METRICS = (
+    "bleu",
+    "chrf",
+    *(f"rouge_{n}_{figure}" for n in ("1", "2", "l") for figure in ("precision", "recall")),
+    "exact_match",
+)
 FIGURES = ("bleu", "loss")  # metrics of validation, translated greedily; epochs are selected by one
 
 
@@ -26,18 +31,23 @@ class Hyperparameters(Training, TranslatorArchitecture):
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """The languages of source and target, and whether the corpus has gold alignments of them."""
+    """The languages that are translated from and into.
+
+    `has_gold_alignment`: whether the corpus says which words translate which.
+    """
 
     source: str
     target: str
-    has_alignment: bool
+    has_gold_alignment: bool
 
 
 @dataclasses.dataclass(frozen=True)
 class Prediction(Decoding):
     """How test sentences are translated and scored; a change of it repeats no training.
 
-    `tokenize` and `lowercase` are sacrebleu's (Post 2018): references stay raw.
+    Scores are sacrebleu's (Post 2018), by its tokenisation `tokenize` of hypotheses and references,
+    such as 13a; none where the corpus is tokenised at white space. With `lowercase` they ignore
+    case.
     """
 
     tokenize: str = "13a"
@@ -63,4 +73,6 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
                 f"params.yaml: {key}.{side}: corpus {meta.corpus} has no language "
                 f"{section[side]}. Known: {known}"
             )
-    return Data(section["source"], section["target"], meta.has_alignment)
+    source, target = section["source"], section["target"]
+    known = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)
+    return Data(source, target, has_gold_alignment=bool(known))
