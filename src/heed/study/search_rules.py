@@ -186,7 +186,7 @@ def _dimension_contradictions(
             message = error.errors()[0]["msg"]
             yield f"{dimension.kind}: {message[0].lower()}{message[1:]}, found {value!r}"
             continue
-        if key in ("attention", "pooling", "decoder"):
+        if key in ("attention", "pooling", "encoder", "decoder"):
             changed = model.model_copy(update={key: value})
             yield from (
                 f"{value}: {message}"

@@ -9,12 +9,13 @@ from heed.tasks.interface import Contradiction
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction between hyperparameters."""
-    if h.attention in ("multi-head", "uniform") and h.state_size % h.heads:
+    if h.has_heads and h.state_size % h.heads:
         yield (
-            ("heads", "hidden_size", "skip", "encoder", "attention"),
+            ("heads", "hidden_size", "embedding_dim", "skip", "encoder", "attention"),
             (
                 f"heads must divide the size of the states: {h.heads} heads do not divide "
-                f"{h.state_size} (twice the hidden size; with skip the embeddings too)"
+                f"{h.state_size} (with a BiLSTM twice the hidden size, with skip the embeddings "
+                "too; else embedding_dim)"
             ),
         )
     if h.encoder == "none" and h.linear_branch == "none":
@@ -32,10 +33,10 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
                 "not hierarchical"
             ),
         )
-    if h.pooling == "last" and h.encoder == "embeddings":
+    if h.pooling == "last" and h.encoder in ("embeddings", "transformer"):
         yield (
             ("pooling", "encoder"),
-            "pooling last takes the BiLSTM's last states, and encoder embeddings has none",
+            f"pooling last takes the BiLSTM's last states, and encoder {h.encoder} has none",
         )
     if h.pooling == "last" and h.skip:
         yield (
@@ -46,16 +47,17 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
 
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction of the hyperparameters with the variant's name."""
-    attends = h.attention not in ("none", "uniform") or h.pooling in ATTENTION_POOLINGS
-    if variant == "baseline" and (attends or h.attention != "none"):
-        name = "attention" if h.attention != "none" else "pooling"
+    if variant == "baseline" and (h.attends or h.attention != "none"):
+        name = "encoder" if h.encoder == "transformer" else "pooling"
+        name = "attention" if h.attention != "none" else name
         yield (name,), f"variant baseline is without attention, found {getattr(h, name)}"
-    if variant == "attention" and not attends:
+    if variant == "attention" and not h.attends:
         yield (
             ("variant",),
             (
-                "variant attention needs attention (multi-head, single-head) or a pooling with "
-                f"attention, found attention: {h.attention}, pooling: {h.pooling}"
+                "variant attention needs attention (multi-head, single-head), a pooling with "
+                f"attention or encoder transformer, found attention: {h.attention}, pooling: "
+                f"{h.pooling}, encoder: {h.encoder}"
             ),
         )
     if variant == "wide" and h.pooling in ATTENTION_POOLINGS:
