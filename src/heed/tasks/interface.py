@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # a comparison imports no torch, and a training no pandas
     import torch
     from torch import nn
 
-    from heed.tokens.arrays import Tokens
-
 
 # Names of hyperparameters, the likeliest mistake first, and what is wrong with them.
 Contradiction = tuple[tuple[str, ...], str]
@@ -85,15 +83,18 @@ class Predictor(abc.ABC):
     """A trained run, ready to predict."""
 
     @abc.abstractmethod
-    def predict(self, tokens: "Tokens", rows: np.ndarray) -> "pd.DataFrame":
-        """Return one row for each document in `rows`, in that order; the first column is `id`."""
+    def predict(self, tokens: Any, rows: np.ndarray) -> "pd.DataFrame":
+        """Return one row for each item in `rows`, in that order; the first column is `id`.
+
+        `tokens` is the corpus: Tokens, or ParallelTokens (heed.tokens.arrays).
+        """
 
     @abc.abstractmethod
     def statistics(self, predictions: "pd.DataFrame") -> "pd.DataFrame":
         """Return the additive statistics (columns) of each row of `predictions`."""
 
     @abc.abstractmethod
-    def explain(self, tokens: "Tokens", predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
+    def explain(self, tokens: Any, predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
         """Return tables, by name, of some documents and the model's weights of their tokens.
 
         The documents are chosen by a rule; the report prints them.

@@ -76,6 +76,8 @@ WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
-    return (
-        {} if h.attention in ("multi-head", "uniform") else {"heads": f"attention: {h.attention}"}
-    )
+    ineffective = {} if h.has_heads else {"heads": f"attention: {h.attention}"}
+    if h.encoder != "transformer":
+        of_transformer = ("encoder_layers", "feed_forward_size")
+        ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
+    return ineffective

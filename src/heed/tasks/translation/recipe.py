@@ -74,5 +74,5 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
                 f"{section[side]}. Known: {known}"
             )
     source, target = section["source"], section["target"]
-    known = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)
-    return Data(source, target, has_gold_alignment=bool(known))
+    aligned = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)
+    return Data(source, target, has_gold_alignment=bool(aligned))
