@@ -75,6 +75,6 @@ KINDS = (
         languages=LANGUAGES,
         splits=("given", "random", "folds"),
         documents=31_014,
-        tokens_per_document=42,
+        tokens_per_document=40,
     ),
 )

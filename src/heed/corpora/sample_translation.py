@@ -320,6 +320,6 @@ KINDS = (
         languages=(NORVIC, SOLDAN),
         splits=("given",),
         generated=True,
-        tokens_per_document=33,
+        tokens_per_document=34,
     ),
 )

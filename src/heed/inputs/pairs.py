@@ -1,9 +1,13 @@
 """Batches of sentence pairs of similar length, in an order that depends only on the seed."""
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import torch
+
+from heed.hyperparameters.translator import Segmentation
+from heed.inputs.batches import MAX_PADDED_TOKENS, WINDOW
 
 # Entries of every vocabulary of a translator, before its words or pieces.
 PADDING, UNKNOWN, BOS, EOS = range(4)
@@ -41,3 +45,122 @@ class PairBatch:
     def predicted_tokens(self) -> int:
         """The number of target tokens that are predicted: all but BOS."""
         return int(self.target_lengths.sum()) - len(self.rows)
+
+
+class EncodedPairs:
+    """The sentence pairs of some rows as indices of two vocabularies."""
+
+    def __init__(
+        self, rows: np.ndarray, source: list[np.ndarray], target: list[np.ndarray]
+    ) -> None:
+        """Store the pairs of `rows`, of which each side has at least one unit, no BOS and EOS."""
+        self._position = {int(row): i for i, row in enumerate(rows)}
+        self._source, self._target = source, target
+        self._source_lengths = np.asarray([*map(len, source)], np.int64)
+        self._target_lengths = np.asarray([*map(len, target)], np.int64)
+
+    def _positions(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray([self._position[int(row)] for row in rows], np.int64)
+
+    def lengths(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the units of source and target of each row, without BOS and EOS: (rows,) each."""
+        positions = self._positions(rows)
+        return self._source_lengths[positions], self._target_lengths[positions]
+
+    def sources(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the indices of each row's source, (units,)."""
+        return [self._source[i] for i in self._positions(rows)]
+
+    def targets(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the indices of each row's target, (units,), without BOS and EOS."""
+        return [self._target[i] for i in self._positions(rows)]
+
+    def unknown_shares(self, rows: np.ndarray) -> tuple[float, float]:
+        """Return the share of the units of source and of target that are unknown."""
+        return _unknown_share(self.sources(rows)), _unknown_share(self.targets(rows))
+
+    def training_rows(self, rows: np.ndarray, h: Segmentation) -> tuple[np.ndarray, dict[str, int]]:
+        """Return the rows that are short enough to train on, and the counts of those left out.
+
+        A pair that is left out for several reasons counts for the first of them. BOS and EOS do not
+        count.
+        """
+        source, target = self.lengths(rows)
+        limit = h.max_length_ratio or np.inf
+        reasons = {
+            "long_source": source > h.max_source_tokens,
+            "long_target": target > h.max_target_tokens,
+            "length_ratio": np.maximum(source, target) > limit * np.minimum(source, target),
+        }
+        kept, counts = np.ones(len(rows), bool), {}
+        for reason, is_out in reasons.items():
+            counts[reason] = int((kept & is_out).sum())
+            kept &= ~is_out
+        return rows[kept], counts
+
+    def batch(self, rows: np.ndarray) -> PairBatch:
+        """Return the pairs of `rows` as one batch, in that order."""
+        source = _pad(self.sources(rows))
+        target = _pad([np.asarray([BOS, *units, EOS]) for units in self.targets(rows)])
+        return PairBatch(*source, *target, rows)
+
+    def training_steps(
+        self,
+        rows: np.ndarray,
+        batch_size: int,
+        seed: int,
+        epoch: int,
+        max_padded_tokens: int | None = None,
+    ) -> Iterator[list[PairBatch]]:
+        """Yield the batches of each training step; every pair occurs once, in random order.
+
+        The order depends only on `seed` and `epoch`. A step is one batch, or several when it has
+        more than `max_padded_tokens` of source and target together, padding included; each of them
+        has at least one pair.
+        """
+        generator = np.random.default_rng((seed, epoch))
+        order = generator.permutation(rows)
+        window = WINDOW * batch_size
+        batches = []
+        for start in range(0, len(order), window):
+            pairs = self._by_length(order[start : start + window])
+            batches += [pairs[i : i + batch_size] for i in range(0, len(pairs), batch_size)]
+        for i in generator.permutation(len(batches)):
+            yield [self.batch(part) for part in self._parts(batches[i], max_padded_tokens)]
+
+    def evaluation_batches(self, rows: np.ndarray) -> Iterator[PairBatch]:
+        """Yield every pair once, the longest first; `PairBatch.rows` has their rows."""
+        for part in self._parts(self._by_length(rows)[::-1], MAX_PADDED_TOKENS):
+            yield self.batch(part)
+
+    def _by_length(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows sorted by the length of the target, then of the source."""
+        return rows[np.lexsort(self.lengths(rows))]
+
+    def _parts(self, rows: np.ndarray, max_padded_tokens: int | None) -> Iterator[np.ndarray]:
+        """Yield the rows in parts of at most `max_padded_tokens`, BOS and EOS included."""
+        source, target = self.lengths(rows)
+        start, longest_source, longest_target = 0, 0, 0
+        for i in range(len(rows)):
+            longest_source = max(longest_source, int(source[i]))
+            longest_target = max(longest_target, int(target[i]) + 2)
+            size = (i + 1 - start) * (longest_source + longest_target)
+            if max_padded_tokens is not None and size > max_padded_tokens and i > start:
+                yield rows[start:i]
+                start, longest_source, longest_target = i, int(source[i]), int(target[i]) + 2
+        if start < len(rows):
+            yield rows[start:]
+
+
+def _unknown_share(sentences: list[np.ndarray]) -> float:
+    units = np.concatenate([*sentences, np.zeros(0, np.int32)])
+    return float((units == UNKNOWN).mean()) if len(units) else 0.0
+
+
+def _pad(sentences: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return indices (sentences, time), padded at the end, and lengths (sentences,): int64."""
+    lengths = np.asarray([*map(len, sentences)], np.int64)
+    token_mask = np.arange(int(lengths.max(initial=1)))[None] < lengths[:, None]
+    ids = np.full(token_mask.shape, PADDING, np.int64)
+    ids[token_mask] = np.concatenate([*sentences, np.zeros(0, np.int64)])
+    return torch.from_numpy(ids), torch.from_numpy(lengths)

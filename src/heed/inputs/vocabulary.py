@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from heed.tokens.arrays import Tokens
+from heed.tokens.arrays import Side, Tokens
 
 PADDING, UNKNOWN = 0, 1
 SPECIAL = ("<padding>", "<unknown>")
@@ -36,6 +36,15 @@ def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: boo
 
     Of types with equal frequency the first in the lexicon comes first.
     """
+    ranked = rank_types(tokens, rows, lowercase)
+    return Vocabulary(SPECIAL + tuple(ranked)[: max(0, size - len(SPECIAL))], lowercase)
+
+
+def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict[str, int]:
+    """Return the types of the documents `rows` with their frequencies, the most frequent first.
+
+    Of types with equal frequency the first in the lexicon comes first.
+    """
     is_selected = np.zeros(len(tokens.offsets) - 1, bool)
     is_selected[rows] = True
     token_mask = np.repeat(is_selected, np.diff(tokens.offsets))
@@ -46,4 +55,4 @@ def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: boo
         frequencies[word] = frequencies.get(word, 0) + int(counts[type_id])
     # stable: ties keep the lexicon's order
     ranked = sorted(frequencies, key=frequencies.__getitem__, reverse=True)
-    return Vocabulary(SPECIAL + tuple(ranked[: max(0, size - len(SPECIAL))]), lowercase)
+    return {word: frequencies[word] for word in ranked}

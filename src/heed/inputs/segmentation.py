@@ -1,0 +1,277 @@
+"""The units of a sentence: words, or pieces of words, made from the training part of a run.
+
+Words are the corpus's tokens, and `spacing` joins them to text again. Pieces are those of
+sentencepiece (Kudo and Richardson 2018, aclanthology.org/D18-2012) by byte-pair encoding (Sennrich
+et al. 2016) or a unigram language model (Kudo 2018): they give back any text of known characters.
+Indices 0 to 3 are padding, unknown, the begin and the end of a sentence.
+"""
+
+import abc
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heed.files import HeedError, write_text, writing
+from heed.hyperparameters.translator import Segmentation
+from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, UNKNOWN, EncodedPairs
+from heed.inputs.spacing import Spacing, learn_spacing
+from heed.inputs.vocabulary import rank_types
+from heed.tokens.arrays import ParallelTokens, Side
+
+WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece
+TOO_SMALL = re.compile(r"(\d+) vs (\d+)\. Increase vocab_size")
+
+
+class Segmenter(abc.ABC):
+    """The units of one language: text to indices, and back."""
+
+    @abc.abstractmethod
+    def __len__(self) -> int:
+        """Return the number of units, the special ones included."""
+
+    @abc.abstractmethod
+    def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the indices of the units of each row, int32 (units,), without BOS and EOS.
+
+        None is empty: a text without units is one unknown unit.
+        """
+
+    @abc.abstractmethod
+    def units(self, ids: np.ndarray) -> list[str]:
+        """Return the text of each unit."""
+
+    @abc.abstractmethod
+    def decode(self, ids: np.ndarray) -> str:
+        """Return the detokenised text of a sentence; padding, BOS and EOS are left out."""
+
+    @abc.abstractmethod
+    def words_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return the index of the word of each unit, (units,).
+
+        Of words: each is one. Of pieces: a word is what white space separates in `decode(ids)`.
+        """
+
+    @abc.abstractmethod
+    def write(self, folder: Path, name: str) -> None:
+        """Write the files that `read_segmenter` reads: NAME.txt and others, or NAME.model."""
+
+
+class Words(Segmenter):
+    """Words, the most frequent types of a training part; all others are unknown."""
+
+    def __init__(self, words: tuple[str, ...], lowercase: bool, spacing: Spacing) -> None:
+        """Store the arguments; the first of `words` are SPECIAL."""
+        self._words, self._spacing = words, spacing
+        self._fold = str.lower if lowercase else str
+        # special words are never looked up: "<bos>" in a text is an unknown word
+        self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL)}
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the indices of the tokens of each row, int32 (tokens,)."""
+        index = self._look_up(side.lexicon)
+        encoded = [index[side.ids[side.offsets[row] : side.offsets[row + 1]]] for row in rows]
+        return [ids if len(ids) else np.asarray([UNKNOWN], np.int32) for ids in encoded]
+
+    def _look_up(self, types: list[str]) -> np.ndarray:
+        """Return the index of each type, int32 (types,)."""
+        indices = (self._index.get(self._fold(word), UNKNOWN) for word in types)
+        return np.fromiter(indices, np.int32, len(types))
+
+    def units(self, ids: np.ndarray) -> list[str]:
+        """Return the words."""
+        return [self._words[i] for i in ids]
+
+    def decode(self, ids: np.ndarray) -> str:
+        """Return the words, with the spaces between them that the training part makes likely."""
+        kept = [int(i) for i in ids if i not in (PADDING, BOS, EOS)]
+        joined = self._spacing.joined(np.asarray(kept, np.int64))
+        gaps = ["" if is_joined else " " for is_joined in joined.tolist()]
+        words = self.units(np.asarray(kept, np.int64))
+        return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
+
+    def words_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return 0, 1, 2, …"""
+        return np.arange(len(ids))
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write NAME.txt with a word a line, and the files of the spacing."""
+        write_text(folder / f"{name}.txt", "".join(f"{word}\n" for word in self._words))
+        self._spacing.write(folder, name)
+
+
+class Pieces(Segmenter):
+    """Pieces of words, of a model of sentencepiece."""
+
+    def __init__(self, model: bytes) -> None:
+        """Store a model. Raises ValueError if it is none, or has other special pieces."""
+        import sentencepiece  # only here: words need no library
+
+        self._bytes = model
+        try:
+            self._model: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError as error:
+            raise ValueError(f"no model of sentencepiece: {error}") from None
+        special = tuple(map(self._model.id_to_piece, range(min(len(self), len(SPECIAL)))))
+        if special != SPECIAL:
+            raise ValueError(f"its first pieces are {special}, not {SPECIAL}")
+
+    def __len__(self) -> int:
+        return int(self._model.vocab_size())
+
+    def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
+        """Return the indices of the pieces of each row, int32 (pieces,)."""
+        encoded = self._model.encode([_one_blank(text) for text in side.texts(rows)], num_threads=1)
+        return [np.asarray(ids or [UNKNOWN], np.int32) for ids in encoded]
+
+    def units(self, ids: np.ndarray) -> list[str]:
+        """Return the pieces; the mark of a blank stands for it."""
+        return [self._model.id_to_piece(int(i)) for i in ids]
+
+    def decode(self, ids: np.ndarray) -> str:
+        """Return the text that the pieces make."""
+        return _one_blank(self._model.decode([int(i) for i in ids]))
+
+    def words_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return the index of the word of each piece, (pieces,).
+
+        A mark of a blank alone belongs to the word after it; at the end, to the last.
+        """
+        words, word, is_open = [], -1, False
+        for unit, i in zip(self.units(ids), ids, strict=True):
+            is_open = is_open and not unit.startswith(WORD_BEGIN)
+            has_text = i not in (PADDING, BOS, EOS) and unit.strip(WORD_BEGIN) != ""
+            if has_text and not is_open:
+                word, is_open = word + 1, True
+            words.append(word if is_open else word + 1)
+        return np.minimum(words, max(word, 0)).astype(np.int64)
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write NAME.model, as sentencepiece reads it."""
+        with writing(folder / f"{name}.model") as temporary:
+            temporary.write_bytes(self._bytes)
+
+
+def _one_blank(text: str) -> str:
+    """Return the text with one blank for any white space, and none at its ends."""
+    return " ".join(text.split())
+
+
+def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> Segmenter:
+    """Return the units of one language, made from the training part alone.
+
+    Args:
+        side: the texts of the language.
+        rows: of the training part.
+        size: of the vocabulary at most, special entries included.
+        h: words or pieces, and how words are counted.
+
+    Raises:
+        HeedError: `size` is too small for the characters of the training part.
+
+    """
+    if h.segmentation != "words":
+        return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
+    counts = rank_types(side, rows, h.lowercase)
+    words = [word for word, count in counts.items() if count >= h.min_count]
+    vocabulary = SPECIAL + tuple(words[: size - len(SPECIAL)])
+    segmenter = Words(vocabulary, h.lowercase, Spacing())
+    spacing = learn_spacing(side, rows, segmenter._look_up(side.lexicon), vocabulary)
+    return Words(vocabulary, h.lowercase, spacing)
+
+
+def encode_pairs(
+    tokens: ParallelTokens,
+    rows: np.ndarray,
+    languages: tuple[str, str],
+    segmenters: tuple[Segmenter, Segmenter],
+) -> EncodedPairs:
+    """Return the pairs of `rows` as indices; no other row is encoded.
+
+    Args:
+        tokens: the corpus.
+        rows: of the training and the validation part, or of those that are translated.
+        languages: of source and target.
+        segmenters: the units of source and target.
+
+    """
+    source, target = (
+        segmenter.encode(tokens.sides[language], rows)
+        for language, segmenter in zip(languages, segmenters, strict=True)
+    )
+    return EncodedPairs(rows, source, target)
+
+
+def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
+    """Return the units that were written as `name` into the folder of a run.
+
+    Raises:
+        HeedError: a file is missing or is none of a segmenter.
+
+    """
+    path = folder / (f"{name}.txt" if h.segmentation == "words" else f"{name}.model")
+    try:
+        if h.segmentation != "words":
+            return Pieces(path.read_bytes())
+        words = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
+        if words[: len(SPECIAL)] != SPECIAL:
+            raise ValueError(f"its first words are not {', '.join(SPECIAL)}")
+        return Words(words, h.lowercase, Spacing.read(folder, name, len(words)))
+    except (OSError, ValueError) as error:
+        raise HeedError(
+            f"{path}: the units of a run cannot be read ({error}). Run again: heed train"
+        ) from None
+
+
+def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
+    """Return the model of sentencepiece for some texts: the same bytes for the same texts.
+
+    Nothing is drawn: all texts are read, in their order, by one thread. A vocabulary is smaller
+    than `size` when the texts have not so many pieces. The text is not changed before, since
+    cleaning has done that.
+    """
+    import sentencepiece
+
+    texts = [_one_blank(text) for text in texts]
+    model = io.BytesIO()
+    padding, unknown, bos, eos = SPECIAL
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(texts),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            character_coverage=1.0,
+            normalization_rule_name="identity",
+            max_sentence_length=1 + max(len(text.encode()) for text in texts),
+            pad_id=PADDING,
+            unk_id=UNKNOWN,
+            bos_id=BOS,
+            eos_id=EOS,
+            pad_piece=padding,
+            unk_piece=unknown,
+            bos_piece=bos,
+            eos_piece=eos,
+            unk_surface=unknown,
+            num_threads=1,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        if too_small := TOO_SMALL.search(str(error)):
+            raise HeedError(
+                f"a vocabulary of {too_small[1]} entries is too small for segmentation {kind}: the "
+                f"special entries and the characters of the training part are {too_small[2]}. Set "
+                "source_vocabulary or target_vocabulary in params.yaml to more"
+            ) from None
+        reason = " ".join(str(error).split())
+        raise HeedError(
+            f"sentencepiece cannot make pieces of the training part ({reason}). Use segmentation: "
+            "words"
+        ) from None
+    return model.getvalue()
