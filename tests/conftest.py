@@ -140,8 +140,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a folder the working folder, with the corpus `tiny` and the recipe `tiny-attention`."""
     from heed.models.classifier import count_parameters
-    from heed.recipe import CorpusFacts, Recipe, write_recipe
-    from heed.tasks.classification.recipe import Data
+    from heed.paths import prediction_file
+    from heed.recipe import CorpusFacts, Recipe, write_prediction, write_recipe
+    from heed.tasks.classification.recipe import Data, Prediction
 
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
@@ -172,6 +173,7 @@ def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         hyperparameters=HYPERPARAMETERS,
     )
     write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)
+    write_prediction(tmp_path / prediction_file("tiny-attention"), Prediction())
 
 
 def change_recipe(model: str = "tiny-attention", **changes: object) -> None:

@@ -51,12 +51,14 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
-        line.split("==")[0].lower()
+        line.split("==")[0].lower().replace("_", "-")
         for line in (ROOT / "envs/requirements.lock").read_text().splitlines()
     }
     distributions = packages_distributions()
     for name in sorted(names - heed_modules - sys.stdlib_module_names):
-        packages = {package.lower() for package in distributions.get(name, [])}
+        packages = {
+            package.lower().replace("_", "-") for package in distributions.get(name, [])
+        }
         assert packages & declared, (
             f"{name} is imported, but pyproject.toml declares none of {packages or 'its packages'}"
         )

@@ -19,11 +19,14 @@ from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.opponents import write_opponents
 from heed.prediction import write_predictions
 from heed.seeds import read_seeds
-from heed.study import Experiment, parse
-from heed.tasks.classification.classify import classify, read_text
+from heed.study import parse
+from heed.study.experiments import ClassificationExperiment
+from heed.tasks.classification.classify import classify
+from heed.tasks.classification.recipe import Prediction
+from heed.tasks.texts import read_text
 from tests.conftest import ROOT, train_and_predict
 
-TINY = Experiment(
+TINY = ClassificationExperiment(
     task="classification",
     corpus="tiny",
     data={"label": "kind"},
@@ -38,6 +41,7 @@ def study(workplace: Path) -> Path:
     plain = recipes.read_model_recipe("tiny-attention").changed({"attention": "none"})
     plain = dataclasses.replace(plain, model="tiny-baseline", variant="baseline")
     recipes.write_recipe("results/recipe/tiny-baseline.yaml", plain)
+    recipes.write_prediction("results/recipe/tiny-baseline.prediction.yaml", Prediction())
     for model in ("tiny-baseline", "tiny-attention"):
         train_and_predict(model, (1, 2))
     write_opponents("tiny", TINY)

@@ -35,6 +35,7 @@ from heed.search.stage import run_search, write_untuned
 from heed.search.trainable import read_reports
 from heed.study import Dimension, Search, load, parse
 from heed.study.rules import is_valid_configuration
+from heed.study.search_rules import search_space
 from heed.study.searches import GROUPS
 from tests.conftest import ROOT
 
@@ -284,11 +285,12 @@ def test_a_group_offers_heads_only_where_there_are_some():
             "groups: [group-1, group-2]\n    space: {dropout: {choice: [0.1, 0.2]}}",
         )
     )
-    search = study.searches["hunt"]
-    dimensions = search.dimensions(study.hyperparameters("tiny-attention"))
+    dimensions = search_space(study, "hunt")
     assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
     assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
-    assert "heads" not in search.dimensions(study.hyperparameters("tiny-baseline"))
+    plain = study.searches["hunt"].model_copy(update={"model": "tiny-baseline"})
+    of_baseline = study.model_copy(update={"searches": {"hunt": plain}})
+    assert "heads" not in search_space(of_baseline, "hunt")
 
 
 def any_configuration(configuration) -> bool:

@@ -11,7 +11,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from heed.tasks.translation.alignment import Gold, Links
 from heed.tasks.translation.diagnosis import by_length, group_edges
 from heed.tasks.translation.metrics import detail_names, make_metrics, statistic_names
-from heed.tasks.translation.recipe import METRICS, Data
+from heed.tasks.translation.recipe import METRICS, Data, Prediction
 from heed.tasks.translation.statistics import (
     corpus_bleu,
     signatures,
@@ -19,9 +19,10 @@ from heed.tasks.translation.statistics import (
     statistics_table,
 )
 
-DATA = Data("en", "de", "13a", lowercase=False, has_gold_alignment=False)
-LOWER = Data("en", "de", "13a", lowercase=True, has_gold_alignment=False)
-ALIGNED = Data("norvic", "soldan", "none", lowercase=False, has_gold_alignment=True)
+DATA = Data("en", "de", "en", "de", has_gold_alignment=False)
+ALIGNED = Data("norvic", "soldan", "whitespace", "whitespace", has_gold_alignment=True)
+CASED, LOWER = Prediction(), Prediction(lowercase=True)
+WHITE_SPACE = Prediction(tokenize="none")
 REFERENCES = [
     "Zwei Männer stehen, im Regen, vor einem grünen Haus.",
     "Ein Mädchen fährt mit dem Fahrrad über die Straße.",
@@ -51,8 +52,9 @@ OTHERS = [
 ]
 
 
-def count(hypotheses, references, data: Data = DATA, alignments=None) -> pd.DataFrame:
-    return statistics(hypotheses, references, np.ones((len(hypotheses), 2)), alignments, data)
+def count(hypotheses, references, scoring=CASED, data=DATA, alignments=None) -> pd.DataFrame:
+    words = np.ones((len(hypotheses), 2))
+    return statistics(hypotheses, references, words, alignments, data, scoring)
 
 
 def one_each(references: list[str]) -> list[list[str]]:
@@ -77,9 +79,9 @@ CASES = {
 @pytest.mark.parametrize("tokenize", ["13a", "none", "intl", "char"])
 def test_bleu_and_chrf_from_sums_are_sacrebleus(case, lowercase, tokenize):
     hypotheses, references = CASES[case]
-    data = Data("en", "de", tokenize, lowercase, has_gold_alignment=False)
+    scoring = Prediction(tokenize=tokenize, lowercase=lowercase)
     rows = [list(each) for each in zip(*references, strict=True)]
-    computed = make_metrics(data).compute(count(hypotheses, rows, data).to_numpy())
+    computed = make_metrics(DATA).compute(count(hypotheses, rows, scoring).to_numpy())
     scorers = {
         "bleu": BLEU(tokenize=tokenize, lowercase=lowercase),
         "chrf": CHRF(lowercase=lowercase),
@@ -87,8 +89,8 @@ def test_bleu_and_chrf_from_sums_are_sacrebleus(case, lowercase, tokenize):
     for name, scorer in scorers.items():
         expected = scorer.corpus_score(hypotheses, references).score
         assert 100 * computed[name] == pytest.approx(expected, abs=1e-9)
-        assert signatures(data, len(references))[name] == str(scorer.get_signature())
-    assert corpus_bleu(hypotheses, rows, data) == pytest.approx(computed["bleu"], abs=1e-12)
+        assert signatures(scoring, len(references))[name] == str(scorer.get_signature())
+    assert corpus_bleu(hypotheses, rows, scoring) == pytest.approx(computed["bleu"], abs=1e-12)
 
 
 def test_sentences_may_have_different_numbers_of_references():
@@ -158,9 +160,9 @@ def test_references_that_are_tokenised_before_bleu_give_another_score():
     tokenised = ["Die Uhr zeigt 12 : 30 Uhr , nicht 12 . 45 ."]
     raw = ["Die Uhr zeigt 12:30 Uhr, nicht 12.45."]
     hypothesis = ["Die Uhr zeigt 12:30 Uhr, nicht 12.50."]
-    right = corpus_bleu(hypothesis, one_each(raw), DATA)
-    wrong = corpus_bleu(["Die Uhr zeigt 12 : 30 Uhr , nicht 12 . 50 ."], one_each(tokenised), DATA)
-    mixed = corpus_bleu(hypothesis, one_each(tokenised), DATA)
+    right = corpus_bleu(hypothesis, one_each(raw), CASED)
+    wrong = corpus_bleu(["Die Uhr zeigt 12 : 30 Uhr , nicht 12 . 50 ."], one_each(tokenised), CASED)
+    mixed = corpus_bleu(hypothesis, one_each(tokenised), CASED)
     assert right == pytest.approx(BLEU().corpus_score(hypothesis, [raw]).score / 100)
     assert wrong > right + 0.02, "both tokenised: marks that always match are counted as words"
     assert mixed < right - 0.1, "one of both tokenised: numbers never match"
@@ -168,7 +170,13 @@ def test_references_that_are_tokenised_before_bleu_give_another_score():
 
 def test_tokenised_hypotheses_raise_no_warning_that_nobody_can_act_on(caplog):
     with caplog.at_level(logging.WARNING):
-        count(["a b c ."] * 120, [["a b c ."]] * 120, ALIGNED, ([set()] * 120, [None] * 120))
+        count(
+            ["a b c ."] * 120,
+            [["a b c ."]] * 120,
+            WHITE_SPACE,
+            ALIGNED,
+            ([set()] * 120, [None] * 120),
+        )
     assert not caplog.records
 
 
@@ -183,7 +191,7 @@ def drawn(sentences: int, seed: int) -> pd.DataFrame:
         {(i, i) for i in range(9) if generator.random() < 0.7} for _ in references
     ]
     gold: list[Gold | None] = [({(i, i) for i in range(9)}, {(1, 2)}) for _ in references]
-    return count(hypotheses, one_each(references), ALIGNED, (links, gold))
+    return count(hypotheses, one_each(references), WHITE_SPACE, ALIGNED, (links, gold))
 
 
 def test_the_statistics_of_two_halves_add_up():
@@ -244,7 +252,9 @@ def test_the_statistics_of_a_table_of_predictions_have_links_and_unknown_words()
         }
     )
     gold: list[Gold | None] = [({(0, 0), (1, 1)}, {(0, 0), (1, 1)}), None]
-    figures = make_metrics(ALIGNED).compute(statistics_table(predictions, gold, ALIGNED).to_numpy())
+    figures = make_metrics(ALIGNED).compute(
+        statistics_table(predictions, gold, ALIGNED, WHITE_SPACE).to_numpy()
+    )
     assert figures["unknown_words"] == pytest.approx(1 / 4)
     assert figures["aer"] == pytest.approx(1 - 2 / 4)
     assert figures["alignment_precision"] == figures["alignment_recall"] == 0.5

@@ -12,7 +12,7 @@ from heed.evaluation import tested as evaluated
 from heed.tasks.translation import evaluation, opponents
 from heed.tasks.translation.alignment import format_links, parse_links
 from heed.tasks.translation.metrics import make_metrics
-from heed.tasks.translation.recipe import Data
+from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.sentences import (
     join_words,
     learn_sentence_spacing,
@@ -21,7 +21,9 @@ from heed.tasks.translation.sentences import (
 )
 from heed.tokens.arrays import GoldLinks, ParallelTokens, Side
 
-DATA = Data(NORVIC, SOLDAN, "none", lowercase=False, has_gold_alignment=True)
+DATA = Data(NORVIC, SOLDAN, "whitespace", "whitespace", has_gold_alignment=True)
+SCORING = Prediction(tokenize="none")
+EXPERIMENT = SimpleNamespace(data=SCORING)
 NO_GOLD = dataclasses.replace(DATA, has_gold_alignment=False)
 
 
@@ -82,7 +84,7 @@ def few_weights(monkeypatch):
 @pytest.fixture
 def fitted():
     tokens = InMemory(ROWS, gold=True)
-    return tokens, opponents.fit(tokens, DATA, None)
+    return tokens, opponents.fit(tokens, DATA, EXPERIMENT)
 
 
 def test_the_opponents_are_the_source_and_the_statistical_road(fitted):
@@ -101,7 +103,7 @@ def test_the_opponents_are_the_source_and_the_statistical_road(fitted):
 
 def test_opponents_are_the_same_every_time(fitted):
     tokens, fits = fitted
-    again = opponents.fit(tokens, DATA, None)
+    again = opponents.fit(tokens, DATA, EXPERIMENT)
     assert again.selection == fits.selection
     for key, table in fits.predictions.items():
         pd.testing.assert_frame_equal(again.predictions[key], table)
@@ -113,7 +115,7 @@ def test_the_opponents_read_no_test_sentence(fitted):
     changed = [
         row | {SOLDAN: "mi mi mi", LINKS: ""} if row["part"] == "test" else row for row in ROWS
     ]
-    others = opponents.fit(InMemory(changed, gold=True), DATA, None)
+    others = opponents.fit(InMemory(changed, gold=True), DATA, EXPERIMENT)
     for key, table in fits.predictions.items():
         assert others.predictions[key]["hypothesis"].tolist() == table["hypothesis"].tolist()
     assert others.selection == fits.selection
@@ -140,7 +142,9 @@ def as_model(table: pd.DataFrame, fits, data: Data) -> evaluated.TestedModel:
     recipe = SimpleNamespace(
         corpus="x", data=data, hyperparameters=SimpleNamespace(segmentation="words")
     )
-    return evaluated.TestedModel("m", [0], [statistics], recipe, [3], [1000], [{"bleu": [0.1]}])
+    return evaluated.TestedModel(
+        "m", [0], [statistics], recipe, SCORING, [3], [1000], [{"bleu": [0.1]}]
+    )
 
 
 def test_the_tables_of_a_model_with_gold_links(fitted, monkeypatch):
@@ -168,7 +172,7 @@ def test_the_tables_of_a_model_with_gold_links(fitted, monkeypatch):
 def test_without_gold_links_agreement_with_ibm_model_1_is_called_agreement(monkeypatch):
     tokens = InMemory(ROWS[:200], gold=False)
     monkeypatch.setattr(evaluation, "load_tokens", lambda _: tokens)
-    fits = opponents.fit(tokens, NO_GOLD, None)
+    fits = opponents.fit(tokens, NO_GOLD, EXPERIMENT)
     predictions = fits.predictions["statistical", 0].assign(seed=1)
     tested = as_model(predictions, fits, NO_GOLD)
     tables = evaluation.tables(tested, [1], predictions)

@@ -31,7 +31,7 @@ from heed.code.digests import (
 )
 from heed.files import HeedError, write_text
 from heed.study import Params, load
-from heed.tasks import STAGE_MODULES
+from heed.tasks import STAGE_MODULES, TASKS
 
 SRC = Path("src")
 CHECKED = CODE / "checked.txt"
@@ -39,10 +39,14 @@ STAGES = (
     "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate",
     "compare", "report",
 )  # fmt: skip
-# heed.study checks params.yaml by what these modules say of each kind of corpus, and uses nothing
-# else of them. The stage `code` runs that check before any other stage, so an edit of how a corpus
-# is read repeats no search.
-ONLY_FOR_CHECKS = ("heed.corpora.kinds", "heed.corpora.publication")
+# heed.study checks params.yaml by what these modules say of each kind of corpus and by the rules of
+# each task, and uses nothing else of them. The stage `code` runs that check before any other stage,
+# so an edit of how a corpus is read repeats no search.
+ONLY_FOR_CHECKS = (
+    "heed.corpora.kinds",
+    "heed.corpora.publication",
+    *(f"heed.tasks.{task}.rules" for task in TASKS),
+)
 Functions = dict[str, ast.FunctionDef]
 
 

@@ -26,12 +26,17 @@ LOCKS = Path(".heed/locks")
 # Names of files in the folders above that several stages use.
 PREDICTED, STATISTICS = "predictions.parquet", "statistics.parquet"
 WEIGHTS, RUN, HISTORY = "model.safetensors", "run.json", "history.csv"  # of a run
-MODEL_RECIPE, MODEL_RUNS = "recipe.yaml", "runs.json"
+MODEL_RECIPE, MODEL_RUNS, MODEL_PREDICTION = "recipe.yaml", "runs.json", "prediction.yaml"
 
 
 def recipe_file(model: str) -> Path:
     """Return the path of a model's recipe."""
     return RECIPES / f"{model}.yaml"
+
+
+def prediction_file(model: str) -> Path:
+    """Return the path of the settings by which a model's test items are predicted and scored."""
+    return RECIPES / f"{model}.prediction.yaml"
 
 
 def run_folder(model: str, seed: int) -> Path:

@@ -7,16 +7,18 @@ import pandas as pd
 from heed.files import HeedError, write_json, writing_folder
 from heed.history import read_history, validation_figures
 from heed.paths import (
+    MODEL_PREDICTION,
     MODEL_RECIPE,
     MODEL_RUNS,
     PREDICTED,
     PREDICTIONS,
     STATISTICS,
     TOKENS,
+    prediction_file,
     run_folder,
     train_command,
 )
-from heed.recipe import write_recipe
+from heed.recipe import read_model_prediction, write_prediction, write_recipe
 from heed.tasks import task_module
 from heed.tasks.interface import Predictor
 from heed.tokens.arrays import load_tokens
@@ -35,6 +37,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     """
     runs = _read_runs(name, seeds)
     recipe = runs[0].recipe
+    settings = read_model_prediction(recipe)
     tokens = load_tokens(TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
     make_deterministic(recipe.hyperparameters.threads)
@@ -43,7 +46,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     statistics: list[pd.DataFrame] = []
     explained: dict[str, pd.DataFrame] = {}
     for run in runs:
-        predictor = load_predictor(run, device)
+        predictor = load_predictor(run, device, settings)
         rows = split_documents(recipe, tokens, run.seed)
         validation, test = (
             predictor.predict(tokens, rows[part]) for part in ("validation", "test")
@@ -61,6 +64,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         for table_name, table in explained.items():
             table.to_parquet(out / f"{table_name}.parquet", index=False)
         write_recipe(out / MODEL_RECIPE, recipe)
+        write_prediction(out / MODEL_PREDICTION, settings)
         write_json(out / MODEL_RUNS, [_describe_run(name, run) for run in runs])
     return len(predictions)
 
@@ -87,11 +91,26 @@ def _read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
     return runs
 
 
-def load_predictor(run: RunInfo, device: str) -> Predictor:
-    """Return the predictor of a run. Raises HeedError if a file is missing or broken."""
+def load_predictor(run: RunInfo, device: str, settings: Any = None) -> Predictor:
+    """Return the predictor of a run.
+
+    Args:
+        run: the run.
+        device: cpu or cuda.
+        settings: how it predicts, the task's `Prediction`; None: as the study says, or where there
+            is no study by the defaults.
+
+    Raises:
+        HeedError: a file is missing or broken.
+
+    """
     name, seed = run.recipe.model, run.seed
+    if settings is None:
+        has_study = prediction_file(name).exists()
+        schema = task_module(run.recipe.task, "recipe").Prediction
+        settings = read_model_prediction(run.recipe) if has_study else schema()
     predictor: Predictor = task_module(run.recipe.task, "prediction").load_predictor(
-        run_folder(name, seed), run.recipe, device, train_command(name, seed)
+        run_folder(name, seed), run.recipe, settings, device, train_command(name, seed)
     )
     return predictor
 

@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
-from heed.files import HeedError, read_yaml, write_yaml
+from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
-from heed.paths import NAME, recipe_file
+from heed.paths import NAME, prediction_file, recipe_file
 from heed.records import read_record
 from heed.tasks import task_module
 from heed.tokens.meta import TOKENIZERS, Meta, NearDuplicates, read_meta
@@ -180,6 +180,26 @@ def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
             f"{path}: not a recipe of this heed ({error}). Run again: {made_by}"
         ) from None
     return dataclasses.replace(recipe, data=data, hyperparameters=hyperparameters)
+
+
+def write_prediction(path: str | Path, prediction: Any) -> None:
+    """Write the settings of a prediction, its task's `Prediction`, as YAML."""
+    write_yaml(path, dataclasses.asdict(prediction))
+
+
+def read_prediction(path: Path, recipe: Recipe[Any, Any], made_by: str) -> Any:
+    """Return the settings by which test items are predicted and scored: the task's `Prediction`.
+
+    Raises HeedError if the file is missing or broken; `made_by` is the command that writes it.
+    """
+    with reading(path, made_by):
+        schema = task_module(recipe.task, "recipe").Prediction
+        return read_record(schema, read_yaml(path, made_by) or {}, strict=True)
+
+
+def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
+    """Return the settings of a model's prediction. Raises HeedError as `read_prediction` does."""
+    return read_prediction(prediction_file(recipe.model), recipe, f"heed recipe {recipe.model}")
 
 
 def _check_names(recipe: Recipe[Any, Any]) -> None:

@@ -71,6 +71,7 @@ def recipe() -> None:
     values |= yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
     values["tokens"] = read(f"data/tokens/{model['corpus']}/meta.json")
     write(f"results/recipe/{KEY}.yaml", json.dumps(values, sort_keys=True))
+    write(f"results/recipe/{KEY}.prediction.yaml", "{}")
 
 
 def train() -> None:

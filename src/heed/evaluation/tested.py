@@ -7,8 +7,15 @@ import numpy as np
 import pandas as pd
 
 from heed.files import HeedError, read_json, reading, verify_checksums
-from heed.paths import MODEL_RECIPE, MODEL_RUNS, OPPONENTS, PREDICTIONS, STATISTICS
-from heed.recipe import Recipe, read_recipe
+from heed.paths import (
+    MODEL_PREDICTION,
+    MODEL_RECIPE,
+    MODEL_RUNS,
+    OPPONENTS,
+    PREDICTIONS,
+    STATISTICS,
+)
+from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
 from heed.tasks.interface import Metric
 
@@ -48,13 +55,14 @@ class Tested:
 
 @dataclasses.dataclass(frozen=True)
 class TestedModel(Tested):
-    """The test statistics of a trained model, with its recipe.
+    """The test statistics of a trained model, with its recipe and the settings of its prediction.
 
     `best_epochs`, `parameters` and `validation` have a value for each run: the epoch kept, the
     count, and each figure of validation after each epoch.
     """
 
     recipe: Recipe[Any, Any]
+    prediction: Any
     best_epochs: list[int]
     parameters: list[int]
     validation: list[dict[str, list[float]]]
@@ -91,6 +99,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
         folds,
         tables,
         recipe,
+        read_prediction(folder / MODEL_PREDICTION, recipe, command),
         [run.best_epoch for run in runs],
         [run.parameters for run in runs],
         [run.validation for run in runs],

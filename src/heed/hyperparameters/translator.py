@@ -3,9 +3,8 @@
 import dataclasses
 from typing import Literal
 
-from heed.hyperparameters import MAX_ROWS, MAX_SIZE, hyperparameter
+from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
 
-MAX_LAYERS = 64
 MAX_TOKENS = 10_000  # of a sentence
 MAX_BEAM = 1000
 ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")
@@ -39,6 +38,12 @@ class Segmentation:
     )
     min_count: int = hyperparameter(
         1, "words: types that occur less often in the training part are unknown", ge=1, le=MAX_ROWS
+    )
+    training_share: float = hyperparameter(
+        1.0,
+        "share of the training part that is used, drawn by the run's seed: less data, same test",
+        gt=0,
+        le=1,
     )
     max_source_tokens: int = hyperparameter(
         60,

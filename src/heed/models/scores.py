@@ -1,12 +1,16 @@
 """Attention scores: how well each query matches each key. One class for each of the lectures.
 
 Every score maps `query` (..., queries, query_size) and `keys` (..., keys, key_size) to scores (...,
-queries, keys), before masking and softmax. `positions` is the largest number of keys; only
-`location` uses it. Sources: [B] Bahdanau, Cho, Bengio 2015,
-arxiv.org/abs/1409.0473; [L] Luong, Pham, Manning 2015, arxiv.org/abs/1508.04025, section 3.1; [V]
-Vaswani et al. 2017, arxiv.org/abs/1706.03762, equation 1.
+queries, keys), before masking and softmax. It does so in two steps, since a decoder asks for the
+scores of the same keys once a target word: `project_keys` computes what depends on the keys alone,
+`compare` the rest. `positions` is the largest number of keys; only `location` uses it.
+
+Sources: [B] Bahdanau, Cho, Bengio 2015, arxiv.org/abs/1409.0473; [L] Luong, Pham, Manning 2015,
+arxiv.org/abs/1508.04025, section 3.1; [V] Vaswani et al. 2017, arxiv.org/abs/1706.03762,
+equation 1.
 """
 
+import abc
 import math
 
 import torch
@@ -16,46 +20,66 @@ from torch.utils.checkpoint import checkpoint
 MAX_ELEMENTS = 2**26  # of a tensor (queries, keys, inner) held at once: 256 MiB in float32
 
 
-class Dot(nn.Module):
+class Score(nn.Module, abc.ABC):
+    """How well each query matches each key; shapes as in the module's docstring."""
+
+    def __init__(self, query_size: int, key_size: int, positions: int) -> None:
+        """Build the parameters, for queries and keys of these sizes."""
+        super().__init__()
+
+    def project_keys(self, keys: torch.Tensor) -> torch.Tensor:
+        """Return what the score needs of the keys: (..., keys, inner), here the keys themselves."""
+        return keys
+
+    @abc.abstractmethod
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys) of queries and the result of `project_keys`."""
+
+    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys)."""
+        return self.compare(query, self.project_keys(keys))
+
+
+class Dot(Score):
     """score = q . k, without parameters (lecture 001; [L] `dot`)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Raise ValueError if the sizes differ."""
-        super().__init__()
+        super().__init__(query_size, key_size, positions)
         _check_same_size("dot", query_size, key_size)
 
-    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return the scores; shapes as in the module's docstring."""
-        return query @ keys.transpose(-2, -1)
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys)."""
+        return query @ projected.transpose(-2, -1)
 
 
-class ScaledDot(nn.Module):
+class ScaledDot(Score):
     """score = (q . k) / sqrt(d_k), with d_k the size of a key ([V] equation 1)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Raise ValueError if the sizes differ."""
-        super().__init__()
+        super().__init__(query_size, key_size, positions)
         _check_same_size("scaled-dot", query_size, key_size)
 
-    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return the scores; shapes as in the module's docstring."""
-        return query @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys)."""
+        return query @ projected.transpose(-2, -1) / math.sqrt(projected.shape[-1])
 
 
-class General(nn.Module):
+class General(Score):
     """score = q W k, multiplicative attention (lecture 001; [L] `general`)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Build W (query_size, key_size)."""
-        super().__init__()
+        super().__init__(query_size, key_size, positions)
         self.weight = nn.Linear(query_size, key_size, bias=False)
 
-    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return the scores; shapes as in the module's docstring."""
-        return self.weight(query) @ keys.transpose(-2, -1)
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys)."""
+        return self.weight(query) @ projected.transpose(-2, -1)
 
 
-class Additive(nn.Module):
+class Additive(Score):
     """score = u . tanh(W1 q + W2 k), without bias (lecture 001; [B] appendix A.1.2).
 
     The inner size is that of the keys.
@@ -63,17 +87,21 @@ class Additive(nn.Module):
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Build W1 (query_size, key_size), W2 (key_size, key_size), u (key_size)."""
-        super().__init__()
+        super().__init__(query_size, key_size, positions)
         self.query = nn.Linear(query_size, key_size, bias=False)
         self.key = nn.Linear(key_size, key_size, bias=False)
         self.output = nn.Linear(key_size, 1, bias=False)
 
-    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return the scores; shapes as in the module's docstring."""
-        return _tanh_sum(self.query(query), self.key(keys), self.output)
+    def project_keys(self, keys: torch.Tensor) -> torch.Tensor:
+        """Return W2 k (..., keys, key_size)."""
+        return self.key(keys)
+
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys)."""
+        return _tanh_sum(self.query(query), projected, self.output)
 
 
-class Concat(nn.Module):
+class Concat(Score):
     """score = v . tanh(W [q; k]) (the talk's table after [B]; [L] `concat`).
 
     W is applied to queries and keys apart and the results are added: the same function, without a
@@ -85,15 +113,18 @@ class Concat(nn.Module):
         self, query_size: int, key_size: int, positions: int, output_vector: bool = True
     ) -> None:
         """Build W (query_size + key_size, key_size or 1) and v (key_size)."""
-        super().__init__()
+        super().__init__(query_size, key_size, positions)
         self.query_size = query_size
         self.weight = nn.Linear(query_size + key_size, key_size if output_vector else 1, bias=False)
         self.output = nn.Linear(key_size, 1, bias=False) if output_vector else nn.Identity()
 
-    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return the scores; shapes as in the module's docstring."""
-        w_query, w_key = self.weight.weight.split([self.query_size, keys.shape[-1]], -1)
-        return _tanh_sum(query @ w_query.T, keys @ w_key.T, self.output)
+    def project_keys(self, keys: torch.Tensor) -> torch.Tensor:
+        """Return W k, W's half for keys, (..., keys, key_size or 1)."""
+        return keys @ self.weight.weight[:, self.query_size :].T
+
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys)."""
+        return _tanh_sum(query @ self.weight.weight[:, : self.query_size].T, projected, self.output)
 
 
 class ConcatTanh(Concat):
@@ -104,30 +135,30 @@ class ConcatTanh(Concat):
         super().__init__(query_size, key_size, positions, output_vector=False)
 
 
-class Location(nn.Module):
+class Location(Score):
     """score = (W q)_i for a key at position i, whatever the key is ([L] `location`)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Build W (query_size, positions)."""
-        super().__init__()
+        super().__init__(query_size, key_size, positions)
         self.weight = nn.Linear(query_size, positions, bias=False)
 
-    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return the scores; shapes as in the module's docstring.
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys).
 
         Raises ValueError for more keys than positions.
         """
-        count = keys.shape[-2]
+        count = projected.shape[-2]
         if count > self.weight.out_features:
             raise ValueError(
                 f"location-based attention over {self.weight.out_features} positions was given "
                 f"{count}"
             )
         scores = query @ self.weight.weight[:count].T
-        return scores.expand(*keys.shape[:-2], *scores.shape[-2:])
+        return scores.expand(*projected.shape[:-2], *scores.shape[-2:])
 
 
-SCORES: dict[str, type[nn.Module]] = {
+SCORES: dict[str, type[Score]] = {
     "additive": Additive,
     "concat": Concat,
     "concat-tanh": ConcatTanh,

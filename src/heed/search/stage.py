@@ -50,7 +50,7 @@ def run_search(
     """
     from heed.recipe import read_best
 
-    search = params.searches[name]
+    search = params.search(name)
     previous = read_best(searches / search.after)
     if not search.trials:
         write_untuned(searches / name, previous)
@@ -79,9 +79,9 @@ def _make_space(params: "Params", name: str, previous: Configuration) -> "Space"
     """Return the space of search `name`, after a search with the winner `previous`."""
     from heed.search.space import Space, draw
     from heed.study import rules
+    from heed.study.search_rules import search_space
 
-    search = params.searches[name]
-    dimensions = search.dimensions(params.hyperparameters(search.model))
+    search, dimensions = params.searches[name], search_space(params, name)
 
     def is_valid(configuration: Configuration) -> bool:
         return rules.is_valid_configuration(params, search.model, previous | configuration)
@@ -162,7 +162,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     from heed.tasks import import_stage_modules
     from heed.tokens.meta import read_meta
 
-    search = params.searches[name]
+    search = params.search(name)
     epochs = search.epochs or params.hyperparameters(search.model).epochs
     fixed = previous | {"epochs": epochs, "select": search.metric}
     recipe = resolve(params, search.model, fixed, read_meta(tokens))

@@ -1,11 +1,12 @@
 """Estimate the cost of a study before it starts: stages, runs, core-hours and disk."""
 
 import dataclasses
+from typing import Any
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.study.corpora import Corpus
 from heed.study.schema import Params
-from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks import task_module
 
 # The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a
 # second. Useful FLOP/s of one core in training. With it the desk study is estimated at 17
@@ -44,16 +45,15 @@ def _documents(params: Params, name: str) -> tuple[int, int] | None:
     return min(count, corpus.sample or count), kind.tokens_per_document
 
 
-def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
-    """Return the multiply-adds of one token in a forward pass over a document of `tokens`."""
-    if h.encoder != "bilstm":
-        return float(h.embedding_dim)
-    states = h.state_size
-    lstm = 2 * 4 * h.hidden_size * (h.embedding_dim + h.hidden_size)
-    projections = 4 * states**2 if h.attention in ("multi-head", "uniform") else 0
-    weights = 2 * tokens * states if h.attention != "none" else 0
-    pooling = states**2 if h.pooling == "attention" else 0
-    return lstm + projections + weights + pooling + states * h.linear_size / tokens
+def _task_cost(params: Params, model: str) -> Any:
+    return task_module(params.task(params.models[model]), "cost")
+
+
+def _epoch_seconds(params: Params, model: str, size: tuple[int, int]) -> float:
+    """Return the core-seconds of an epoch on a corpus of (documents, tokens of each)."""
+    documents, tokens = size
+    operations = _task_cost(params, model).multiply_adds(params.hyperparameters(model), tokens)
+    return float(6 * operations * documents / CORE_FLOPS)
 
 
 def estimate_cost(params: Params) -> Cost:
@@ -62,22 +62,15 @@ def estimate_cost(params: Params) -> Cost:
     sizes = {name: _documents(params, name) for name in params.corpora}
     for name, model in params.models.items():
         if size := sizes[model.corpus]:
-            h = params.hyperparameters(name)
-            documents, tokens = size[0], min(size[1], h.max_tokens)
-            flops = (
-                6 * _multiply_adds(h, tokens) * documents * tokens * h.epochs * len(params.seeds)
-            )
-            seconds += flops / CORE_FLOPS
-            rows = h.vocabulary_size + h.bigram_buckets + h.character_buckets
-            parameters = rows * h.embedding_dim + _multiply_adds(h, 1)
+            h, documents = params.hyperparameters(name), size[0]
+            seconds += _epoch_seconds(params, name, size) * h.epochs * len(params.seeds)
+            parameters = _task_cost(params, name).parameters(h)
             disk += len(params.seeds) * (parameters * BYTES_PER_PARAMETER + documents * 0.3 * 40)
     for search in params.searches.values():
         if size := sizes[search.corpus]:
-            h = params.hyperparameters(search.model)
-            documents, tokens = size[0], min(size[1], h.max_tokens)
             # an upper bound: a scheduler stops many trials early
-            epochs = search.trials * (search.epochs or h.epochs)
-            seconds += 6 * _multiply_adds(h, tokens) * documents * tokens * epochs / CORE_FLOPS
+            epochs = search.epochs or params.hyperparameters(search.model).epochs
+            seconds += _epoch_seconds(params, search.model, size) * search.trials * epochs
     for size in filter(None, sizes.values()):
         seconds += size[0] * size[1] / TOKENS_PER_SECOND
         disk += size[0] * size[1] * BYTES_PER_TOKEN

@@ -1,66 +1,60 @@
 """The section `defaults`: the hyperparameters of each task.
 
-Its schema is made from their dataclass, so that the two never differ.
+Its schema is made from their dataclasses, so that the two never differ.
 """
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
 from heed.study.section import Section
-from heed.tasks.classification.recipe import Hyperparameters
-
-NAMES = tuple(field.name for field in dataclasses.fields(Hyperparameters))
+from heed.study.tasks import RECIPES
 
 
-def _make_fields(hyperparameters: type) -> dict[str, Any]:
-    """Return a pydantic field for each field of a dataclass of hyperparameters.
+def _make_fields(*declarations: type) -> dict[str, Any]:
+    """Return a pydantic field for each field of dataclasses of hyperparameters.
 
     It has the type with its limits, the default and the description.
     """
-    types, fields = get_type_hints(hyperparameters), {}
-    for field in dataclasses.fields(hyperparameters):
-        limits, type_ = field.metadata["limits"], types[field.name]
-        limited = Annotated[type_, Field(**limits)] if limits else type_
-        description = field.metadata["description"]
-        fields[field.name] = (limited, Field(field.default, description=description))
+    fields = {}
+    for declaration in declarations:
+        types = get_type_hints(declaration)
+        for field in dataclasses.fields(declaration):
+            if "description" not in field.metadata:  # of another section
+                continue
+            limits, type_ = field.metadata["limits"], types[field.name]
+            limited = Annotated[type_, Field(**limits)] if limits else type_
+            description = field.metadata["description"]
+            fields[field.name] = (limited, Field(field.default, description=description))
     return fields
 
 
+def _make_section(task: str, schema: Any) -> type[Section]:
+    """Return the schema of the hyperparameters of a task: of training, and of prediction."""
+    section: type[Section] = create_model(
+        f"{task.capitalize()}Defaults",
+        __base__=Section,
+        __doc__=schema.Hyperparameters.__doc__,
+        **_make_fields(schema.Hyperparameters, schema.Prediction),
+    )
+    return section
+
+
+SECTIONS: dict[str, type[Section]] = {
+    task: _make_section(task, schema) for task, schema in RECIPES.items()
+}
+# The names of each task's hyperparameters, and those of all tasks.
+NAMES_BY_TASK = {task: tuple(section.model_fields) for task, section in SECTIONS.items()}
+NAMES = tuple(dict.fromkeys(name for names in NAMES_BY_TASK.values() for name in names))
+
 if TYPE_CHECKING:
 
-    class ClassificationDefaults(Section):
-        """The hyperparameters of a classification."""
+    class Defaults(Section):
+        """The hyperparameters of all models that do not set their own, for each task."""
 
         def __getattr__(self, key: str) -> Any: ...
-
-else:
-    ClassificationDefaults = create_model(
-        "ClassificationDefaults",
-        __base__=Section,
-        __doc__=Hyperparameters.__doc__,
-        **_make_fields(Hyperparameters),
-    )
-
-
-class Defaults(Section):
-    """The hyperparameters of all models that do not set their own, for each task."""
-
-    classification: ClassificationDefaults = Field(
-        description="for the models of experiments with task classification"
-    )
-
-
-def _optional(field: FieldInfo) -> Any:
-    """Return the field's type with its limits, or None."""
-    limits = tuple(field.metadata)
-    return (Annotated[(field.annotation, *limits)] if limits else field.annotation) | None  # type: ignore[operator]
-
-
-# Every hyperparameter as an optional key of a model.
-if TYPE_CHECKING:
 
     class Overrides(Section):
         """The hyperparameters that a model sets itself; None where it does not."""
@@ -68,11 +62,50 @@ if TYPE_CHECKING:
         def __getattr__(self, key: str) -> Any: ...
 
 else:
+    Defaults = create_model(
+        "Defaults",
+        __base__=Section,
+        __doc__="The hyperparameters of all models that do not set their own, for each task.",
+        **{
+            task: (
+                section,
+                Field(section(), description=f"for the models of experiments with task {task}"),
+            )
+            for task, section in SECTIONS.items()
+        },
+    )
+
+
+def _optional(fields: list[FieldInfo]) -> Any:
+    """Return the type of a hyperparameter, or None: of tasks that share its name, of any of them.
+
+    What is allowed in the model's own task is a rule (model_rules.py).
+    """
+    types = [field.annotation for field in fields]
+    if all(get_origin(type_) is Literal for type_ in types):
+        values = dict.fromkeys(value for type_ in types for value in get_args(type_))
+        return Literal[tuple(values)] | None
+    assert len({*types}) == 1, types
+    is_shared = all(field.metadata == fields[0].metadata for field in fields)
+    limits = tuple(fields[0].metadata) if is_shared else ()
+    return (Annotated[(types[0], *limits)] if limits else types[0]) | None  # type: ignore[operator]
+
+
+if not TYPE_CHECKING:
     Overrides = create_model(
         "Overrides",
         __base__=Section,
         **{
-            key: (_optional(field), None)
-            for key, field in ClassificationDefaults.model_fields.items()
+            name: (
+                _optional(
+                    [
+                        section.model_fields[name]
+                        for section in SECTIONS.values()
+                        if name in section.model_fields
+                    ]
+                ),
+                None,
+            )
+            for name in NAMES
         },
     )

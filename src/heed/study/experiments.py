@@ -1,6 +1,6 @@
 """The sections `study` and `experiments`: the study's name, and the rows of the comparison."""
 
-from typing import Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -65,20 +65,14 @@ class Published(Section):
         return self
 
 
-class ClassificationData(Section):
-    """The target of a classification."""
-
-    label: str = Field(description="the label of the corpus that is predicted")
-
-
 class Experiment(Section):
     """A row of the comparison: a corpus, and the task on it."""
 
-    task: Literal["classification"] = Field(
+    task: str = Field(
         description="the task; it decides on models, metrics and opponents (reference models)"
     )
     corpus: str = Field(description="a key of `corpora`")
-    data: ClassificationData = Field(description="the fields of the corpus that the task uses")
+    data: Section = Field(description="the fields of the corpus that the task uses")
     title: str = Field(description="heading in the report")
     metric: str | None = Field(
         None,
@@ -91,6 +85,52 @@ class Experiment(Section):
         None,
         description="the experiment whose hyperparameters are deliberately degraded in this one",
     )
+
+
+class ClassificationData(Section):
+    """The target of a classification."""
+
+    label: str = Field(description="the label of the corpus that is predicted")
+
+
+class ClassificationExperiment(Experiment):
+    """An experiment with task classification: one class a document."""
+
+    task: Literal["classification"] = Field(description="one class a document")
+    data: ClassificationData = Field(description="what is predicted")
+    DATA: ClassVar = ClassificationData
     opponent_features: Literal["words", "characters", "both"] = Field(
         "both", description="TF-IDF features of the linear opponent"
     )
+
+
+class TranslationData(Section):
+    """The languages of a translation, and how it is scored; scoring repeats no training."""
+
+    source: str = Field(description="the language of the corpus that is translated")
+    target: str = Field(description="the language that it is translated into")
+    tokenize: Literal["13a", "intl", "char", "none"] = Field(
+        "13a",
+        description=(
+            "sacrebleu's tokenizer for BLEU; references stay raw. none: for a corpus of tokens "
+            "between blanks"
+        ),
+    )
+    lowercase: bool = Field(False, description="BLEU and chrF without regard to case")
+
+
+class TranslationExperiment(Experiment):
+    """An experiment with task translation: a sentence of one language from one of another."""
+
+    task: Literal["translation"] = Field(description="a sentence from a sentence")
+    data: TranslationData = Field(description="what is translated into what")
+    DATA: ClassVar = TranslationData
+
+
+EXPERIMENTS: dict[str, Any] = {
+    "classification": ClassificationExperiment,
+    "translation": TranslationExperiment,
+}
+AnyExperiment = Annotated[
+    ClassificationExperiment | TranslationExperiment, Field(discriminator="task")
+]

@@ -1,12 +1,18 @@
 """The rules on models: unknown names, requirements of variants, contradicting hyperparameters."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from heed.hyperparameters.classifier import ATTENTION_POOLINGS
+from pydantic import ValidationError
+
+from heed.study.defaults import NAMES_BY_TASK, SECTIONS
 from heed.study.models import Model
 from heed.study.schema import Key, Params
-from heed.study.suggestions import unknown_name
-from heed.tasks.classification.recipe import Hyperparameters
+from heed.study.suggestions import suggest, unknown_name
+from heed.study.tasks import RULES
+from heed.tasks.interface import Contradiction
+
+OPPONENTS = ("linear", "majority", "copy", "statistical")  # of any task
 
 
 def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
@@ -40,13 +46,46 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
     if model.match not in params.models:
         yield (*key, "match"), unknown_name(model.match, "model", params.models)
         return
+    if mistakes := list(_wrong_hyperparameters(params, model)):
+        yield from (((*key, name), message) for name, message in mistakes)
+        return
     settings = params.hyperparameters(name)
-    for names, message in hyperparameter_contradictions(settings):
-        hyperparameter = next((h for h in names if getattr(model, h) is not None), names[0])
-        yield (*key, hyperparameter), message
+    for contradiction in hyperparameter_contradictions(params.task(model), settings):
+        yield _locate(key, model, contradiction)
     # with another name the variant may be wrong, which is reported above
     if name == f"{model.experiment}-{model.variant}":
         yield from variant_contradictions(params, name, model)
+
+
+def _wrong_hyperparameters(params: Params, model: Model) -> Iterator[tuple[str, str]]:
+    """Yield (name, message) for hyperparameters of another task, or with values of another."""
+    task = params.task(model)
+    names, overrides = NAMES_BY_TASK[task], model.overrides()
+    for name in overrides:
+        if name not in names:
+            yield name, f"is no hyperparameter of {task}{suggest(name, names)}"
+    try:
+        SECTIONS[task].model_validate({k: v for k, v in overrides.items() if k in names})
+    except ValidationError as error:
+        for mistake in error.errors():
+            text, found = mistake["msg"], mistake["input"]
+            yield str(mistake["loc"][0]), f"{text[0].lower()}{text[1:]}, found {found!r}"
+
+
+def _locate(key: Key, model: Model, contradiction: Contradiction) -> tuple[Key, str]:
+    """Return a contradiction with its key: the first of its names that the model sets itself."""
+    names, message = contradiction
+    return (*key, next((name for name in names if name in model.overrides()), names[0])), message
+
+
+def hyperparameter_contradictions(task: str, h: Any) -> Iterator[Contradiction]:
+    """Yield every contradiction between the hyperparameters of a model."""
+    yield from RULES[task].contradictions(h)
+    if h.patience and h.select == "last":
+        yield (
+            ("patience", "select"),
+            "patience waits for a better epoch, which select: last does not look for",
+        )
 
 
 def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
@@ -54,26 +93,11 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
 
     `model` may differ from the model of this name in `params`, as for a trial of a search.
     """
-    key, settings = ("models", name), params.apply_defaults(model)
-    if model.variant in ("linear", "majority"):
+    key, rules = ("models", name), RULES[params.task(model)]
+    if model.variant in OPPONENTS:
         yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
-    attends = (
-        settings.attention not in ("none", "uniform") or settings.pooling in ATTENTION_POOLINGS
-    )
-    hyperparameter = "attention" if model.attention else "pooling"
-    if model.variant == "baseline" and (attends or settings.attention != "none"):
-        yield (
-            (*key, hyperparameter),
-            f"variant baseline is without attention, found {getattr(settings, hyperparameter)}",
-        )
-    if model.variant == "attention" and not attends:
-        yield (
-            (*key, "variant"),
-            (
-                "variant attention needs attention (multi-head, single-head) or a pooling with "
-                f"attention, found attention: {settings.attention}, pooling: {settings.pooling}"
-            ),
-        )
+    for contradiction in rules.variant_contradictions(model.variant, params.apply_defaults(model)):
+        yield _locate(key, model, contradiction)
     if model.variant == "wide":
         yield from _wide_contradictions(params, name, model)
     elif model.match != name:
@@ -94,60 +118,18 @@ def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
                 f"found {model.match}"
             ),
         )
-    if extra := sorted(set(model.overrides()) - {"pooling"}):
+        return
+    rules = RULES[params.task(model)]
+    if extra := sorted({*model.overrides()} - {*rules.WIDE_KEYS}):
+        allowed = " and ".join(rules.WIDE_KEYS) or "none"
         yield (
             (*key, extra[0]),
             (
-                f"variant wide takes every hyperparameter but pooling from {model.match}; "
+                f"variant wide takes every hyperparameter but {allowed} from {model.match}; "
                 f"remove {', '.join(extra)}"
             ),
         )
-    if params.hyperparameters(model.match).encoder != "bilstm":
-        yield (*key, "match"), f"variant wide widens a BiLSTM, and {model.match} has none"
-    pooling = params.apply_defaults(model).pooling
-    if pooling in ATTENTION_POOLINGS:
-        yield (*key, "pooling"), f"variant wide is without attention, found {pooling}"
+    if message := rules.wide_contradiction(model.match, params.hyperparameters(model.match)):
+        yield (*key, "match"), message
     if model.tuned_by != matched.tuned_by:
         yield (*key, "tuned_by"), f"must be that of {model.match}: {matched.tuned_by}"
-
-
-def hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[Key, str]]:
-    """Yield (names of hyperparameters, message) for every contradiction between them."""
-    if h.attention in ("multi-head", "uniform") and h.state_size % h.heads:
-        yield (
-            ("heads", "hidden_size", "skip", "encoder", "attention"),
-            (
-                f"heads must divide the size of the states: {h.heads} heads do not divide "
-                f"{h.state_size} (twice the hidden size; with skip the embeddings too)"
-            ),
-        )
-    if h.encoder == "none" and h.linear_branch == "none":
-        yield (
-            ("encoder", "linear_branch"),
-            "with encoder none only the linear branch is left, and linear_branch is none",
-        )
-    if h.encoder == "none" and (
-        h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical
-    ):
-        yield (
-            ("encoder",),
-            (
-                "encoder none has no states to attend to: attention none, a pooling without it, "
-                "not hierarchical"
-            ),
-        )
-    if h.pooling == "last" and h.encoder == "embeddings":
-        yield (
-            ("pooling", "encoder"),
-            "pooling last takes the BiLSTM's last states, and encoder embeddings has none",
-        )
-    if h.pooling == "last" and h.skip:
-        yield (
-            ("skip", "pooling"),
-            "pooling last takes the BiLSTM's last states: it does not go with skip",
-        )
-    if h.patience and h.select == "last":
-        yield (
-            ("patience", "select"),
-            "patience waits for a better epoch, which select: last does not look for",
-        )

@@ -1,5 +1,6 @@
 """Read params.yaml, and report each mistake in one line: file, line, key and what is allowed."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from heed.files import HeedError
 from heed.paths import PARAMS
 from heed.study.corpora import Corpus, Source, Split
-from heed.study.defaults import NAMES, ClassificationDefaults, Defaults
-from heed.study.experiments import ClassificationData, Experiment, Published, Study
+from heed.study.defaults import NAMES_BY_TASK, SECTIONS, Defaults
+from heed.study.experiments import EXPERIMENTS, Published, Study
 from heed.study.models import Model
 from heed.study.rules import contradictions
 from heed.study.schema import SINGULAR, Params
@@ -57,38 +58,77 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
     return params
 
 
+@dataclasses.dataclass(frozen=True)
+class _Mistake:
+    """One of pydantic's errors: its key in the file, the type of the error, and what was found.
+
+    `task` is that of the experiment that the key is in, if any.
+    """
+
+    key: tuple[Any, ...]
+    kind: str
+    text: str
+    found: Any
+    task: str = ""
+
+    @property
+    def intended_keys(self) -> list[tuple[Any, ...]]:
+        """The keys that were probably meant by an unknown one."""
+        above = self.key[:-1]
+        if _renamed(self.key):
+            return [(*above, new_key) for new_key in ("classification", "task", "data")]
+        return [(*above, most_similar(str(self.key[-1]), _fields(above, self.task)))]
+
+
+def _read_mistake(error: Any) -> _Mistake:
+    """Return one of pydantic's errors. In those of an experiment its task follows its name."""
+    key = tuple(part for part in error["loc"] if part != "[key]")
+    kind, text, found, task = error["type"], error["msg"], error["input"], ""
+    if kind == "value_error":
+        text = str(error["ctx"]["error"])
+    if key[0] == "experiments" and len(key) > 2:
+        task, key = key[2], (*key[:2], *key[3:])
+    if kind == "union_tag_not_found":
+        is_old = isinstance(found, dict) and "label" in found
+        kind, key = ("extra_forbidden", (*key, "label")) if is_old else ("missing", (*key, "task"))
+    if kind == "union_tag_invalid":
+        allowed = " or ".join(repr(task) for task in EXPERIMENTS)
+        kind, key, found = "literal_error", (*key, "task"), error["ctx"]["tag"]
+        text = f"input should be {allowed}"
+    return _Mistake(key, kind, text, found, task)
+
+
 def _messages(path: str | Path, tree: Node, error: ValidationError) -> list[str]:
     """Return a line for each mistake; a key that is missing only by a misspelling has none."""
-    mistakes = error.errors()
-    unknown = [item["loc"] for item in mistakes if item["type"] == "extra_forbidden"]
-    intended = {key for location in unknown for key in _intended_keys(location)}
+    mistakes = [_read_mistake(item) for item in error.errors()]
+    unknown = [mistake for mistake in mistakes if mistake.kind == "extra_forbidden"]
+    intended = {key for mistake in unknown for key in mistake.intended_keys}
     return [
-        _message(path, tree, item)
-        for item in mistakes
-        if item["type"] != "missing" or item["loc"] not in intended
+        _message(path, tree, mistake)
+        for mistake in mistakes
+        if mistake.kind != "missing" or mistake.key not in intended
     ]
 
 
-def _message(path: str | Path, tree: Node, mistake: Any) -> str:
-    """Return one of pydantic's errors as a line with file, line and key."""
-    key = tuple(part for part in mistake["loc"] if part != "[key]")
+def _message(path: str | Path, tree: Node, mistake: _Mistake) -> str:
+    """Return a mistake as a line with file, line and key."""
+    key, text = mistake.key, mistake.text
     location = f"{path}:{_line(tree, key)}: {'.'.join(map(_printable, key))}"
-    kind, text, found = mistake["type"], mistake["msg"], mistake["input"]
-    if kind == "extra_forbidden":
+    if mistake.kind == "extra_forbidden":
         if new_key := _renamed(key):
             return f"{location}: is now {new_key}"
-        fields = _fields(key[:-1])
+        fields = _fields(key[:-1], mistake.task)
         suggestion = suggest(str(key[-1]), fields)
         return f"{location}: unknown key{suggestion} Allowed: {', '.join(fields)}"
-    if kind == "missing":
+    if mistake.kind == "missing":
         return f"{location}: missing, and it has no default"
-    if kind == "value_error":
-        return f"{location}: {mistake['ctx']['error']}"
-    if kind == "string_pattern_mismatch" and "a-z0-9]+(" in text:
+    if mistake.kind == "value_error":
+        return f"{location}: {text}"
+    if mistake.kind == "string_pattern_mismatch" and "a-z0-9]+(" in text:
         text = "names have lower-case letters, digits and single '-'"
-    value = repr(found)
-    if len(value) >= 60 and isinstance(found, dict | list):
-        value = type(found).__name__
+    value = repr(mistake.found)
+    if len(value) >= 60 and isinstance(mistake.found, dict | list):
+        value = type(mistake.found).__name__
     return f"{location}: {text[0].lower()}{text[1:]}, found {value[:MAX_SHOWN]}"
 
 
@@ -100,7 +140,7 @@ def _printable(part: Any) -> str:
 
 def _renamed(key: tuple[Any, ...]) -> str:
     """Return the new name of a key of an earlier version of heed, or "" for any other key."""
-    if key[0] == "defaults" and len(key) == 2 and key[1] in NAMES:
+    if key[0] == "defaults" and len(key) == 2 and key[1] in NAMES_BY_TASK["classification"]:
         return f"defaults.classification.{key[1]}: each task has its own hyperparameters"
     if key[0] == "experiments" and key[2:] == ("label",):
         return f"experiments.{key[1]}.data.label, next to task: classification"
@@ -112,30 +152,23 @@ def _renamed(key: tuple[Any, ...]) -> str:
     return ""
 
 
-def _intended_keys(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Return the keys that were probably meant by an unknown one."""
-    above = key[:-1]
-    if _renamed(key):
-        return [(*above, new_key) for new_key in ("classification", "task", "data")]
-    return [(*above, most_similar(str(key[-1]), _fields(above)))]
-
-
-def _fields(key: tuple[Any, ...]) -> list[str]:
-    """Return the names allowed below `key`."""
+def _fields(key: tuple[Any, ...], task: str) -> list[str]:
+    """Return the names allowed below `key`; `task` is that of the experiment it is in, if any."""
     sections: dict[str, type[BaseModel]] = {
         "study": Study,
         "defaults": Defaults,
-        "classification": ClassificationDefaults,
-        "data": ClassificationData,
+        **SECTIONS,
         "sources": Source,
         "corpora": Corpus,
-        "experiments": Experiment,
         "searches": Search,
         "models": Model,
         "split": Split,
         "published": Published,
         "space": Dimension,
     }
+    if task:
+        experiment = EXPERIMENTS[task]
+        sections |= {"experiments": experiment, "data": experiment.DATA}
     section: Any = Params
     for depth, part in enumerate(key):
         if depth != 1 or key[0] not in SINGULAR:  # else a name that the user chose

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from heed.study.corpora import Corpus, Source, Split
-from heed.study.defaults import NAMES, ClassificationDefaults
-from heed.study.experiments import ClassificationData, Experiment, Published, Study
+from heed.study.defaults import NAMES, SECTIONS
+from heed.study.experiments import EXPERIMENTS, Published, Study
 from heed.study.models import Model
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
@@ -33,18 +33,10 @@ def reference() -> str:
         "Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion "
         "in editors.\n"
     )
-    titles: dict[Any, str] = {
-        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split",
-        Experiment: "experiments.NAME",
-        ClassificationData: "experiments.NAME.data (task classification)",
-        Published: "experiments.NAME.published", Search: "searches.NAME",
-        Dimension: "searches.NAME.space.HYPERPARAMETER",
-        ClassificationDefaults: "defaults.classification", Model: "models.NAME",
-    }  # fmt: skip
     text.write(
         "\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n"
     )
-    for section, title in titles.items():
+    for section, title in _titles().items():
         text.write(
             f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | "
             "meaning |\n|---|---|---|---|\n"
@@ -63,6 +55,24 @@ def reference() -> str:
         if section is Model:
             text.write("\nand any key of `defaults` of its task, for this model alone.\n")
     return text.getvalue()
+
+
+def _titles() -> dict[Any, str]:
+    """Return the sections in their order, with their keys in params.yaml."""
+    titles: dict[Any, str] = {
+        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split",
+    }  # fmt: skip
+    for task, experiment in EXPERIMENTS.items():
+        titles[experiment] = f"experiments.NAME (task {task})"
+        titles[experiment.DATA] = f"experiments.NAME.data (task {task})"
+    titles |= {
+        Published: "experiments.NAME.published",
+        Search: "searches.NAME",
+        Dimension: "searches.NAME.space.HYPERPARAMETER",
+    }
+    titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
+    titles[Model] = "models.NAME"
+    return titles
 
 
 def _format_default(field: FieldInfo) -> str:

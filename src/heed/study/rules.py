@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from heed.corpora.kinds import KINDS
 from heed.hyperparameters import MAX_SEED, Configuration
-from heed.study.experiments import Experiment
+from heed.study.experiments import ClassificationExperiment, Experiment, TranslationExperiment
 from heed.study.model_rules import (
     hyperparameter_contradictions,
     model_contradictions,
@@ -19,7 +19,7 @@ from heed.study.model_rules import (
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
-from heed.tasks import task_module
+from heed.study.tasks import RECIPES
 
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
@@ -77,7 +77,7 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
             ("experiments", name, "suboptimal_of"),
             unknown_name(experiment.suboptimal_of, "experiment", params.experiments),
         )
-    names = task_module(experiment.task, "recipe").METRICS
+    names = RECIPES[experiment.task].METRICS
     if experiment.metric not in (None, *names):
         yield (
             ("experiments", name, "metric"),
@@ -108,26 +108,40 @@ def _split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
 def _data_contradictions(
     params: Params, name: str, experiment: Experiment
 ) -> Iterator[tuple[Key, str]]:
-    """Yield an error when a corpus of this kind does not have the experiment's label.
+    """Yield an error when a corpus of this kind does not have what the experiment names.
 
-    The labels of a table are known only when it is read.
+    The labels of a table, and the languages of a file of one's own, are known only when it is read.
     """
     corpus = params.corpora.get(experiment.corpus)
     if corpus is None or corpus.source not in params.sources:
         return  # another rule reports this
-    kind, label = KINDS[corpus.kind], experiment.data.label
-    if (
-        params.sources[corpus.source].kind == kind.source.name
-        and kind.labels
-        and label not in kind.labels
-    ):
-        yield (
-            ("experiments", name, "data", "label"),
-            (
-                f"corpus {experiment.corpus} has no label {label}{suggest(label, kind.labels)} "
-                f"Known: {', '.join(kind.labels)}"
-            ),
-        )
+    kind = KINDS[corpus.kind]
+    if params.sources[corpus.source].kind != kind.source.name:
+        return
+    key = ("experiments", name, "data")
+    if isinstance(experiment, ClassificationExperiment):
+        label = experiment.data.label
+        if kind.labels and label not in kind.labels:
+            yield (
+                (*key, "label"),
+                (
+                    f"corpus {experiment.corpus} has no label {label}{suggest(label, kind.labels)} "
+                    f"Known: {', '.join(kind.labels)}"
+                ),
+            )
+    if isinstance(experiment, TranslationExperiment):
+        for side in ("source", "target"):
+            language = getattr(experiment.data, side)
+            if kind.languages and language not in kind.languages:
+                yield (
+                    (*key, side),
+                    (
+                        f"corpus {experiment.corpus} has no language {language}"
+                        f"{suggest(language, kind.languages)} Known: {', '.join(kind.languages)}"
+                    ),
+                )
+        if experiment.data.source == experiment.data.target:
+            yield (*key, "target"), f"is the source too: {experiment.data.source}"
 
 
 def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:
@@ -138,6 +152,6 @@ def is_valid_configuration(params: Params, model: str, configuration: Configurat
         return False
     changed = params.models[model].model_copy(update=configuration)
     return not [
-        *hyperparameter_contradictions(resolved),
+        *hyperparameter_contradictions(params.task(changed), resolved),
         *variant_contradictions(params, model, changed),
     ]

@@ -8,13 +8,13 @@ from pydantic import Field
 from heed.files import HeedError
 from heed.hyperparameters import Configuration
 from heed.study.corpora import Corpus, Source
-from heed.study.defaults import ClassificationDefaults, Defaults
-from heed.study.experiments import Experiment, Study
+from heed.study.defaults import SECTIONS, Defaults
+from heed.study.experiments import AnyExperiment, Study
 from heed.study.models import Model
 from heed.study.searches import Search
 from heed.study.section import Name, Section
 from heed.study.suggestions import unknown_name
-from heed.tasks.classification.recipe import Hyperparameters
+from heed.study.tasks import RECIPES
 
 SINGULAR = {
     "sources": "source",
@@ -36,7 +36,7 @@ class Params(Section):
     )
     sources: dict[Name, Source] = Field(min_length=1)
     corpora: dict[Name, Corpus] = Field(min_length=1)
-    experiments: dict[Name, Experiment] = Field(min_length=1)
+    experiments: dict[Name, AnyExperiment] = Field(min_length=1)
     searches: dict[Name, Search]
     defaults: Defaults
     models: dict[Name, Model] = Field(min_length=1)
@@ -51,21 +51,50 @@ class Params(Section):
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
         return entries[name]
 
-    def resolved(self, model: str, best: Configuration) -> Hyperparameters:
+    def search(self, name: str) -> Search:
+        """Return a search with the figure that decides it: its own, or the first of its task."""
+        search = self.searches[name]
+        first = RECIPES[self.experiments[search.experiment].task].FIGURES[0]
+        return search.model_copy(update={"metric": search.metric or first})
+
+    def task(self, model: Model) -> str:
+        """Return the task of a model's experiment."""
+        return self.experiments[model.experiment].task
+
+    def resolved(self, model: str, best: Configuration) -> Any:
         """Return the hyperparameters of `model` with a search's winner `best` in place.
 
         Raises pydantic's ValidationError when a value is outside its limits.
         """
-        matched = self.models[model].match
-        values = dataclasses.asdict(self.hyperparameters(matched)) | best
-        if matched != model:
-            values |= self.models[model].overrides()
-        return Hyperparameters(**ClassificationDefaults.model_validate(values).model_dump())
+        section, matched = self.models[model], self.models[self.models[model].match]
+        task = self.task(section)
+        values = self._values(matched) | best
+        if matched is not section:
+            values |= section.overrides()
+        checked = SECTIONS[task].model_validate(values).model_dump()
+        return _read(RECIPES[task].Hyperparameters, checked)
 
-    def hyperparameters(self, model: str) -> Hyperparameters:
+    def prediction(self, model: str) -> Any:
+        """Return the settings by which a model's test items are predicted and scored."""
+        section = self.models[model]
+        experiment = self.experiments[section.experiment]
+        values = self._values(section) | experiment.data.model_dump()
+        return _read(RECIPES[experiment.task].Prediction, values)
+
+    def hyperparameters(self, model: str) -> Any:
         """Return the hyperparameters of a model of this study, before any search."""
         return self.apply_defaults(self.models[model])
 
-    def apply_defaults(self, model: Model) -> Hyperparameters:
+    def apply_defaults(self, model: Model) -> Any:
         """Return the hyperparameters of a section of `models`, with the defaults of this study."""
-        return Hyperparameters(**self.defaults.classification.model_dump() | model.overrides())
+        return _read(RECIPES[self.task(model)].Hyperparameters, self._values(model))
+
+    def _values(self, model: Model) -> Configuration:
+        """Return the values of a section of `models` and of the defaults of its task."""
+        values: Configuration = getattr(self.defaults, self.task(model)).model_dump()
+        return values | model.overrides()
+
+
+def _read(schema: Any, values: Configuration) -> Any:
+    """Return the dataclass `schema` from values that hold its fields and others."""
+    return schema(**{field.name: values[field.name] for field in dataclasses.fields(schema)})

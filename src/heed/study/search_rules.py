@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from heed.study.defaults import NAMES, ClassificationDefaults
+from heed.study.defaults import NAMES_BY_TASK, SECTIONS
 from heed.study.model_rules import variant_contradictions
 from heed.study.models import Model
 from heed.study.schema import Key, Params
-from heed.study.searches import NOT_SEARCHED, Dimension, Search
+from heed.study.searches import GROUPS, NOT_SEARCHED, Dimension, Search
 from heed.study.suggestions import suggest, unknown_name
+from heed.study.tasks import RECIPES, RULES
 
 
 def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -31,11 +32,44 @@ def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
             (*key, "model"),
             f"{search.model} takes its hyperparameters from {model.match}: search that one",
         )
+    yield from _task_contradictions(params, name)
     yield from _after_contradictions(params, name)
     yield from _trial_contradictions(params, name)
     for hyperparameter, dimension in search.space.items():
         for message in _dimension_contradictions(params, model, hyperparameter, dimension):
             yield (*key, "space", hyperparameter), message
+
+
+def _task_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    """Yield (key, message) for what a search asks of another task than its model's."""
+    key, search = ("searches", name), params.searches[name]
+    task = params.task(params.models[search.model])
+    figures = RECIPES[task].FIGURES
+    if search.metric not in ("", *figures):
+        yield (
+            (*key, "metric"),
+            unknown_name(search.metric, f"validation figure of {task}", figures),
+        )
+    if search.groups and task != "classification":
+        yield (*key, "groups"), f"are of classification, and {search.model} is of {task}"
+
+
+def search_space(params: Params, name: str) -> dict[str, Dimension]:
+    """Return the space of a search: its groups, then `space`.
+
+    Hyperparameters of a group that have no effect, such as heads without multi-head attention, are
+    left out.
+    """
+    search = params.searches[name]
+    task, h = params.task(params.models[search.model]), params.hyperparameters(search.model)
+    ineffective = RULES[task].no_effect(h)
+    groups = {
+        key: dimension
+        for group in search.groups
+        for key, dimension in GROUPS[group].items()
+        if key not in ineffective
+    }
+    return groups | search.space
 
 
 def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -61,7 +95,7 @@ def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
                 "fraction of one"
             ),
         )
-    if search.trials and not search.dimensions(h):
+    if search.trials and not search_space(params, name):
         yield (
             (*key, "space"),
             "there is nothing to search: name `groups`, or hyperparameters in `space`",
@@ -78,8 +112,8 @@ def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
         if not search.trials or search.model not in params.models:
             continue
         other = first.setdefault((search.experiment, depth), name)
-        budget = params.searches[other].budget(params.hyperparameters(params.searches[other].model))
-        for key, value in search.budget(params.hyperparameters(search.model)).items():
+        budget = params.search(other).budget(params.hyperparameters(params.searches[other].model))
+        for key, value in params.search(name).budget(params.hyperparameters(search.model)).items():
             if value != budget[key]:
                 yield (
                     ("searches", name, key),
@@ -123,18 +157,20 @@ def _dimension_contradictions(
     params: Params, model: Model, key: str, dimension: Dimension
 ) -> Iterator[str]:
     """Yield a message for everything that is wrong with one hyperparameter of a space."""
-    if key not in NAMES:
+    task = params.task(model)
+    names = NAMES_BY_TASK[task]
+    if key not in names:
         yield (
-            f"unknown hyperparameter{suggest(key, NAMES)} Allowed: "
-            f"{', '.join(k for k in NAMES if k not in NOT_SEARCHED)}"
+            f"unknown hyperparameter{suggest(key, names)} Allowed: "
+            f"{', '.join(k for k in names if k not in NOT_SEARCHED)}"
         )
         return
     if key in NOT_SEARCHED:
         yield f"cannot be searched: {NOT_SEARCHED[key]}"
         return
     h = params.apply_defaults(model)
-    if key == "heads" and h.attention not in ("multi-head", "uniform"):
-        yield f"has no effect: model {model.match} has attention: {h.attention}"
+    if reason := RULES[task].no_effect(h).get(key):
+        yield f"has no effect: model {model.match} has {reason}"
     if dimension.kind == "integer" and isinstance(getattr(h, key), float):
         yield "is a number with a fraction: use uniform or loguniform"
     if dimension.kind in ("uniform", "loguniform") and not isinstance(getattr(h, key), float):
@@ -145,12 +181,12 @@ def _dimension_contradictions(
         return
     for value in dimension.values:
         try:
-            ClassificationDefaults.model_validate({key: value})
+            SECTIONS[task].model_validate({key: value})
         except ValidationError as error:
             message = error.errors()[0]["msg"]
             yield f"{dimension.kind}: {message[0].lower()}{message[1:]}, found {value!r}"
             continue
-        if key in ("attention", "pooling"):
+        if key in ("attention", "pooling", "encoder", "decoder"):
             changed = model.model_copy(update={key: value})
             yield from (
                 f"{value}: {message}"

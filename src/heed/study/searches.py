@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value
+from heed.hyperparameters.training import Training
 from heed.study.section import Count, Section, Seed
-from heed.tasks.classification.recipe import FIGURES, Hyperparameters
 
 MAX_MINUTES = 60 * 24 * 365
 
@@ -80,6 +80,9 @@ NOT_SEARCHED = {
     "device": "it is a property of the machine",
     "threads": "it is a property of the machine",
     "precision": "it is a property of the machine",
+    "layer_devices": "it is a property of the machine",
+    "beam": "trials are validated greedily",
+    "length_penalty": "trials are validated greedily",
 }
 
 
@@ -110,9 +113,12 @@ class Search(Section):
     space: dict[str, Dimension] = Field(
         {}, description="hyperparameter → its distribution; replaces that of `groups`"
     )
-    metric: Literal[FIGURES] = Field(  # type: ignore[valid-type]
-        FIGURES[0],
-        description="the validation metric that is optimised, and that selects the epoch",
+    metric: str = Field(
+        "",
+        description=(
+            "the figure of validation that is optimised, and that selects the epoch "
+            "(docs/tasks.md); empty: the first of the task"
+        ),
     )
     epochs: Count | None = Field(
         None, description="maximum epochs of a trial; default: the model's own"
@@ -168,18 +174,6 @@ class Search(Section):
         3, description="how often a trial that died (its machine was lost) is restarted"
     )
 
-    def dimensions(self, h: Hyperparameters) -> dict[str, Dimension]:
-        """Return the search space of a model with hyperparameters `h`: the groups, then `space`.
-
-        `heads` of a group is left out for a model without multi-head attention.
-        """
-        dimensions = {
-            key: dimension for group in self.groups for key, dimension in GROUPS[group].items()
-        }
-        if h.attention not in ("multi-head", "uniform"):
-            dimensions.pop("heads", None)
-        return dimensions | self.space
-
     @property
     def resources(self) -> tuple[int, int]:
         """(cores, GPUs) that the trials can use at once where they all run on this machine."""
@@ -188,7 +182,7 @@ class Search(Section):
         at_once = min(self.trials, self.concurrent or self.trials)
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
-    def budget(self, h: Hyperparameters) -> dict[str, Value | None]:
+    def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
         keys = (
             "trials",

@@ -13,11 +13,11 @@ from typing import Any
 
 from heed.files import HeedError
 
-TASKS = ("classification",)
+TASKS = ("classification", "translation")
 
 # stage → the modules of a task's package that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {
-    "search": ("recipe", "capacity", "learning"),
+    "search": ("recipe", "rules", "capacity", "learning"),
     "recipe": ("recipe", "capacity"),
     "train": ("recipe", "learning"),
     "predict": ("recipe", "prediction"),

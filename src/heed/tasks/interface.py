@@ -2,8 +2,12 @@
 
 Each class here is defined by one module of a task's package (`heed.tasks.STAGE_MODULES`).
 
-recipe: `Hyperparameters`; `Data`, what is learned of a corpus; `resolve_data`; `METRICS` on
-    test and `FIGURES` of validation, by name; the first of each decides.
+recipe: `Hyperparameters`; `Prediction`, the settings by which a run's test items are predicted and
+    scored; `Data`, what is learned of a corpus; `resolve_data`; `METRICS` on test and `FIGURES` of
+    validation, by name; the first of each decides.
+rules: `contradictions` between hyperparameters, and `variant_contradictions` with the name of a
+    variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `no_effect`.
+cost: `multiply_adds` of a token in training and `parameters`, for the estimate of a study's cost.
 capacity: `count`, a model's parameters; `widen`, the control that is as large as another model.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
 prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
@@ -26,9 +30,9 @@ if TYPE_CHECKING:  # a comparison imports no torch, and a training no pandas
     import torch
     from torch import nn
 
-    from heed.tokens.arrays import Tokens
 
-
+# Names of hyperparameters, the likeliest mistake first, and what is wrong with them.
+Contradiction = tuple[tuple[str, ...], str]
 LOWER_IS_BETTER = frozenset({"loss"})  # metrics of validation, of any task
 
 
@@ -51,9 +55,16 @@ class Learner(abc.ABC):
     def size(self, batch: Any) -> int:
         """Return the number of items in a batch."""
 
+    def weight(self, batch: Any) -> float:
+        """Return what the loss of a batch is a sum over: by default its items.
+
+        A step's gradient is that of the sum of its losses divided by the sum of these.
+        """
+        return self.size(batch)
+
     @abc.abstractmethod
     def loss(self, model: "nn.Module", batch: Any) -> "torch.Tensor":
-        """Return the loss of `model`, summed over the items of a batch."""
+        """Return the loss of `model`, summed over the items of a batch, or what `weight` counts."""
 
     @abc.abstractmethod
     def validate(self, model: "nn.Module", every: int = 1) -> dict[str, float]:
@@ -72,15 +83,18 @@ class Predictor(abc.ABC):
     """A trained run, ready to predict."""
 
     @abc.abstractmethod
-    def predict(self, tokens: "Tokens", rows: np.ndarray) -> "pd.DataFrame":
-        """Return one row for each document in `rows`, in that order; the first column is `id`."""
+    def predict(self, tokens: Any, rows: np.ndarray) -> "pd.DataFrame":
+        """Return one row for each item in `rows`, in that order; the first column is `id`.
+
+        `tokens` is the corpus: Tokens, or ParallelTokens (heed.tokens.arrays).
+        """
 
     @abc.abstractmethod
     def statistics(self, predictions: "pd.DataFrame") -> "pd.DataFrame":
         """Return the additive statistics (columns) of each row of `predictions`."""
 
     @abc.abstractmethod
-    def explain(self, tokens: "Tokens", predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
+    def explain(self, tokens: Any, predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
         """Return tables, by name, of some documents and the model's weights of their tokens.
 
         The documents are chosen by a rule; the report prints them.

@@ -3,5 +3,6 @@
 The only package that imports spaCy.
 
 `tokenizer` and `parallel` write data/tokens/CORPUS by means of `cleaning`, `chunks`, `splits`,
-`duplicates` and `near_duplicates`; `arrays` opens it, and `meta` reads its description. Vocabularies and batches, which depend on the model, are in `inputs`.
+`duplicates` and `near_duplicates`; `arrays` opens it, and `meta` reads its description.
+Vocabularies and batches, which depend on the model, are in `inputs`.
 """

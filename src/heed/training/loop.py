@@ -227,14 +227,14 @@ def _train_epoch(
     device: str,
     report_progress: Callable[[Progress], None],
 ) -> float:
-    """Train one epoch; return the mean loss over its items.
+    """Train one epoch; return its mean loss.
 
     Raises DivergedError at the first step whose loss is not finite.
     """
     model, validations = learner.model, schedule.validations_per_epoch
     model.train()
     total = torch.zeros((), dtype=torch.float64, device=device)
-    items, started = 0, time.perf_counter()
+    items, weight, started = 0, 0.0, time.perf_counter()
     max_tokens = MAX_PADDED_TOKENS if device == "cpu" else None  # a GPU takes a step in one batch
     for done, batches in enumerate(learner.steps(epoch, max_tokens), 1):
         step = schedule.first_step + done
@@ -245,8 +245,9 @@ def _train_epoch(
         if state.average is not model:
             _update_average(state.average, model, min(h.averaging, step / (step + 9)))
         items += sum(map(learner.size, batches))
+        weight += sum(map(learner.weight, batches))
         seconds = time.perf_counter() - started
-        mean_loss = total.item() / items
+        mean_loss = total.item() / weight
         if not math.isfinite(mean_loss):
             raise _diverged(f"the loss ({mean_loss})", step, schedule, h)
         progress = Progress(epoch, h.epochs, items, learner.items, mean_loss, seconds)
@@ -256,22 +257,22 @@ def _train_epoch(
             progress.partial_validation = (number, metrics)
             model.train()
         report_progress(progress)
-    return total.item() / max(1, items)
+    return total.item() / max(1.0, weight)
 
 
 def _step(
     learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float
 ) -> list[torch.Tensor]:
-    """Take one step; return the loss of each batch, summed over its items.
+    """Take one step; return the loss of each batch, a sum.
 
     The gradients of the batches add up to the gradient of the step's mean loss.
     """
     optimizer.zero_grad()
-    size = sum(map(learner.size, batches))
+    weight = sum(map(learner.weight, batches))
     losses = []
     for batch in batches:
         loss = learner.loss(learner.model, batch)
-        (loss / size).backward()
+        (loss / weight).backward()
         losses.append(loss.detach())
     if clip:
         nn.utils.clip_grad_norm_(learner.model.parameters(), clip)

@@ -4,6 +4,7 @@ import dataclasses
 
 from heed.inputs.vocabulary import SPECIAL
 from heed.models.classifier import count_parameters
+from heed.tasks.capacity import nearest_size
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.meta import Meta
 
@@ -31,11 +32,5 @@ def widen(
     def count_with(hidden_size: int) -> int:
         return count(dataclasses.replace(plain, hidden_size=hidden_size), data, meta)
 
-    low, high = 1, 2
-    while count_with(high) < parameters:
-        low, high = high, high * 2
-    while low < high - 1:  # the count grows with the hidden size
-        middle = (low + high) // 2
-        low, high = (middle, high) if count_with(middle) < parameters else (low, middle)
-    nearest = min((low, high), key=lambda size: abs(count_with(size) - parameters))
+    nearest = nearest_size(count_with, parameters)
     return dataclasses.replace(plain, hidden_size=nearest)

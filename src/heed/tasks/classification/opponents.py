@@ -21,12 +21,12 @@ from heed.tasks.interface import Fitted
 from heed.tokens.arrays import Tokens
 
 if TYPE_CHECKING:
-    from heed.study import Experiment
+    from heed.study.experiments import ClassificationExperiment
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # LinearSVC's C, chosen by validation accuracy; ties: the smallest
 
 
-def fit(tokens: Tokens, data: Data, experiment: "Experiment") -> Fitted:
+def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> Fitted:
     """Return the predictions of both opponents on each fold, and how they were chosen.
 
     Args:

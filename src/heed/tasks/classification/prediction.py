@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
 
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
@@ -25,10 +23,11 @@ from heed.tasks.classification.learning import (
     read_texts,
 )
 from heed.tasks.classification.probabilities import prediction_table, statistics_table
-from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
 from heed.tasks.interface import Predictor
 from heed.tokens.arrays import Tokens
+from heed.training.weights import ERRORS, load_weights
 
 
 @dataclasses.dataclass
@@ -106,9 +105,13 @@ class ClassificationPredictor(Predictor):
 
 
 def load_predictor(
-    folder: Path, recipe: Recipe[Data, Hyperparameters], device: str, command: str
+    folder: Path,
+    recipe: Recipe[Data, Hyperparameters],
+    settings: Prediction,
+    device: str,
+    command: str,
 ) -> ClassificationPredictor:
-    """Return the run in `folder`, ready to predict on `device`.
+    """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
     Raises:
         HeedError: a file is missing or broken, or its tensors are not those of the recipe's model;
@@ -117,11 +120,8 @@ def load_predictor(
     """
     try:
         vocabulary = _read_vocabulary(folder / VOCABULARY, recipe.hyperparameters)
-        with torch.device("meta"):  # without memory for the weights
-            _check_tensors(folder / WEIGHTS, make_model(vocabulary, recipe).state_dict())
-        model = make_model(vocabulary, recipe)
-        model.load_state_dict(load_file(folder / WEIGHTS))
-    except (OSError, SafetensorError, RuntimeError, ValueError, OverflowError) as error:
+        model = load_weights(folder / WEIGHTS, lambda: make_model(vocabulary, recipe))
+    except ERRORS as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise HeedError(f"{folder}: not a whole run ({reason}). Run again: {command}") from None
     return ClassificationPredictor(model.eval().to(device), vocabulary, recipe, device)
@@ -135,23 +135,3 @@ def _read_vocabulary(path: Path, h: Hyperparameters) -> Vocabulary:
             f"{path.name} has {len(words):,} words, and vocabulary_size is {h.vocabulary_size:,}"
         )
     return Vocabulary(words, h.lowercase)
-
-
-def _check_tensors(path: Path, expected: dict[str, torch.Tensor]) -> None:
-    """Raise ValueError unless a file has these tensors; their values are not read."""
-    with safe_open(path, "pt") as file:
-        names = set(file.keys())
-        for name in sorted(names | expected.keys()):
-            if name not in names:
-                raise ValueError(f"{path.name} has no tensor {name}")
-            if name not in expected:
-                raise ValueError(
-                    f"{path.name} has the tensor {name}, which the recipe's model does not have"
-                )
-            header = file.get_slice(name)
-            shape, dtype = header.get_shape(), header.get_dtype()
-            if shape != list(expected[name].shape) or dtype != "F32":
-                raise ValueError(
-                    f"{path.name}: tensor {name} is {dtype} {shape}, not F32 "
-                    f"{list(expected[name].shape)} as the recipe's model has it"
-                )

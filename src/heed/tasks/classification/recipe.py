@@ -1,7 +1,7 @@
 """The task's part of a recipe: hyperparameters, the label that is predicted, its classes."""
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 from heed.files import HeedError
 from heed.hyperparameters import hyperparameter
@@ -35,7 +35,12 @@ class Data:
     classes: list[str]
 
 
-def resolve_data(section: dict[str, str], meta: Meta, key: str) -> Data:
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """How test documents are predicted and scored: a classifier has no choice there."""
+
+
+def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
     """Return the label that an experiment's section `data` names, with its classes.
 
     Args:

@@ -20,7 +20,7 @@ from heed.tasks.translation.alignment import (
     shift,
 )
 from heed.tasks.translation.metrics import make_metrics
-from heed.tasks.translation.recipe import Data
+from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.sentences import read_sentences, separated_words
 from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens, load_tokens
@@ -56,14 +56,14 @@ def tables(
         summary = {
             **make_metrics(recipe.data).compute(statistics.to_numpy()),
             "support": len(test),
-            "validation_bleu": _validation_bleu(run, recipe.data),
+            "validation_bleu": _validation_bleu(run, tested.prediction),
             "best_epoch": tested.best_epochs[i],
             "parameters": tested.parameters[i],
         }
         lengths = diagnosis.by_length(
             statistics.to_numpy(), test["source_words"].to_numpy(), edges, recipe.data
         )
-        figures, by_distance = _alignment(test, tokens, recipe, tested.folds[i])
+        figures, by_distance = _alignment(test, tokens, tested, tested.folds[i])
         of_seed = {"summary": pd.DataFrame([summary | figures]), "lengths": lengths}
         for name, table in (of_seed | by_distance).items():
             table.insert(0, "seed", seed)
@@ -73,35 +73,35 @@ def tables(
     }
 
 
-def _validation_bleu(run: pd.DataFrame, data: Data) -> float:
+def _validation_bleu(run: pd.DataFrame, scoring: Prediction) -> float:
     validation = run[run["split"] == "validation"]
     return corpus_bleu(
-        validation["hypothesis"].tolist(), [[text] for text in validation["reference"]], data
+        validation["hypothesis"].tolist(), [[text] for text in validation["reference"]], scoring
     )
 
 
 def _alignment(
-    test: pd.DataFrame, tokens: ParallelTokens, recipe: Recipe[Data, Any], fold: int
+    test: pd.DataFrame, tokens: ParallelTokens, tested: TestedModel, fold: int
 ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
     """Return the figures of a run's links that its statistics do not have, and `distances`.
 
     Args:
         test: the run's predictions of the test part, by id.
         tokens: the corpus.
-        recipe: of the model.
+        tested: the model.
         fold: that the run was tested on.
 
     """
-    data = recipe.data
+    data = tested.recipe.data
     links = [
         parse_links(text, f"links of sentence {id_}")[0] for id_, text in test["links"].items()
     ]
     rows = tokens.documents(["id"]).reset_index().set_index("id")["index"].loc[test.index]
     gold = gold_links(tokens, data, rows.to_numpy())
     if gold is None:
-        if recipe.hyperparameters.segmentation == "words":
+        if tested.recipe.hyperparameters.segmentation == "words":
             links = _separate(links, tokens, data, rows.to_numpy())
-        agreement = _ibm1_agreement(links, tokens, data, rows.to_numpy(), fold)
+        agreement = _ibm1_agreement(links, tokens, tested, rows.to_numpy(), fold)
         return {"ibm1_agreement": agreement}, {}
     lengths = np.diff(tokens.sides[data.target].offsets)[rows]
     shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
@@ -126,7 +126,7 @@ def _separate(
 
 
 def _ibm1_agreement(
-    links: Sequence[Links], tokens: ParallelTokens, data: Data, rows: np.ndarray, fold: int
+    links: Sequence[Links], tokens: ParallelTokens, tested: TestedModel, rows: np.ndarray, fold: int
 ) -> float:
     """Return how far links agree with IBM model 1's; 0 for a model that links nothing.
 
@@ -134,8 +134,9 @@ def _ibm1_agreement(
     """
     if not any(links):
         return 0.0
+    data = tested.recipe.data
     source, target = (
-        read_sentences(tokens, language, data.lowercase).rows
+        read_sentences(tokens, language, tested.prediction.lowercase).rows
         for language in (data.source, data.target)
     )
     train = tokens.rows("train", fold)

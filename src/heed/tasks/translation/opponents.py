@@ -17,13 +17,13 @@ from heed.tasks.translation import ibm1
 from heed.tasks.translation.alignment import diagonal, format_links, gold_links
 from heed.tasks.translation.decoder import Option, Weights, learn_options, translate
 from heed.tasks.translation.language_model import LanguageModel
-from heed.tasks.translation.recipe import Data
+from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.sentences import join_words, learn_sentence_spacing, read_sentences
 from heed.tasks.translation.statistics import corpus_bleu, statistics_table
 from heed.tokens.arrays import ParallelTokens
 
 if TYPE_CHECKING:
-    from heed.study import Experiment
+    from heed.study.experiments import TranslationExperiment
 
 TUNED = 100  # validation sentences by whose BLEU weights are chosen; ties: the first tried
 # How words may move (distortion, limit) is chosen first, then the factors of P(Y) and of its words.
@@ -32,18 +32,19 @@ MOVES = ((0.0, 0), (0.25, 2), (0.5, 2), (1.0, 2), (2.0, 2), (0.25, 6), (0.5, 6),
 FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0, 2.0, 3.0))
 
 
-def fit(tokens: ParallelTokens, data: Data, experiment: "Experiment") -> Fitted:
+def fit(tokens: ParallelTokens, data: Data, experiment: "TranslationExperiment") -> Fitted:
     """Return the translations of both opponents on each fold, and the weights of the search.
 
     Args:
         tokens: the corpus.
-        data: the languages, and how translations are scored.
-        experiment: not read; every experiment has the same opponents.
+        data: the languages.
+        experiment: says how translations are scored.
 
     """
+    scoring = Prediction(tokenize=experiment.data.tokenize, lowercase=experiment.data.lowercase)
     predictions, chosen = {}, []
     for fold in range(tokens.meta.folds or 1):
-        statistical = Statistical(tokens, data, tokens.rows("train", fold))
+        statistical = Statistical(tokens, data, scoring, tokens.rows("train", fold))
         weights = _tune(statistical, tokens.rows("validation", fold)[:TUNED])
         chosen.append(dataclasses.asdict(weights))
         rows = {part: tokens.rows(part, fold) for part in ("validation", "test")}
@@ -54,17 +55,19 @@ def fit(tokens: ParallelTokens, data: Data, experiment: "Experiment") -> Fitted:
             {part: statistical.predict(rows[part], weights) for part in rows}
         )
     selection = {"ibm1_rounds": ibm1.ROUNDS, "tuned_on": TUNED, "weights": chosen}
-    return Fitted(predictions, lambda table: _statistics(table, tokens, data), selection)
+    return Fitted(predictions, lambda table: _statistics(table, tokens, data, scoring), selection)
 
 
 class Statistical:
     """IBM model 1 and a language model of one training part."""
 
-    def __init__(self, tokens: ParallelTokens, data: Data, train: np.ndarray) -> None:
+    def __init__(
+        self, tokens: ParallelTokens, data: Data, scoring: Prediction, train: np.ndarray
+    ) -> None:
         """Count words, and words of a source and its translation, in the rows `train`."""
-        self.tokens, self.data = tokens, data
+        self.tokens, self.data, self.scoring = tokens, data, scoring
         self.source, self.target = (
-            read_sentences(tokens, language, data.lowercase)
+            read_sentences(tokens, language, scoring.lowercase)
             for language in (data.source, data.target)
         )
         sources, targets = (
@@ -115,7 +118,9 @@ def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
     def best(candidates: list[Weights]) -> Weights:
         scores = [
             corpus_bleu(
-                [statistical.translate(row, weights)[0] for row in validation], references, data
+                [statistical.translate(row, weights)[0] for row in validation],
+                references,
+                statistical.scoring,
             )
             for weights in candidates
         ]
@@ -163,8 +168,10 @@ def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(tables.values(), ignore_index=True)
 
 
-def _statistics(table: pd.DataFrame, tokens: ParallelTokens, data: Data) -> pd.DataFrame:
+def _statistics(
+    table: pd.DataFrame, tokens: ParallelTokens, data: Data, scoring: Prediction
+) -> pd.DataFrame:
     """Return the additive statistics of each row of a table of predictions."""
     ids = tokens.documents(["id"])["id"]
     rows = pd.Series(ids.index, ids)[table["id"]].to_numpy()
-    return statistics_table(table, gold_links(tokens, data, rows), data)
+    return statistics_table(table, gold_links(tokens, data, rows), data, scoring)

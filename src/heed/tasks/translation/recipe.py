@@ -1,6 +1,13 @@
-"""The task's part of a recipe: what is translated into what, and how it is scored."""
+"""The task's part of a recipe: hyperparameters, the two languages, and how a test is scored."""
 
 import dataclasses
+from typing import Any, Literal
+
+from heed.files import HeedError
+from heed.hyperparameters import hyperparameter
+from heed.hyperparameters.training import Training
+from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
+from heed.tokens.meta import Meta
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
 METRICS = (
@@ -9,21 +16,72 @@ METRICS = (
     *(f"rouge_{n}_{figure}" for n in ("1", "2", "l") for figure in ("precision", "recall")),
     "exact_match",
 )
+FIGURES = ("bleu", "loss")  # metrics of validation, translated greedily; epochs are selected by one
+
+
+@dataclasses.dataclass(frozen=True)
+class Hyperparameters(Training, TranslatorArchitecture):
+    """All hyperparameters of a translator and its training."""
+
+    select: Literal["bleu", "loss", "last"] = hyperparameter(
+        "loss",
+        ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """The languages that are translated from and into, and how translations are scored.
+    """The languages that are translated from and into.
 
-    source, target: languages of the corpus
-    tokenize: sacrebleu's tokenisation of hypotheses and references, such as 13a; none where the
-        corpus is tokenised at white space
-    lowercase: whether scores ignore case
-    has_gold_alignment: whether the corpus says which words translate which
+    `tokenizer` and `target_tokenizer` are those of their words, for texts from outside the corpus.
+    `has_gold_alignment`: whether the corpus says which words translate which.
     """
 
     source: str
     target: str
-    tokenize: str
-    lowercase: bool
+    tokenizer: str
+    target_tokenizer: str
     has_gold_alignment: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction(Decoding):
+    """How test sentences are translated and scored; a change of it repeats no training.
+
+    Scores are sacrebleu's (Post 2018), by its tokenisation `tokenize` of hypotheses and references,
+    such as 13a; none where the corpus is tokenised at white space. With `lowercase` they ignore
+    case.
+    """
+
+    tokenize: str = "13a"
+    lowercase: bool = False
+
+
+def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
+    """Return the languages that an experiment's section `data` names.
+
+    Args:
+        section: `{"source": LANGUAGE, "target": LANGUAGE, …}`.
+        meta: the corpus's meta.json.
+        key: the section's key in params.yaml, for the message.
+
+    Raises:
+        HeedError: the corpus has no such language.
+
+    """
+    for side in ("source", "target"):
+        if section[side] not in meta.languages:
+            known = ", ".join(meta.languages) or "none: it is no corpus of sentence pairs"
+            raise HeedError(
+                f"params.yaml: {key}.{side}: corpus {meta.corpus} has no language "
+                f"{section[side]}. Known: {known}"
+            )
+    source, target = section["source"], section["target"]
+    aligned = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)
+    return Data(
+        source,
+        target,
+        meta.languages[source].tokenizer,
+        meta.languages[target].tokenizer,
+        has_gold_alignment=bool(aligned),
+    )

@@ -13,7 +13,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from heed.tasks.translation.alignment import Gold, Links, corpus_counts, parse_links
 from heed.tasks.translation.metrics import statistic_names
-from heed.tasks.translation.recipe import Data
+from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.rouge import rouge
 
 
@@ -23,6 +23,7 @@ def statistics(
     words: np.ndarray,
     alignments: tuple[Sequence[Links], Sequence[Gold | None]] | None,
     data: Data,
+    scoring: Prediction,
 ) -> pd.DataFrame:
     """Return the statistics of each sentence, with the columns of `metrics.statistic_names`.
 
@@ -32,10 +33,11 @@ def statistics(
         words: of each source, and how many of them are unknown, (sentences, 2)
         alignments: the links of each sentence and its reference, and the gold links, None where a
             sentence has none; used where the corpus has a gold alignment.
-        data: how translations are scored.
+        data: the languages.
+        scoring: how translations are scored.
 
     """
-    bleu, chrf = _scorers(data)
+    bleu, chrf = _scorers(scoring)
     rows, columns = len(hypotheses), list(itertools.zip_longest(*references))
     # These counts are all that `corpus_score` sums; the method that returns them for each sentence
     # is not documented.
@@ -43,8 +45,8 @@ def statistics(
         np.asarray(scorer._extract_corpus_statistics(hypotheses, columns), np.int32)
         for scorer in (bleu, chrf)
     ] if rows else [np.zeros((0, 10), np.int32), np.zeros((0, 18), np.int32)]  # fmt: skip
-    texts = [_fold_case(hypothesis, data) for hypothesis in hypotheses]
-    correct = [[_fold_case(reference, data) for reference in each] for each in references]
+    texts = [_fold_case(hypothesis, scoring) for hypothesis in hypotheses]
+    correct = [[_fold_case(reference, scoring) for reference in each] for each in references]
     exact = [text in each for text, each in zip(texts, correct, strict=True)]
     parts = [
         np.ones((rows, 1), np.int32),
@@ -60,14 +62,15 @@ def statistics(
 
 
 def statistics_table(
-    predictions: pd.DataFrame, gold: Sequence[Gold | None] | None, data: Data
+    predictions: pd.DataFrame, gold: Sequence[Gold | None] | None, data: Data, scoring: Prediction
 ) -> pd.DataFrame:
     """Return the statistics of each row of a table of predictions (docs/contracts.md).
 
     Args:
         predictions: with the columns `hypothesis, reference, links, source_words, unknown_words`.
         gold: the gold links of each row; None where the corpus has none.
-        data: how translations are scored.
+        data: the languages.
+        scoring: how translations are scored.
 
     """
     links = [
@@ -80,39 +83,40 @@ def statistics_table(
         predictions[["source_words", "unknown_words"]].to_numpy(),
         None if gold is None else (links, gold),
         data,
+        scoring,
     )
 
 
 def corpus_bleu(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], data: Data
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], scoring: Prediction
 ) -> float:
     """Return BLEU, between 0 and 1, of hypotheses with one or more references each; 0 of none."""
     if not hypotheses:
         return 0.0
     columns = list(itertools.zip_longest(*references))
-    return float(_scorers(data)[0].corpus_score(hypotheses, columns).score) / 100
+    return float(_scorers(scoring)[0].corpus_score(hypotheses, columns).score) / 100
 
 
-def signatures(data: Data, references: int = 1) -> dict[str, str]:
+def signatures(scoring: Prediction, references: int = 1) -> dict[str, str]:
     """Return sacrebleu's signatures of `bleu` and `chrf`: scores compare where they are the same.
 
     Args:
-        data: how translations are scored.
+        scoring: how translations are scored.
         references: for each sentence.
 
     """
-    bleu, chrf = _scorers(data)
+    bleu, chrf = _scorers(scoring)
     for scorer in (bleu, chrf):  # a scorer knows the number of references once it has scored
         scorer.corpus_score(["a"], [["a"]] * references)
     return {"bleu": str(bleu.get_signature()), "chrf": str(chrf.get_signature())}
 
 
-def _scorers(data: Data) -> tuple[BLEU, CHRF]:
+def _scorers(scoring: Prediction) -> tuple[BLEU, CHRF]:
     return (
-        BLEU(tokenize=data.tokenize, lowercase=data.lowercase, force=True),
-        CHRF(lowercase=data.lowercase),
+        BLEU(tokenize=scoring.tokenize, lowercase=scoring.lowercase, force=True),
+        CHRF(lowercase=scoring.lowercase),
     )
 
 
-def _fold_case(text: str, data: Data) -> str:
-    return text.strip().lower() if data.lowercase else text.strip()
+def _fold_case(text: str, scoring: Prediction) -> str:
+    return text.strip().lower() if scoring.lowercase else text.strip()

@@ -1,0 +1,83 @@
+"""The rules on the hyperparameters of a classifier, by themselves and by its variant."""
+
+from collections.abc import Iterator
+
+from heed.hyperparameters.classifier import ATTENTION_POOLINGS
+from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks.interface import Contradiction
+
+
+def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
+    """Yield every contradiction between hyperparameters."""
+    if h.has_heads and h.state_size % h.heads:
+        yield (
+            ("heads", "hidden_size", "embedding_dim", "skip", "encoder", "attention"),
+            (
+                f"heads must divide the size of the states: {h.heads} heads do not divide "
+                f"{h.state_size} (with a BiLSTM twice the hidden size, with skip the embeddings "
+                "too; else embedding_dim)"
+            ),
+        )
+    if h.encoder == "none" and h.linear_branch == "none":
+        yield (
+            ("encoder", "linear_branch"),
+            "with encoder none only the linear branch is left, and linear_branch is none",
+        )
+    if h.encoder == "none" and (
+        h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical
+    ):
+        yield (
+            ("encoder",),
+            (
+                "encoder none has no states to attend to: attention none, a pooling without it, "
+                "not hierarchical"
+            ),
+        )
+    if h.pooling == "last" and h.encoder in ("embeddings", "transformer"):
+        yield (
+            ("pooling", "encoder"),
+            f"pooling last takes the BiLSTM's last states, and encoder {h.encoder} has none",
+        )
+    if h.pooling == "last" and h.skip:
+        yield (
+            ("skip", "pooling"),
+            "pooling last takes the BiLSTM's last states: it does not go with skip",
+        )
+
+
+def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
+    """Yield every contradiction of the hyperparameters with the variant's name."""
+    if variant == "baseline" and (h.attends or h.attention != "none"):
+        name = "encoder" if h.encoder == "transformer" else "pooling"
+        name = "attention" if h.attention != "none" else name
+        yield (name,), f"variant baseline is without attention, found {getattr(h, name)}"
+    if variant == "attention" and not h.attends:
+        yield (
+            ("variant",),
+            (
+                "variant attention needs attention (multi-head, single-head), a pooling with "
+                f"attention or encoder transformer, found attention: {h.attention}, pooling: "
+                f"{h.pooling}, encoder: {h.encoder}"
+            ),
+        )
+    if variant == "wide" and h.pooling in ATTENTION_POOLINGS:
+        yield ("pooling",), f"variant wide is without attention, found {h.pooling}"
+
+
+def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
+    """Return why no variant wide can be made of a model, or None."""
+    if matched.encoder != "bilstm":
+        return f"variant wide widens a BiLSTM, and {model} has none"
+    return None
+
+
+WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
+
+
+def no_effect(h: Hyperparameters) -> dict[str, str]:
+    """Return the hyperparameters that have no effect: name → by which value of another."""
+    ineffective = {} if h.has_heads else {"heads": f"attention: {h.attention}"}
+    if h.encoder != "transformer":
+        of_transformer = ("encoder_layers", "feed_forward_size")
+        ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
+    return ineffective

@@ -1,0 +1,69 @@
+"""The rules on the hyperparameters of a translator, by themselves and by its variant."""
+
+from collections.abc import Iterator
+
+from heed.tasks.interface import Contradiction
+from heed.tasks.translation.recipe import Hyperparameters
+
+WIDE_KEYS = ()  # what a variant wide may set itself
+
+
+def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
+    """Yield every contradiction between hyperparameters."""
+    is_transformer = h.decoder == "transformer"
+    if (h.encoder == "transformer") != is_transformer:
+        yield (
+            ("encoder", "decoder"),
+            (
+                "a transformer has both encoder: transformer and decoder: transformer, found "
+                f"{h.encoder} and {h.decoder}"
+            ),
+        )
+    if is_transformer and h.embedding_dim % h.heads:
+        yield (
+            ("heads", "embedding_dim"),
+            (f"heads must divide embedding_dim: {h.heads} heads do not divide {h.embedding_dim}"),
+        )
+    if h.encoder == "bidirectional" and h.hidden_size % 2:
+        yield (
+            ("hidden_size", "encoder"),
+            f"each direction has half of hidden_size, which must be even, found {h.hidden_size}",
+        )
+    if h.score == "location" and h.decoder in ("output", "input", "input-literal"):
+        yield (
+            ("score",),
+            "score location has a weight for each position, and test sentences may be longer than "
+            "any in training: choose another",
+        )
+
+
+def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
+    """Yield every contradiction of the hyperparameters with the variant's name."""
+    if variant in ("baseline", "wide") and h.attends:
+        yield ("decoder",), f"variant {variant} is without attention, found decoder: {h.decoder}"
+    if variant == "attention" and not h.attends:
+        yield (
+            ("decoder", "variant"),
+            f"variant attention needs a decoder with attention, found decoder: {h.decoder}",
+        )
+
+
+def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
+    """Return why no variant wide can be made of a model, or None."""
+    if matched.decoder == "transformer":
+        return f"variant wide widens a recurrent network, and {model} has none"
+    return None
+
+
+def no_effect(h: Hyperparameters) -> dict[str, str]:
+    """Return the hyperparameters that have no effect: name → by which value of another."""
+    ineffective = {}
+    if h.decoder == "transformer":
+        for name in ("recurrence", "score", "hidden_size", "residual", "layer_devices"):
+            ineffective[name] = "decoder: transformer"
+    else:
+        for name in ("heads", "feed_forward_size"):
+            ineffective[name] = f"decoder: {h.decoder}"
+    if not h.attends:
+        ineffective["score"] = f"decoder: {h.decoder}"
+    return ineffective
