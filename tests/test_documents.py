@@ -95,6 +95,9 @@ def test_only_models_with_weights_of_their_own_have_a_page():
     )
     assert not has_page(encoder="none", linear_branch="words", pooling="max")
     assert "learned query" in describe_weights(Hyperparameters(pooling="attention"))
+    transformer = Hyperparameters(encoder="transformer", pooling="mean")
+    assert not transformer.chooses_weights and has_page(encoder="transformer", pooling="attention")
+    assert "attention that is not part of these weights" in describe_weights(transformer)
 
 
 def test_a_hybrids_weights_do_not_explain_what_its_linear_branch_adds(workplace):

@@ -141,6 +141,9 @@ VARIANTS = (
             "bigram_buckets": 7,
             "character_buckets": 11,
         },
+        {"encoder": "transformer", "attention": "none", "pooling": "mean", "heads": 2},
+        {"encoder": "transformer", "attention": "none", "pooling": "attention", "heads": 4},
+        {"encoder": "transformer", "attention": "multi-head", "pooling": "max", "heads": 2},
     ]
 )
 

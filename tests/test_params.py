@@ -135,6 +135,24 @@ WRONG = [
         "encoder embeddings has none",
     ),
     (
+        "attention: multi-head, heads: 4",
+        "encoder: transformer, heads: 4, pooling: last",
+        "models.sample-sentiment-attention.pooling",
+        "encoder transformer has none",
+    ),
+    (
+        "pooling: last}",
+        "pooling: mean, encoder: transformer}",
+        "models.sample-sentiment-baseline.encoder",
+        "variant baseline is without attention, found transformer",
+    ),
+    (
+        "attention: multi-head, heads: 4",
+        "encoder: transformer, heads: 3",
+        "models.sample-sentiment-attention.heads",
+        "3 heads do not divide 32",
+    ),
+    (
         "pooling: last}",
         "pooling: mean, encoder: none}",
         "models.sample-sentiment-baseline.encoder",

@@ -110,6 +110,18 @@ def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(cl
     )
 
 
+def test_each_layer_of_a_transformer_has_its_part_in_the_cost(clone: Path) -> None:
+    text = (clone / "params.yaml").read_text()
+
+    def core_hours(layers: int) -> float:
+        encoder = f"encoder: transformer, encoder_layers: {layers}, heads: 4"
+        changed = text.replace("attention: multi-head, heads: 4", encoder)
+        return estimate_cost(study.parse(changed)).core_hours
+
+    one, two, four = (core_hours(layers) for layers in (1, 2, 4))
+    assert two > one and four - two == pytest.approx(2 * (two - one))
+
+
 def test_the_cost_names_corpora_of_unknown_size(clone: Path) -> None:
     text = (clone / "params.yaml").read_text()
     table = f"sample: {{kind: table, path: x.csv, sha256: {'a' * 64}}}"

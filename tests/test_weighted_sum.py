@@ -173,6 +173,9 @@ NETWORKS = [
     {"attention": "multi-head", "pooling": "attention", "heads": 2, "skip": True},
     {"attention": "none", "pooling": "attention", "encoder": "embeddings"},
     {"attention": "multi-head", "pooling": "mean", "linear_branch": "words", "branch_buckets": 8},
+    {"attention": "none", "pooling": "attention", "encoder": "transformer", "heads": 2},
+    {"attention": "multi-head", "pooling": "mean", "encoder": "transformer", "heads": 4,
+     "hierarchical": True},
 ]  # fmt: skip
 REST_ON_A_SUM = [changes for changes in NETWORKS if changes["pooling"] in SUMS]
 

@@ -14,6 +14,7 @@ Configuration = dict[str, Value]  # some hyperparameters and their values, as a 
 # Limits that no study of text reaches: a mistyped size is an error before any memory is taken.
 MAX_SIZE = 65_536  # of a layer
 MAX_ROWS = 2**27  # of a table of embeddings or features
+MAX_LAYERS = 64  # of an encoder or a decoder
 MAX_COUNT = 100_000  # of epochs, trials, documents in a step
 MAX_THREADS = 4096
 MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is added

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Literal, Self
 
-from heed.hyperparameters import MAX_ROWS, MAX_SIZE, hyperparameter
+from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
 
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
 
@@ -52,12 +52,19 @@ class Architecture(Preprocessing):
         ge=0,
         le=MAX_ROWS,
     )
-    encoder: Literal["bilstm", "embeddings", "none"] = hyperparameter(
+    encoder: Literal["bilstm", "transformer", "embeddings", "none"] = hyperparameter(
         "bilstm",
         (
-            "what makes states: a BiLSTM; the embeddings themselves (features only: a control); "
-            "none: the linear branch alone (a control)"
+            "what makes states: a BiLSTM; a transformer: self-attention without recurrence; the "
+            "embeddings themselves (features only: a control); none: the linear branch alone (a "
+            "control)"
         ),
+    )
+    encoder_layers: int = hyperparameter(
+        1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS
+    )
+    feed_forward_size: int = hyperparameter(
+        512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
     )
     hierarchical: bool = hyperparameter(
         False, "words to sentence vectors, these to the document's: an encoder at each level"
@@ -80,7 +87,10 @@ class Architecture(Preprocessing):
         ),
     )
     heads: int = hyperparameter(
-        1, "heads of multi-head and uniform attention; divides the states' size", gt=0, le=MAX_SIZE
+        1,
+        "heads of multi-head and uniform attention and of a transformer; divides the states' size",
+        gt=0,
+        le=MAX_SIZE,
     )
     pooling: Literal["last", "mean", "max", "attention", "max-attention"] = hyperparameter(
         "last",
@@ -120,7 +130,12 @@ class Architecture(Preprocessing):
         lt=1,
     )
     embedding_dropout: float = hyperparameter(0.0, "dropout on the embeddings", ge=0, lt=1)
-    state_dropout: float = hyperparameter(0.0, "dropout on the states", ge=0, lt=1)
+    state_dropout: float = hyperparameter(
+        0.0,
+        "dropout on the states, and on the output of each sub-layer of a transformer",
+        ge=0,
+        lt=1,
+    )
     dropout: float = hyperparameter(
         0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1
     )
@@ -131,11 +146,27 @@ class Architecture(Preprocessing):
         return encoder_size(self, self.embedding_dim)
 
     @property
+    def has_heads(self) -> bool:
+        """Whether `heads` has an effect."""
+        return self.attention in ("multi-head", "uniform") or self.encoder == "transformer"
+
+    @property
+    def attends(self) -> bool:
+        """Whether attention is asked for: in the encoder, over its states, or in the pooling."""
+        by_attention = self.attention in ("multi-head", "single-head")
+        return by_attention or self.pooling in ATTENTION_POOLINGS or self.encoder == "transformer"
+
+    @property
     def score_functions(self) -> dict[str, str]:
-        """The network's score functions → where they are: multi-head, single-head or pooling."""
+        """The network's score functions → where they are.
+
+        Places are transformer, multi-head, single-head and pooling.
+        """
         scores: dict[str, str] = {}
         if self.encoder == "none":
             return scores
+        if self.encoder == "transformer":
+            scores["scaled-dot"] = "transformer"
         if self.pooling in ATTENTION_POOLINGS:
             scores[self.score] = "pooling"
         if self.attention == "single-head":
@@ -145,14 +176,24 @@ class Architecture(Preprocessing):
         return scores
 
     def without_attention(self) -> Self:
-        """Return the same network without attention; a pooling by attention becomes the mean."""
+        """Return the same network without attention; a pooling by attention becomes the mean.
+
+        Raises ValueError for a transformer, which without attention would read each word alone.
+        """
+        if self.encoder == "transformer":
+            raise ValueError("encoder transformer is attention: there is none without it")
         pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
         return dataclasses.replace(self, attention="none", pooling=pooling)
 
     @property
     def chooses_weights(self) -> bool:
-        """Whether the weights of words depend on the text: by a score function or a maximum."""
-        return bool(self.score_functions) or (self.encoder != "none" and self.pooling == "max")
+        """Whether the weights of the states depend on the text: by a score or a maximum.
+
+        The attention within a transformer makes the states, and gives them no weights.
+        """
+        by_attention = self.attention in ("multi-head", "single-head")
+        by_pooling = self.pooling in (*ATTENTION_POOLINGS, "max")
+        return self.encoder != "none" and (by_attention or by_pooling)
 
 
 def encoder_size(h: Architecture, input_size: int) -> int:

@@ -3,9 +3,8 @@
 import dataclasses
 from typing import Literal
 
-from heed.hyperparameters import MAX_ROWS, MAX_SIZE, hyperparameter
+from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
 
-MAX_LAYERS = 64
 MAX_TOKENS = 10_000  # of a sentence
 MAX_BEAM = 1000
 ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")

@@ -178,10 +178,7 @@ class MultiHeadAttention(nn.Module):
         self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
     ) -> torch.Tensor:
         """Return the weights (batch, heads, queries, keys)."""
-        split_query, split_keys = self._split(self.query(query)), self._split(self.key(keys))
-        if self.uniform:
-            return uniform_weights(split_query, split_keys, key_padding_mask)
-        return masked_softmax(self.score(split_query, split_keys), key_padding_mask)
+        return self.projected_weights(self.query(query), self.key(keys), key_padding_mask)
 
     def split_values(self, values: torch.Tensor) -> torch.Tensor:
         """Return the projected values of each head, (batch, heads, keys, size / heads)."""
@@ -198,7 +195,7 @@ class MultiHeadAttention(nn.Module):
         """Return the output (batch, queries, size) and the weights used."""
         if weights is None:
             weights = self.weights(query, keys, key_padding_mask)
-        return self._join(weights @ self.split_values(values)), weights
+        return self.weigh_projected(weights, self.value(values)), weights
 
     def forward(
         self,
@@ -213,14 +210,52 @@ class MultiHeadAttention(nn.Module):
         """
         if self.uniform:
             return self.attend(query, keys, values, key_padding_mask)[0]
-        split_query, split_keys = self._split(self.query(query)), self._split(self.key(keys))
+        return self.attend_projected(
+            self.query(query), self.key(keys), self.value(values), _attended_keys(key_padding_mask)
+        )
+
+    def project(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the projected keys and values of states, each (batch, keys, size).
+
+        They depend on no query, so a decoder makes them once a sentence, or once a token.
+        """
+        return self.key(states), self.value(states)
+
+    def projected_weights(
+        self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the weights (batch, heads, queries, keys) of projected queries and keys."""
+        split_query, split_keys = self._split(query), self._split(keys)
+        if self.uniform:
+            return uniform_weights(split_query, split_keys, key_padding_mask)
+        return masked_softmax(self.score(split_query, split_keys), key_padding_mask)
+
+    def attend_projected(
+        self,
+        query: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        mask: torch.Tensor | None,
+    ) -> torch.Tensor:
+        """Return the output (batch, queries, size) of learned weights, by one fused kernel.
+
+        Args:
+            query, keys, values: projected
+            mask: True where a query attends to a key, broadcast to (batch, heads, queries, keys);
+                None: everywhere. A query without any key gives NaN.
+
+        """
         attended = F.scaled_dot_product_attention(
-            split_query,
-            split_keys,
-            self.split_values(values),
-            attn_mask=_attended_keys(key_padding_mask),
+            self._split(query), self._split(keys), self._split(values), attn_mask=mask
         )
         return self._join(attended)
+
+    def weigh_projected(self, weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        """Return the output (batch, queries, size) of weights over projected values.
+
+        The weights are (batch, heads, queries, keys), or with 1 for heads that all have the same.
+        """
+        return self._join(weights @ self._split(values))
 
     def _split(self, projected: torch.Tensor) -> torch.Tensor:
         batch, time, size = projected.shape
@@ -231,8 +266,23 @@ class MultiHeadAttention(nn.Module):
         return self.output(attended.transpose(1, 2).flatten(2))  # batch x queries x size
 
 
+def causal_mask(query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Return the mask (queries, keys), True where a query attends to a key: none after its own.
+
+    The queries are the last of the positions that have keys (Vaswani et al. 2017, section 3.2.3).
+
+    Args:
+        query: (batch, queries, size)
+        keys: (batch, keys, size)
+
+    """
+    queries, positions = query.shape[1], keys.shape[1]
+    mask = torch.ones(queries, positions, dtype=torch.bool, device=query.device)
+    return mask.tril(positions - queries)
+
+
 def _attended_keys(key_padding_mask: torch.Tensor) -> torch.Tensor:
-    """Return the mask of `scaled_dot_product_attention`, (batch, 1, 1, keys), True at tokens.
+    """Return the mask (batch, 1, 1, keys) for all queries, True at tokens.
 
     torch returns NaN for a row that is masked completely. So an empty text attends to its first
     position, which is padding.

@@ -1,5 +1,7 @@
 """The classifier: the talk's two models, and every variant of them."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -38,7 +40,7 @@ class LinearBranch(nn.Module):
 
 
 class Classifier(nn.Module):
-    """Embedding, BiLSTM, self-attention or none, pooling, linear layer with GELU, output layer.
+    """Embedding, encoder, self-attention or none, pooling, linear layer with GELU, output layer.
 
     The sizes are those that fit the parameter counts of all twelve models of the talk. What the
     talk leaves open (pooling, where dropout is applied, initialisation) are hyperparameters. A
@@ -123,7 +125,11 @@ class Network(nn.Module):
         h = hyperparameters
         self.embedding = TokenEmbedding(vocabulary, h)
         self.encoder: Encoder | HierarchicalEncoder
-        self.encoder = (HierarchicalEncoder if h.hierarchical else Encoder)(h.embedding_dim, h)
+        # Vaswani et al. 2017, section 3.4, multiply embeddings so, and add positions of size 1
+        scale = math.sqrt(h.embedding_dim)
+        self.encoder = (HierarchicalEncoder if h.hierarchical else Encoder)(
+            h.embedding_dim, h, scale
+        )
         self.linear = nn.Linear(self.encoder.size, h.linear_size)
         self.output = nn.Linear(h.linear_size, classes)
         self.dropout = nn.Dropout(h.dropout)

@@ -1,4 +1,6 @@
-"""Encoders: from a sequence of vectors to one vector, by recurrence, self-attention and pooling."""
+"""Encoders: from a sequence of vectors to one vector, by recurrence or a transformer,
+self-attention and pooling.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from heed.hyperparameters.classifier import Architecture, encoder_size
 from heed.models.attention import MultiHeadAttention, SingleHeadAttention
 from heed.models.pooling import Pooling, make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask
+from heed.models.transformer_layers import TransformerEncoder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,19 +29,24 @@ class States:
 
 
 class Encoder(nn.Module):
-    """BiLSTM or none, self-attention or none, pooling.
+    """BiLSTM, transformer or none, self-attention or none, pooling.
 
     With `skip` the inputs are concatenated to the states, so that attention and pooling see both.
     `size` is the size of the output.
     """
 
-    def __init__(self, input_size: int, hyperparameters: Architecture) -> None:
-        """Build the layers for inputs of `input_size`."""
+    def __init__(self, input_size: int, hyperparameters: Architecture, scale: float = 1.0) -> None:
+        """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
         h = hyperparameters
         is_recurrent = h.encoder == "bilstm"
         self.lstm = BiLSTM(input_size, h.hidden_size) if is_recurrent else None
-        self.skip = h.skip and is_recurrent
+        self.transformer: TransformerEncoder | None = None
+        if h.encoder == "transformer":
+            self.transformer = TransformerEncoder(
+                input_size, h.encoder_layers, h.heads, h.feed_forward_size, h.state_dropout
+            )
+        self.skip, self.scale = h.skip and is_recurrent, scale
         self.size = encoder_size(h, input_size)
         self.dropout = nn.Dropout(h.state_dropout)
         self.attention: MultiHeadAttention | SingleHeadAttention | None = None
@@ -61,12 +69,14 @@ class Encoder(nn.Module):
 
     def encode(self, inputs: torch.Tensor, lengths: torch.Tensor) -> States:
         """Return the states; arguments as in `forward`."""
-        vectors = inputs
+        vectors, padding = inputs, padding_mask(lengths, inputs.shape[1])
+        if self.transformer is not None:
+            vectors = self.transformer(self.scale * inputs, padding)
         if self.lstm is not None:
             vectors = self.lstm(inputs, lengths)
             if self.skip:
                 vectors = torch.cat([vectors, inputs], -1)
-        return States(self.dropout(vectors), lengths, padding_mask(lengths, inputs.shape[1]))
+        return States(self.dropout(vectors), lengths, padding)
 
     def attend(
         self,
@@ -138,10 +148,10 @@ class HierarchicalEncoder(nn.Module):
 
     GROUP_SIZE = 256  # sentences of similar length are read together, so that padding stays short
 
-    def __init__(self, input_size: int, hyperparameters: Architecture) -> None:
-        """Build both encoders, with the same hyperparameters."""
+    def __init__(self, input_size: int, hyperparameters: Architecture, scale: float = 1.0) -> None:
+        """Build both encoders, with the same hyperparameters; `scale` is that of the words."""
         super().__init__()
-        self.words = Encoder(input_size, hyperparameters)
+        self.words = Encoder(input_size, hyperparameters, scale)
         self.sentences = Encoder(self.words.size, hyperparameters)
         self.size = self.sentences.size
 

@@ -100,6 +100,13 @@ class Browser:
 def describe_weights(hyperparameters: Architecture) -> str:
     """Return what a word's weight means, and that a linear branch has a part in the prediction."""
     sentences = [_describe_pooling(hyperparameters)]
+    if hyperparameters.encoder == "transformer":
+        sentences.append(
+            say(
+                "The states come from a transformer: each of them has read all words, through "
+                "attention that is not part of these weights."
+            )
+        )
     if hyperparameters.linear_branch != "none":
         sentences.append(
             say(

@@ -90,9 +90,9 @@ def model_settings(model: ModelResult, talk: Talk) -> list[Setting]:
 def _talk_setting(
     group: str, field: "dataclasses.Field[Any]", hyperparameters: Any, talk: str | None
 ) -> Setting:
-    """Return a hyperparameter that the talk has too; a model without attention has no heads."""
+    """Return a hyperparameter that the talk has too; heads are 0 for a model without any."""
     value = getattr(hyperparameters, field.name)
-    if field.name == "heads" and hyperparameters.attention == "none":
+    if field.name == "heads" and not hyperparameters.has_heads:
         value = 0
     return Setting(
         group=group,

@@ -46,14 +46,19 @@ def _documents(params: Params, name: str) -> tuple[int, int] | None:
 
 def _multiply_adds(h: Hyperparameters, tokens: float) -> float:
     """Return the multiply-adds of one token in a forward pass over a document of `tokens`."""
-    if h.encoder != "bilstm":
+    if h.encoder in ("embeddings", "none"):
         return float(h.embedding_dim)
     states = h.state_size
-    lstm = 2 * 4 * h.hidden_size * (h.embedding_dim + h.hidden_size)
-    projections = 4 * states**2 if h.attention in ("multi-head", "uniform") else 0
-    weights = 2 * tokens * states if h.attention != "none" else 0
+    projections, weights = 4.0 * states**2, 2 * tokens * states  # of a self-attention
+    if h.encoder == "transformer":
+        feed_forward = 2 * states * h.feed_forward_size
+        encoder = h.encoder_layers * (projections + weights + feed_forward)
+    else:
+        encoder = 2 * 4 * h.hidden_size * (h.embedding_dim + h.hidden_size)
+    attention = projections if h.attention in ("multi-head", "uniform") else 0.0
+    attention += weights if h.attention != "none" else 0
     pooling = states**2 if h.pooling == "attention" else 0
-    return lstm + projections + weights + pooling + states * h.linear_size / tokens
+    return encoder + attention + pooling + states * h.linear_size / tokens
 
 
 def estimate_cost(params: Params) -> Cost:

@@ -57,21 +57,19 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
     key, settings = ("models", name), params.apply_defaults(model)
     if model.variant in ("linear", "majority"):
         yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
-    attends = (
-        settings.attention not in ("none", "uniform") or settings.pooling in ATTENTION_POOLINGS
-    )
-    hyperparameter = "attention" if model.attention else "pooling"
-    if model.variant == "baseline" and (attends or settings.attention != "none"):
+    if model.variant == "baseline" and (settings.attends or settings.attention != "none"):
+        hyperparameter = _attending_hyperparameter(settings)
         yield (
             (*key, hyperparameter),
             f"variant baseline is without attention, found {getattr(settings, hyperparameter)}",
         )
-    if model.variant == "attention" and not attends:
+    if model.variant == "attention" and not settings.attends:
         yield (
             (*key, "variant"),
             (
-                "variant attention needs attention (multi-head, single-head) or a pooling with "
-                f"attention, found attention: {settings.attention}, pooling: {settings.pooling}"
+                "variant attention needs attention (multi-head, single-head), a pooling with "
+                "attention or encoder transformer, found attention: "
+                f"{settings.attention}, pooling: {settings.pooling}, encoder: {settings.encoder}"
             ),
         )
     if model.variant == "wide":
@@ -81,6 +79,13 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
             (*key, "match"),
             f"only variant wide matches another model; expected {name}, found {model.match}",
         )
+
+
+def _attending_hyperparameter(settings: Hyperparameters) -> str:
+    """Return the name of the hyperparameter that brings attention into a model."""
+    if settings.attention != "none":
+        return "attention"
+    return "encoder" if settings.encoder == "transformer" else "pooling"
 
 
 def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
@@ -113,12 +118,13 @@ def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
 
 def hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[Key, str]]:
     """Yield (names of hyperparameters, message) for every contradiction between them."""
-    if h.attention in ("multi-head", "uniform") and h.state_size % h.heads:
+    if h.has_heads and h.state_size % h.heads:
         yield (
-            ("heads", "hidden_size", "skip", "encoder", "attention"),
+            ("heads", "hidden_size", "embedding_dim", "skip", "encoder", "attention"),
             (
                 f"heads must divide the size of the states: {h.heads} heads do not divide "
-                f"{h.state_size} (twice the hidden size; with skip the embeddings too)"
+                f"{h.state_size} (with a BiLSTM twice the hidden size, with skip the embeddings "
+                "too; else embedding_dim)"
             ),
         )
     if h.encoder == "none" and h.linear_branch == "none":
@@ -136,10 +142,10 @@ def hyperparameter_contradictions(h: Hyperparameters) -> Iterator[tuple[Key, str
                 "not hierarchical"
             ),
         )
-    if h.pooling == "last" and h.encoder == "embeddings":
+    if h.pooling == "last" and h.encoder in ("embeddings", "transformer"):
         yield (
             ("pooling", "encoder"),
-            "pooling last takes the BiLSTM's last states, and encoder embeddings has none",
+            f"pooling last takes the BiLSTM's last states, and encoder {h.encoder} has none",
         )
     if h.pooling == "last" and h.skip:
         yield (

@@ -133,7 +133,7 @@ def _dimension_contradictions(
         yield f"cannot be searched: {NOT_SEARCHED[key]}"
         return
     h = params.apply_defaults(model)
-    if key == "heads" and h.attention not in ("multi-head", "uniform"):
+    if key == "heads" and not h.has_heads:
         yield f"has no effect: model {model.match} has attention: {h.attention}"
     if dimension.kind == "integer" and isinstance(getattr(h, key), float):
         yield "is a number with a fraction: use uniform or loguniform"
@@ -150,7 +150,7 @@ def _dimension_contradictions(
             message = error.errors()[0]["msg"]
             yield f"{dimension.kind}: {message[0].lower()}{message[1:]}, found {value!r}"
             continue
-        if key in ("attention", "pooling"):
+        if key in ("attention", "pooling", "encoder"):
             changed = model.model_copy(update={key: value})
             yield from (
                 f"{value}: {message}"

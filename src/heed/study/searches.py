@@ -171,12 +171,12 @@ class Search(Section):
     def dimensions(self, h: Hyperparameters) -> dict[str, Dimension]:
         """Return the search space of a model with hyperparameters `h`: the groups, then `space`.
 
-        `heads` of a group is left out for a model without multi-head attention.
+        `heads` of a group is left out for a model without heads.
         """
         dimensions = {
             key: dimension for group in self.groups for key, dimension in GROUPS[group].items()
         }
-        if h.attention not in ("multi-head", "uniform"):
+        if not h.has_heads:
             dimensions.pop("heads", None)
         return dimensions | self.space
 

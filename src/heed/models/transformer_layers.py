@@ -1,0 +1,219 @@
+"""The layers of a transformer, built on heed's own attention (Vaswani et al. 2017).
+
+Source: arxiv.org/abs/1706.03762, section 3. There is one difference: each sub-layer reads the norm
+of its input, x + f(norm(x)), where the paper has norm(x + f(x)), and a stack of layers ends with a
+norm (Xiong et al. 2020, arxiv.org/abs/2002.04745, section 3.2). As in the paper, dropout is on
+the sum of embeddings and positions and on the output of each sub-layer.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from heed.models.attention import MultiHeadAttention, causal_mask
+
+Projected = tuple[torch.Tensor, torch.Tensor]  # keys and values, each (batch, time, size)
+LONGEST_WAVE = 10_000  # of the positions, in units of 2 pi tokens
+
+
+def positions(inputs: torch.Tensor, first: int = 0) -> torch.Tensor:
+    """Return the encodings of the positions from `first` on, (time, size) (section 3.5).
+
+    PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
+
+    Args:
+        inputs: (batch, time, size), of which only shape, type and device matter
+        first: position of the first input, counted from 0
+
+    """
+    time, size = inputs.shape[1:]
+    position = torch.arange(first, first + time, device=inputs.device, dtype=torch.float32)
+    even = torch.arange(0, size, 2, device=inputs.device, dtype=torch.float32)
+    angles = position[:, None] * torch.exp(even * (-math.log(LONGEST_WAVE) / size))
+    pairs = torch.stack([angles.sin(), angles.cos()], -1)  # time x size / 2 x 2
+    return pairs.flatten(1)[:, :size].to(inputs.dtype)
+
+
+class FeedForward(nn.Sequential):
+    """max(0, x W1 + b1) W2 + b2 at every position alike (equation 2)."""
+
+    def __init__(self, size: int, inner_size: int) -> None:
+        """Build W1 (inner_size, size) and W2 (size, inner_size)."""
+        super().__init__(nn.Linear(size, inner_size), nn.ReLU(), nn.Linear(inner_size, size))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network (section 3.1)."""
+
+    def __init__(self, size: int, heads: int, feed_forward_size: int, dropout: float) -> None:
+        """Build both sub-layers. Raises ValueError where `heads` do not divide `size`."""
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(size)
+        self.attention = MultiHeadAttention(size, heads)
+        self.feed_forward_norm = nn.LayerNorm(size)
+        self.feed_forward = FeedForward(size, feed_forward_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the states of the next layer, (batch, time, size).
+
+        Args:
+            states: (batch, time, size)
+            padding: (batch, time), True at padding, which no position attends to
+
+        """
+        normed = self.attention_norm(states)
+        states = states + self.dropout(self.attention(normed, normed, normed, padding))
+        return states + self.dropout(self.feed_forward(self.feed_forward_norm(states)))
+
+
+class TransformerEncoder(nn.Module):
+    """Positions and a stack of encoder layers."""
+
+    def __init__(
+        self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
+    ) -> None:
+        """Build the layers for inputs of `size`."""
+        super().__init__()
+        self.layers = nn.ModuleList(
+            EncoderLayer(size, heads, feed_forward_size, dropout) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(size)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, inputs: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the states (batch, time, size); those at padding are finite, without a meaning.
+
+        Args:
+            inputs: embeddings without positions, (batch, time, size)
+            padding: (batch, time), True at padding
+
+        """
+        states = self.dropout(inputs + positions(inputs))
+        for layer in self.layers:
+            states = layer(states, padding)
+        return self.norm(states)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention over earlier positions, attention over the source, feed-forward network.
+
+    Keys and values come projected: those of earlier positions and of the source are made once.
+    """
+
+    def __init__(self, size: int, heads: int, feed_forward_size: int, dropout: float) -> None:
+        """Build the three sub-layers. Raises ValueError where `heads` do not divide `size`."""
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(size)
+        self.attention = MultiHeadAttention(size, heads)
+        self.cross_attention_norm = nn.LayerNorm(size)
+        self.cross_attention = MultiHeadAttention(size, heads)
+        self.feed_forward_norm = nn.LayerNorm(size)
+        self.feed_forward = FeedForward(size, feed_forward_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        states: torch.Tensor,
+        earlier: Projected,
+        source: Projected,
+        padding: torch.Tensor,
+        weights: torch.Tensor | None = None,
+        with_weights: bool = False,
+    ) -> tuple[torch.Tensor, Projected, torch.Tensor | None]:
+        """Return the states of the next layer, keys and values up to the last position, weights.
+
+        Args:
+            states: (batch, time, size)
+            earlier: of the positions before `states`; their time may be 0
+            source: of the source
+            padding: of the source, (batch, source time), True at padding
+            weights: of the attention over the source, (batch, heads or 1, time, source time), used
+                in place of the layer's own
+            with_weights: whether the layer's own weights are computed and returned; without, a
+                fused kernel computes the same output
+
+        """
+        normed = self.attention_norm(states)
+        query = self.attention.query(normed)
+        now = self.attention.project(normed)
+        keys, values = torch.cat([earlier[0], now[0]], 1), torch.cat([earlier[1], now[1]], 1)
+        # one query is the last position, and may attend to all
+        mask = causal_mask(query, keys) if query.shape[1] > 1 else None
+        states = states + self.dropout(self.attention.attend_projected(query, keys, values, mask))
+        query = self.cross_attention.query(self.cross_attention_norm(states))
+        if weights is None and with_weights:
+            weights = self.cross_attention.projected_weights(query, source[0], padding)
+        if weights is None:
+            mask = ~padding[:, None, None]
+            attended = self.cross_attention.attend_projected(query, *source, mask)
+        else:
+            attended = self.cross_attention.weigh_projected(weights, source[1])
+        states = states + self.dropout(attended)
+        states = states + self.dropout(self.feed_forward(self.feed_forward_norm(states)))
+        return states, (keys, values), weights
+
+
+class TransformerDecoder(nn.Module):
+    """Positions and a stack of decoder layers."""
+
+    def __init__(
+        self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
+    ) -> None:
+        """Build the layers for inputs of `size`."""
+        super().__init__()
+        self.layers = nn.ModuleList(
+            DecoderLayer(size, heads, feed_forward_size, dropout) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(size)
+        self.dropout = nn.Dropout(dropout)
+
+    def project(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return keys and values of the source for each layer, all (batch, source time, size).
+
+        They stand in the order in which `forward` reads them.
+
+        Args:
+            states: of the source, (batch, source time, size)
+
+        """
+        projected: tuple[torch.Tensor, ...] = ()
+        for layer in self.layers:
+            assert isinstance(layer, DecoderLayer)
+            projected += layer.cross_attention.project(states)
+        return projected
+
+    def forward(
+        self,
+        inputs: torch.Tensor,
+        earlier: tuple[torch.Tensor, ...],
+        source: tuple[torch.Tensor, ...],
+        padding: torch.Tensor,
+        weights: torch.Tensor | None = None,
+        with_weights: bool = False,
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor | None]:
+        """Return states (batch, time, size), keys and values so far, weights of the last layer.
+
+        Args:
+            inputs: embeddings without positions, (batch, time, size)
+            earlier: for each layer the keys and the values of the positions before `inputs`
+            source: of `project`
+            padding: of the source, (batch, source time), True at padding
+            weights, with_weights: of the last layer, as in `DecoderLayer.forward`
+
+        """
+        states = self.dropout(inputs + positions(inputs, first=earlier[0].shape[1]))
+        stored: tuple[torch.Tensor, ...] = ()
+        pairs = list(zip(_pairs(earlier), _pairs(source), self.layers, strict=True))
+        for before, memory, layer in pairs[:-1]:
+            states, now, _ = layer(states, before, memory, padding)
+            stored += now
+        before, memory, layer = pairs[-1]
+        states, now, weights = layer(states, before, memory, padding, weights, with_weights)
+        return self.norm(states), stored + now, weights
+
+
+def _pairs(projected: tuple[torch.Tensor, ...]) -> list[Projected]:
+    """Return keys and values of each layer."""
+    return list(zip(projected[::2], projected[1::2], strict=True))

@@ -1,0 +1,364 @@
+"""The transformer is torch's with the same weights; steps, batches and padding change nothing."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from heed.hyperparameters.translator import TranslatorArchitecture
+from heed.inputs.pairs import BOS, EOS, PADDING, PairBatch
+from heed.models.attention import MultiHeadAttention, causal_mask
+from heed.models.classifier import Classifier
+from heed.models.recurrent import padding_mask
+from heed.models.transformer import TransformerTranslator
+from heed.models.transformer_layers import TransformerEncoder, positions
+from tests.conftest import HYPERPARAMETERS
+from tests.test_models import make_batch, random_texts
+
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # of nn.Transformer
+
+SOURCE, TARGET, SIZE = 13, 11, 8
+ARCHITECTURE = TranslatorArchitecture(
+    encoder="transformer", decoder="transformer", embedding_dim=SIZE, heads=2, encoder_layers=2,
+    decoder_layers=2, feed_forward_size=12, dropout=0.3,
+)  # fmt: skip
+
+
+def make(dtype=torch.float32, **changes) -> TransformerTranslator:
+    """A translator in evaluation mode, whose norms and biases are not at their initial values."""
+    torch.manual_seed(0)
+    h = dataclasses.replace(ARCHITECTURE, **changes)
+    model = TransformerTranslator(SOURCE, TARGET, h).to(dtype).eval()
+    for parameter in model.parameters():
+        parameter.data += 0.2 * torch.randn_like(parameter)
+    return model
+
+
+def pad(rows: list[list[int]], more: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    lengths = torch.tensor([len(row) for row in rows])
+    ids = torch.full((len(rows), int(lengths.max()) + more), PADDING)
+    for filled, row in zip(ids, rows, strict=True):
+        filled[: len(row)] = torch.tensor(row)
+    return ids, lengths
+
+
+def make_pairs(
+    source_lengths: list[int], target_lengths: list[int], source_more: int = 0, target_more: int = 0
+) -> PairBatch:
+    generator = torch.Generator().manual_seed(7)
+
+    def words(length: int, vocabulary: int) -> list[int]:
+        return torch.randint(4, vocabulary, (length,), generator=generator).tolist()
+
+    source = pad([words(length, SOURCE) for length in source_lengths], source_more)
+    targets = [[BOS, *words(length, TARGET), EOS] for length in target_lengths]
+    return PairBatch(*source, *pad(targets, target_more), np.arange(len(targets)))
+
+
+def select(batch: PairBatch, row: int) -> PairBatch:
+    """The pair `row` alone, without padding."""
+    source, target = batch.source_lengths[row], batch.target_lengths[row]
+    return PairBatch(
+        batch.source[row : row + 1, :source], batch.source_lengths[row : row + 1],
+        batch.target[row : row + 1, :target], batch.target_lengths[row : row + 1],
+        batch.rows[row : row + 1],
+    )  # fmt: skip
+
+
+def forced(model: TransformerTranslator, batch: PairBatch) -> torch.Tensor:
+    """The features of all predicted tokens, by teacher forcing."""
+    return model.decode(
+        batch.target[:, :-1], *model.encode(batch.source, batch.source_lengths)
+    ).features
+
+
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    projections = (ours.query, ours.key, ours.value)
+    theirs.in_proj_weight.data = torch.cat([each.weight for each in projections]).data
+    theirs.in_proj_bias.data = torch.cat([each.bias for each in projections]).data
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
+
+
+def copy_layer(ours: nn.Module, theirs: nn.Module) -> None:
+    copy_attention(ours.attention, theirs.self_attn)
+    norms = [ours.attention_norm, ours.feed_forward_norm]
+    if hasattr(ours, "cross_attention"):
+        copy_attention(ours.cross_attention, theirs.multihead_attn)
+        norms.insert(1, ours.cross_attention_norm)
+    for number, norm in enumerate(norms, 1):
+        getattr(theirs, f"norm{number}").load_state_dict(norm.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward[0].state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward[2].state_dict())
+
+
+def torchs(model: TransformerTranslator) -> nn.Transformer:
+    """torch's transformer with the weights of ours."""
+    theirs = nn.Transformer(
+        SIZE, ARCHITECTURE.heads, len(model.encoder.layers), len(model.decoder.layers),
+        ARCHITECTURE.feed_forward_size, batch_first=True, norm_first=True,
+    )  # fmt: skip
+    for ours, stack in ((model.encoder, theirs.encoder), (model.decoder, theirs.decoder)):
+        stack.norm.load_state_dict(ours.norm.state_dict())
+        for layer, torch_layer in zip(ours.layers, stack.layers, strict=True):
+            copy_layer(layer, torch_layer)
+    return theirs.to(model.output.weight.dtype).eval()
+
+
+@pytest.mark.parametrize(("encoder_layers", "decoder_layers"), [(1, 1), (2, 3)])
+def test_the_transformer_equals_torchs_with_the_same_weights(encoder_layers, decoder_layers):
+    model = make(encoder_layers=encoder_layers, decoder_layers=decoder_layers)
+    batch = make_pairs([5, 2, 7], [4, 6, 1], source_more=1)
+    source = model.source_embedding(batch.source) * math.sqrt(SIZE)
+    target = model.target_embedding(batch.target[:, :-1]) * math.sqrt(SIZE)
+    time = target.shape[1]
+    padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+    expected = torchs(model)(
+        source + positions(source), target + positions(target),
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(time),
+        src_key_padding_mask=padding, memory_key_padding_mask=padding,
+    )  # fmt: skip
+    assert torch.allclose(forced(model, batch), expected, atol=1e-5)
+
+
+def test_the_loss_has_the_gradients_of_torchs_transformer():
+    model = make(torch.float64)
+    theirs, batch = torchs(model), make_pairs([5, 2], [4, 6])
+    model.loss(batch).backward()
+    tables = [model.source_embedding.weight, model.target_embedding.weight]
+    source, target = (table.detach().clone().requires_grad_() for table in tables)
+    x, y = source[batch.source] * math.sqrt(SIZE), target[batch.target[:, :-1]] * math.sqrt(SIZE)
+    padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+    features = theirs(
+        x + positions(x), y + positions(y),
+        tgt_mask=torch.ones(y.shape[1], y.shape[1], dtype=torch.bool).triu(1),
+        src_key_padding_mask=padding, memory_key_padding_mask=padding,
+    )  # fmt: skip
+    nn.functional.cross_entropy(
+        model.output(features).flatten(0, 1), batch.target[:, 1:].flatten(),
+        ignore_index=PADDING, reduction="sum",
+    ).backward()  # fmt: skip
+    assert torch.allclose(tables[0].grad, source.grad, atol=1e-10)
+    assert torch.allclose(tables[1].grad, target.grad, atol=1e-10)
+    assert (source.grad[PADDING] == 0).all() and (tables[0].grad[PADDING] == 0).all()
+
+
+@pytest.mark.parametrize("size", [6, 7])
+def test_positions_are_the_sinusoids_of_section_3_5(size):
+    encoded = positions(torch.empty(1, 5, size), first=90)
+    for row, position in enumerate(range(90, 95)):
+        for i in range(size):
+            angle = position / 10_000 ** (2 * (i // 2) / size)
+            expected = math.cos(angle) if i % 2 else math.sin(angle)
+            assert encoded[row, i] == pytest.approx(expected, abs=1e-5)
+    shifted = positions(torch.empty(1, 3, size), first=92)
+    assert torch.allclose(encoded[2:], shifted, atol=1e-6)
+
+
+def test_the_causal_mask_lets_a_token_see_itself_and_what_was_before():
+    query, keys = torch.empty(1, 2, 4), torch.empty(1, 5, 4)
+    assert causal_mask(query, keys).int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
+    assert causal_mask(keys, keys).equal(torch.ones(5, 5).tril().bool())
+
+
+def test_a_feature_does_not_depend_on_later_tokens():
+    model, batch = make(), make_pairs([5], [6])
+    changed = batch.target.clone()
+    changed[:, 4:] = 5
+    before, after = (
+        forced(model, dataclasses.replace(batch, target=target))
+        for target in (batch.target, changed)
+    )
+    assert torch.equal(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 7), st.integers(0, 6)), min_size=1, max_size=4),
+    source_more=st.integers(0, 3),
+    target_more=st.integers(0, 3),
+)
+def test_a_pair_has_the_same_features_and_weights_alone_and_in_any_padded_batch(
+    lengths, source_more, target_more
+):
+    model = make(torch.float64)
+    batch = make_pairs(*map(list, zip(*lengths, strict=True)), source_more, target_more)
+    with torch.no_grad():
+        together, weights = forced(model, batch), model.weights(batch)
+        losses = [float(model.loss(select(batch, row))) for row in range(len(lengths))]
+        assert float(model.loss(batch)) == pytest.approx(sum(losses), rel=1e-12)
+        for row in range(len(lengths)):
+            pair = select(batch, row)
+            time, source_time = pair.target.shape[1] - 1, pair.source.shape[1]
+            assert torch.allclose(forced(model, pair)[0], together[row, :time], atol=1e-12)
+            assert torch.allclose(
+                model.weights(pair)[0], weights[row, :time, :source_time], atol=1e-12
+            )
+
+
+def test_what_stands_at_padding_never_matters():
+    model, batch = make(torch.float64), make_pairs([5, 2], [6, 3])
+    source, target = batch.source.clone(), batch.target.clone()
+    source[1, 2:], target[1, 5:] = 9, 9
+    changed = dataclasses.replace(batch, source=source, target=target)
+    expected, features = forced(model, batch), forced(model, changed)
+    assert torch.equal(features[0], expected[0]) and torch.equal(features[1, :4], expected[1, :4])
+
+
+@pytest.mark.parametrize("steps", [[1] * 7, [3, 1, 3], [1, 6]])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_steps_with_stored_keys_and_values_equal_teacher_forcing(steps, layers):
+    model, batch = make(decoder_layers=layers), make_pairs([5, 2, 7], [6, 6, 2])
+    with torch.no_grad():
+        memory, state = model.encode(batch.source, batch.source_lengths)
+        assert all(each.shape == (3, 0, SIZE) for each in state) and len(state) == 2 * layers
+        features, weights, first = [], [], 0
+        for count in steps:
+            tokens = batch.target[:, first : first + count]
+            decoded = model.decode(tokens, memory, state, with_weights=True)
+            features.append(decoded.features)
+            weights.append(decoded.weights)
+            state, first = decoded.state, first + count
+        assert all(each.shape == (3, 7, SIZE) for each in state)
+        assert torch.allclose(torch.cat(features, 1), forced(model, batch), atol=1e-5)
+        assert torch.allclose(torch.cat(weights, 1), model.weights(batch), atol=1e-5)
+
+
+def test_a_search_can_reorder_and_repeat_hypotheses():
+    model, batch = make(torch.float64), make_pairs([5, 2], [4, 4])
+    rows = torch.tensor([1, 0, 1])
+    with torch.no_grad():
+        memory, state = model.encode(batch.source, batch.source_lengths)
+        state = model.decode(batch.target[:, :3], memory, state).state
+        state = tuple(each[rows] for each in state)
+        tokens = batch.target[rows][:, 3:4]
+        step = model.decode(tokens, memory.select(rows), state).features
+        assert torch.allclose(step, forced(model, batch)[rows][:, 3:4], atol=1e-12)
+
+
+def test_weights_are_those_of_the_last_layer_and_given_back_change_nothing():
+    model, batch = make(torch.float64, heads=1), make_pairs([5, 2], [6, 3])
+    memory, state = model.encode(batch.source, batch.source_lengths)
+    tokens = batch.target[:, :-1]
+    fused = model.decode(tokens, memory, state)
+    assert fused.weights is None
+    asked = model.decode(tokens, memory, state, with_weights=True)
+    assert torch.allclose(asked.features, fused.features, atol=1e-12)
+    assert torch.equal(asked.weights, model.weights(batch))
+    assert torch.allclose(asked.weights.sum(-1), torch.ones(2, 7, dtype=torch.float64))
+    assert (asked.weights[1, :, 2:] == 0).all()
+    given = model.decode(tokens, memory, state, asked.weights)
+    assert torch.allclose(given.features, fused.features, atol=1e-12)
+    assert torch.equal(given.weights, asked.weights)
+
+
+def test_given_weights_replace_those_of_every_head_of_the_last_layer():
+    model, batch = make(torch.float64), make_pairs([5, 5], [3, 3])
+    memory, state = model.encode(batch.source, batch.source_lengths)
+    tokens, third = batch.target[:, :-1], torch.zeros(2, 4, 5, dtype=torch.float64)
+    third[..., 2] = 1
+    last = model.decoder.layers[-1].cross_attention
+    expected = last.output(last.value(memory.states[:, 2:3])).expand(-1, 4, -1)
+    outputs = []
+    last.output.register_forward_hook(lambda *call: outputs.append(call[2]))
+    decoded = model.decode(tokens, memory, state, third)
+    assert torch.equal(decoded.weights, third)
+    assert torch.allclose(outputs[0], expected, atol=1e-12)
+
+
+def test_a_tied_readout_is_the_target_embedding():
+    tied, free = make(tied_readout=True), make()
+    assert tied.output.weight is tied.target_embedding.weight
+    sizes = [sum(parameter.numel() for parameter in model.parameters()) for model in (tied, free)]
+    assert sizes[1] - sizes[0] == TARGET * SIZE
+
+
+def test_a_transformer_has_the_parameters_that_the_paper_s_sizes_give():
+    h = dataclasses.replace(ARCHITECTURE, embedding_dim=512, heads=8, feed_forward_size=2048,
+                            encoder_layers=6, decoder_layers=6, tied_readout=True)  # fmt: skip
+    with torch.device("meta"):
+        model = TransformerTranslator(37_000, 37_000, h)
+    attention, feed_forward, norm = 4 * (512 * 512 + 512), 2 * 512 * 2048 + 2048 + 512, 2 * 512
+    encoder = 6 * (attention + feed_forward + 2 * norm) + norm
+    decoder = 6 * (2 * attention + feed_forward + 3 * norm) + norm
+    assert sum(parameter.numel() for parameter in model.parameters()) == (
+        2 * 37_000 * 512 + encoder + decoder + 37_000  # the last: the output layer's bias
+    )
+
+
+def test_dropout_is_in_training_alone_and_a_large_rate_changes_the_features():
+    model, batch = make(dropout=0.5), make_pairs([5, 2], [4, 4])
+    assert torch.equal(forced(model, batch), forced(model, batch))
+    model.train()
+    assert not torch.allclose(forced(model, batch), forced(model, batch))
+
+
+def test_heads_must_divide_the_models_size():
+    with pytest.raises(ValueError, match="3 heads do not divide the size 8"):
+        make(heads=3)
+
+
+# The transformer as a classifier's encoder
+
+
+def classifier(dtype=torch.float32, **changes) -> Classifier:
+    torch.manual_seed(3)
+    h = dataclasses.replace(
+        HYPERPARAMETERS, encoder="transformer", attention="none", heads=2, encoder_layers=2,
+        feed_forward_size=12, **changes,
+    )  # fmt: skip
+    return Classifier(30, 4, h).to(dtype).eval()
+
+
+def test_the_classifiers_encoder_equals_torchs_with_the_same_weights():
+    torch.manual_seed(0)
+    encoder = TransformerEncoder(SIZE, 2, 2, 12, 0.0).eval()
+    layer = nn.TransformerEncoderLayer(SIZE, 2, 12, 0.0, batch_first=True, norm_first=True)
+    theirs = nn.TransformerEncoder(layer, 2, nn.LayerNorm(SIZE), enable_nested_tensor=False).eval()
+    theirs.norm.load_state_dict(encoder.norm.state_dict())
+    for ours, each in zip(encoder.layers, theirs.layers, strict=True):
+        copy_layer(ours, each)
+    inputs, padding = torch.randn(3, 6, SIZE), padding_mask(torch.tensor([6, 1, 4]), 6)
+    expected = theirs(inputs + positions(inputs), src_key_padding_mask=padding)
+    assert torch.allclose(encoder(inputs, padding)[~padding], expected[~padding], atol=1e-5)
+
+
+def test_a_transformer_reads_the_order_of_words():
+    model = classifier(torch.float64, pooling="mean")
+    with torch.no_grad():
+        one, other = model(make_batch([[5, 6, 7, 8]])), model(make_batch([[8, 6, 7, 5]]))
+    assert not torch.allclose(one, other, atol=1e-4)
+
+
+def test_embeddings_are_scaled_and_the_vectors_of_sentences_are_not():
+    flat, two_levels = classifier(), classifier(hierarchical=True)
+    inputs, lengths = torch.randn(2, 5, SIZE), torch.tensor([5, 3])
+    padding = padding_mask(lengths, 5)
+    levels = two_levels.network.encoder
+    scales = {flat.network.encoder: math.sqrt(SIZE), levels.words: math.sqrt(SIZE)}
+    for encoder, scale in (scales | {levels.sentences: 1.0}).items():
+        expected = encoder.transformer(inputs * scale, padding)
+        assert torch.allclose(encoder.encode(inputs, lengths).vectors, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "attention", "max"])
+def test_a_transformers_token_weights_are_those_of_its_pooling(pooling):
+    model, batch = classifier(torch.float64, pooling=pooling), make_batch(random_texts([6, 0, 3]))
+    encoder = model.network.encoder
+    with torch.no_grad():
+        states = model.network.encode(batch)
+        expected = encoder.pooling.weights(states.vectors, states.lengths, states.padding)
+        assert torch.equal(model.token_weights(batch), expected)
+
+
+def test_a_transformer_is_not_without_attention():
+    model = dataclasses.replace(HYPERPARAMETERS, encoder="transformer", attention="none")
+    assert model.attends and model.has_heads and not model.chooses_weights
+    assert model.score_functions == {"scaled-dot": "transformer"}
+    with pytest.raises(ValueError, match="transformer is attention"):
+        model.without_attention()
