@@ -137,10 +137,10 @@ def test_a_beam_of_one_is_greedy_search():
 
 
 @pytest.mark.parametrize("decoder", ["last-state", "concatenate", "output", "input"])
-@pytest.mark.parametrize("width", [1, 2, 5])
+@pytest.mark.parametrize("width", [1, 4])
 def test_a_translation_is_the_same_alone_and_in_any_batch(decoder, width):
     model = make_model(25, decoder, decoder_layers=2).float()
-    sources = make_sources(3, [1, 9, 4, 4, 7, 2, 5])
+    sources = make_sources(3, [1, 7, 4, 4, 2])
     together = search(model, *pad(sources), width, 1.0, n_best=width)
     other = search(model, *pad(sources[::-1]), width, 1.0, n_best=width)[::-1]
     for i, source in enumerate(sources):
