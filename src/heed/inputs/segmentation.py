@@ -265,7 +265,8 @@ def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
             model_writer=model,
             model_type=kind,
             vocab_size=size,
-            max_sentence_length=1 + max(len(text.encode()) for text in texts),
+            # in bytes: sentencepiece leaves out longer sentences, and takes no limit below 10
+            max_sentence_length=10 + max(len(text.encode()) for text in texts),
             **TRAINER,
         )
     except RuntimeError as error:
