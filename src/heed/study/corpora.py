@@ -1,13 +1,15 @@
 """The sections `sources` and `corpora`: published files, and the corpora made from them."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
+from heed.paths import MAX_NAME
 from heed.study.section import Section, Seed
 from heed.tokens.meta import TOKENIZERS
 
@@ -28,10 +30,24 @@ MAX_CHARACTERS = 100_000_000
 MAX_DOCUMENTS = 100_000_000
 Documents = Annotated[int, Field(gt=0, le=MAX_DOCUMENTS)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Language = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+LANGUAGE = "[a-z][a-z0-9_]*"
+
+
+def _check_language(name: str) -> str:
+    """Return the name of a language, or of two. Raises ValueError for any other text."""
+    if len(name) > MAX_NAME or not re.fullmatch(f"{LANGUAGE}(-{LANGUAGE})?", name):
+        raise ValueError(
+            "languages have lower-case letters, digits and '_', and a '-' stands between two of "
+            f"them, found {name[:MAX_NAME]!r}"
+        )
+    return name
+
+
 # a language, or two of them for the alignment of their words
 LanguageOrPair = Annotated[
-    str, Field(pattern=r"^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)?$", max_length=81)
+    str,
+    AfterValidator(_check_language),
+    WithJsonSchema({"type": "string", "pattern": f"^{LANGUAGE}(-{LANGUAGE})?$"}),
 ]
 
 
@@ -180,7 +196,7 @@ class Corpus(Section):
             "`whitespace`: the text is tokenised already"
         ),
     )
-    tokenizers: dict[Language, Tokenizer] | None = Field(
+    tokenizers: dict[LanguageOrPair, Tokenizer] | None = Field(
         None,
         description=(
             "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"
