@@ -121,16 +121,11 @@ def make_learner(
     h, data = recipe.hyperparameters, recipe.data
     rows = rows | {"train": _draw(rows["train"], h.training_share, seed)}
     source, target = (tokens.sides[language] for language in (data.source, data.target))
-    segmenters = (
-        make_segmenter(source, rows["train"], h.source_vocabulary, h),
-        make_segmenter(target, rows["train"], h.target_vocabulary, h),
-    )
-    encoded = encode_pairs(
-        tokens,
-        np.concatenate([rows["train"], rows["validation"]]),
-        (data.source, data.target),
-        segmenters,
-    )
+    sizes = ((source, h.source_vocabulary), (target, h.target_vocabulary))
+    first, second = (make_segmenter(side, rows["train"], size, h) for side, size in sizes)
+    segmenters = first, second
+    read = np.concatenate([rows["train"], rows["validation"]])
+    encoded = encode_pairs(tokens, read, (data.source, data.target), segmenters)
     model = make_model(segmenters, h)
     references = target.texts(rows["validation"])
     learner = TranslationLearner(
