@@ -11,6 +11,8 @@ from heed.files import HeedError, write_json
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.segmentation import Segmenter, encode_pairs, make_segmenter
 from heed.models.beam import translate
+from heed.models.recurrent_translator import RecurrentTranslator
+from heed.models.stack import layer_devices
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
 from heed.recipe import Recipe
@@ -129,7 +131,7 @@ def make_learner(
     model = make_model(segmenters, h)
     references = target.texts(rows["validation"])
     learner = TranslationLearner(
-        model.to(device), segmenters, encoded, references, rows, recipe, seed, device
+        _place(model, h, device), segmenters, encoded, references, rows, recipe, seed, device
     )
     if not learner.items:
         raise HeedError(
@@ -146,6 +148,15 @@ def _draw(rows: np.ndarray, share: float, seed: int) -> np.ndarray:
         return rows
     count = max(1, round(share * len(rows)))
     return np.sort(np.random.default_rng(seed).permutation(rows)[:count])
+
+
+def _place(model: Translator, h: Hyperparameters, device: str) -> Translator:
+    """Return the model on its device, or a recurrent one's layers on as many as it asks for."""
+    devices = layer_devices(device, h.layer_devices)
+    if len(devices) > 1 and isinstance(model, RecurrentTranslator):
+        model.place_layers(devices)
+        return model
+    return model.to(device)
 
 
 def make_model(segmenters: tuple[Segmenter, Segmenter], h: Hyperparameters) -> Translator:
