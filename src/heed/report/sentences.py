@@ -36,11 +36,6 @@ class Sentence:
     weights: dict[str, np.ndarray]
 
 
-def are_printed(results: Results, experiment: Experiment) -> bool:
-    """Return whether the report prints sentences of the corpus; an edition only generated ones."""
-    return results.with_documents or experiment.generated
-
-
 def sentence_sources(results: Results, experiment: Experiment, name: str) -> tuple[Source, ...]:
     """Return the sources of all models' tables `name`: sentences or weights."""
     models = results.models(experiment).values()

@@ -9,7 +9,9 @@ from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ModelResult, OpponentResult, Spread, spread
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import (
+    EVERYWHERE,
     PAGE,
+    PAPER,
     Block,
     Cell,
     Column,
@@ -47,7 +49,6 @@ from heed.report.measures import NAMES
 from heed.report.results import Results, read_table
 from heed.report.sentences import (
     Sentence,
-    are_printed,
     count_wrong,
     mark_wrong,
     read_sentences,
@@ -60,7 +61,9 @@ PERCENT = decimals(2)
 PARAMETERS = Format(
     lambda value: "–" if value is None else format_count(value), COUNT.plain, "right"
 )
-VERDICT = Format(lambda value: "–" if value is None else verdict_text(value), str, "left")
+VERDICT = Format(
+    lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
+)
 # Figures of `heed evaluate` that are no sums of statistics: in summary.csv only.
 SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
 
@@ -359,14 +362,35 @@ def _run_names(line: Line, count: int, seeds: list[int]) -> list[str]:
 
 
 def _sentences(results: Results, experiment: Experiment) -> list[Block]:
-    """Return heat maps and examples; a sentence in their place where they are not published."""
+    """Return heat maps and examples; a sentence in their place where they are left out.
+
+    Paper goes along with an edition that is published, so it has generated sentences only.
+    """
     heading = Heading(say("Sentences chosen by rule"), experiment.mark)
-    if not are_printed(results, experiment):
-        reason = say(
-            "This edition has no sentences of the corpus, since heed did not generate them: the "
-            "report in reports/ has attention between words, and the translations of each model."
+    media = tuple(
+        medium
+        for medium, printed in (
+            (PAGE, results.with_documents or experiment.generated),
+            (PAPER, experiment.generated),
         )
-        return [heading, Paragraph((reason,), "small")]
+        if printed
+    )
+    blocks: list[Block] = [heading, *_printed_sentences(results, experiment, media)]
+    reason = say(
+        "The sentences of this corpus are left out of what may be published, since heed did not "
+        "generate them. reports/index.html has them, with the attention between their words and "
+        "the translations of each model."
+    )
+    others = tuple(medium for medium in EVERYWHERE if medium not in media)
+    return [*blocks, Paragraph((reason,), "small", media=others)] if others else blocks
+
+
+def _printed_sentences(
+    results: Results, experiment: Experiment, media: tuple[str, ...]
+) -> list[Block]:
+    """Return the rule, the examples and the heat maps, for these media; nothing without any."""
+    if not media:
+        return []
     sentences = read_sentences(results, experiment)
     rule = say(
         "Of the test sentences, sorted by the length of their source, those in the middle of "
@@ -374,15 +398,17 @@ def _sentences(results: Results, experiment: Experiment) -> list[Block]:
         "are those of the first seed’s run. Weights are not explanations by themselves.",
         count=len(sentences),
     )
+    maps = figures.alignments(results, experiment, sentences)
     return [
-        heading,
-        Paragraph((rule,)),
-        _examples(results, experiment, sentences),
-        Group(figures.alignments(results, experiment, sentences), "plots"),
+        Paragraph((rule,), media=media),
+        _examples(results, experiment, sentences, media),
+        Group(maps, "plots", media=media),
     ]
 
 
-def _examples(results: Results, experiment: Experiment, sentences: list[Sentence]) -> Table:
+def _examples(
+    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
+) -> Table:
     """Return the table of examples: each text of a sentence below the other, wrong words marked."""
     columns = (
         *join_columns(lambda _: experiment),
@@ -399,6 +425,7 @@ def _examples(results: Results, experiment: Experiment, sentences: list[Sentence
         caption=say("Underlined: words of a translation that the reference does not have."),
         sources=sentence_sources(results, experiment, "sentences"),
         mark=experiment.mark,
+        media=media,
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Path_
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Affine2D
 
 from heed.evaluation.families import BASELINE
@@ -35,6 +35,7 @@ MAX_SERIES = 5  # in a figure
 SHADES = 20  # steps of a weight's shade
 CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
 LENGTHS = np.unique(np.geomspace(5, 200, 40).round())  # tokens of a sentence, of the operations
+SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 Tables = dict[str, pd.DataFrame]
 
 
@@ -199,6 +200,7 @@ def operations(results: Results, experiment: Experiment) -> Figure:
         axes.set_yscale("log")
         ticks = [5, 10, 20, 50, 100, 200]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.yaxis.set_major_formatter(FuncFormatter(_power_of_ten))
         axes.minorticks_off()
         axes.set_xlabel(say("tokens of source and target, each"))
         axes.set_ylabel(say("multiply-adds"))
@@ -219,6 +221,11 @@ def operations(results: Results, experiment: Experiment) -> Figure:
         draw,
         variants,
     )
+
+
+def _power_of_ten(value: float, _: int | None = None) -> str:
+    """Return a tick of a logarithmic axis, such as 10⁷."""
+    return "10" + str(round(np.log10(value))).translate(SUPERSCRIPTS)
 
 
 def alignments(
