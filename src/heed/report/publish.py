@@ -37,8 +37,8 @@ def publish(
 
     The folder has the page, its figures and tables, the files of COPIED, and reports/report.pdf if
     there is one. Text of a corpus is not for git: the page has a document browser only where heed
-    generated all texts, and sentences of a translation only where heed generated them. Nor are the paths of this machine. README.md in the folder is written by
-    hand, and stays.
+    generated all texts, and sentences of a translation only where heed generated them. Nor are the
+    paths of this machine. README.md in the folder is written by hand, and stays.
 
     Args:
         params: the study.
@@ -138,20 +138,21 @@ def translation_rows(comparison: Comparison) -> dict[str, list[str]]:
         measure = measure_of(result)
         if not measure.is_translation:
             continue
-        attention = result.attention[:1]
+        attention, models = result.attention[:1], result.models
         figures = [
-            f"{measure.name} {measure.figure(result.figure_of(variant))}"
-            for variant in (BASELINE, *attention)
-            if variant in result.models
+            f"{measure.name} {measure.figure(result.figure_of(name))}" if name in models else DASH
+            for name in (BASELINE, next(iter(attention), ""))
         ]
         best = max(result.opponents, key=result.figure_of)
         opponent = f"{measure.figure(result.figure_of(best))} ({best})"
         gains = tested_differences(result, comparison.significance)
-        gain = next((g for g in gains if [g.first] == attention and g.second == BASELINE), None)
+        gain = next(
+            (each for each in gains if [each.first, each.second] == [*attention, BASELINE]), None
+        )
         tested = [DASH] * 3
         if gain:
             tested = [measure.difference(gain.mean), format_interval(gain.ends), gain.verdict]
-        rows[key] = [*(figures + [DASH] * 2)[:2], opponent, *tested]
+        rows[key] = [*figures, opponent, *tested]
     return rows
 
 
