@@ -1,6 +1,7 @@
 """The benchmarks run, and count what they say; their times are not tested."""
 
 import dataclasses
+import gzip
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from benchmarks import workload
+from benchmarks import translation, workload
 from benchmarks.__main__ import ALL
 
 from tests.conftest import ROOT
@@ -151,3 +152,56 @@ def test_every_benchmark_runs(name):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("| ")
+
+
+def test_the_generated_pairs_have_multi30ks_lengths():
+    lengths = translation.multi30k_lengths(50_000)
+    assert lengths.mean(0) == pytest.approx([12.4, 13.0], rel=0.02)
+    assert lengths.std(0) == pytest.approx([4.2, 4.0], rel=0.05)
+    assert np.corrcoef(np.log(lengths).T)[0, 1] == pytest.approx(0.85, abs=0.02)
+    for source, target in translation.random_pairs(50, (30, 20)):
+        assert source.min() >= 4 and source.max() < 30 and target.min() >= 4 and target.max() < 20
+
+
+def test_multi30ks_lengths_are_those_of_the_corpus(corpora):
+    word = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
+    lengths = []
+    for language in ("de", "en"):
+        with gzip.open(corpora / f"multi30k/train.{language}.gz", "rt", encoding="utf-8") as lines:
+            lengths.append([len(word.findall(line)) for line in lines if line.strip()])
+    logarithms = np.log(lengths)
+    assert logarithms.mean(1) == pytest.approx([2.468, 2.521], abs=1e-3)
+    assert logarithms.std(1) == pytest.approx([0.324, 0.295], abs=1e-3)
+    assert np.corrcoef(logarithms)[0, 1] == pytest.approx(0.852, abs=1e-3)
+
+
+def test_multiply_adds_of_a_translator_count_what_torch_counts():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from heed.models.recurrent_translator import RecurrentTranslator
+
+    counted = {}
+    for decoder in ("last-state", "output"):
+        h = dataclasses.replace(translation.SETTINGS, decoder=decoder)
+        model = RecurrentTranslator(50, 60, h).eval()
+        batch = translation.make_batch([(np.full(7, 5), np.full(4, 5))])
+        with FlopCounterMode(display=False) as counter:
+            memory, state = model.encode(batch.source, batch.source_lengths)
+            model.logits(model.decode(batch.target[:, :-1], memory, state).features)
+        # torch does not count its LSTM kernels: 4 gates of input and state a token
+        recurrent = 7 * 2 * 4 * 128 * (256 + 128) + 5 * 4 * 256 * (256 + 256)
+        counted[decoder] = counter.get_total_flops() // 2 + recurrent
+        assert translation.multiply_adds(h, 60, 7, 5) == counted[decoder]
+
+
+def test_the_tutorials_loop_and_heeds_have_a_loss_of_the_same_batch():
+    torch.manual_seed(0)
+    pairs = translation.random_pairs(8, (30, 20))
+    batch = translation.make_batch(pairs)
+    # untrained: about the logarithm of the number of words
+    assert float(translation.Tutorial((30, 20), 8).loss(batch).detach()) == pytest.approx(
+        np.log(20), abs=0.5
+    )
+    assert sorted(
+        row for group in translation.batches(pairs, 3, 2) for row in group.target_lengths.tolist()
+    ) == sorted(len(target) + 2 for _, target in pairs)

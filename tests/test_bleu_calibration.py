@@ -102,9 +102,8 @@ def resampled(counted: np.ndarray, generator: np.random.Generator, count: int = 
     return scores[:, 0] - scores[:, 1]
 
 
-def bootstrap_interval(counted: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return the percentile interval of a bootstrap over both seeds and sentences."""
-    by_seed = resampled(counted, generator)
+def bootstrap_interval(by_seed: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Return the percentile interval of a bootstrap over seeds too, of resampled sentences."""
     seeds = by_seed.shape[1]
     drawn = generator.multinomial(seeds, np.full(seeds, 1 / seeds), len(by_seed))
     return np.quantile((by_seed * drawn).sum(1) / seeds, [0.025, 0.975])
@@ -136,6 +135,14 @@ def test_the_paired_bootstrap_that_is_simulated_is_sacrebleus():
     assert p == pytest.approx(results["BLEU"][1].p_value, abs=1.5 / 401)
 
 
+def test_sacrebleus_p_is_below_a_level_twice_as_often_as_it_says():
+    """Of a normal difference whose true value is 0: its p counts one of the two tails."""
+    generator = np.random.default_rng(3)
+    gains = generator.normal(size=2000)
+    p = [paired_bootstrap_p(gain + generator.normal(size=500), gain) for gain in gains]
+    assert 0.085 < np.mean(np.asarray(p) < 0.05) < 0.13
+
+
 def test_the_true_difference_is_that_of_a_large_sample():
     study = Study(seeds=4, gain=0.03, deviation=0.0)
     generator = np.random.default_rng(2)
@@ -148,7 +155,7 @@ def test_the_true_difference_is_that_of_a_large_sample():
 def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, deviation):
     study = Study(seeds, gain=0.03, deviation=deviation)
     generator, true = np.random.default_rng(seeds), study.true_difference()
-    assert 0.02 < true < 0.05
+    assert true > 0.03
     missed = [is_alarm(blocks(study.draw(generator)), true, 0.05) for _ in range(60)]
     assert sum(missed) <= 8  # 3 are expected; more than 8 come by chance in 1 of 250 tests
 
@@ -160,28 +167,28 @@ def test_with_one_seed_the_interval_is_refused_and_sentences_alone_are_tested():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [3, 5, 10])
-@pytest.mark.parametrize("deviation", [0.0, 0.01, 0.02])
+@pytest.mark.parametrize("deviation", [0.0, 0.01])
 def test_the_table_of_false_alarms_of_bleu(seeds, deviation):
-    """The table in docs/statistics.md: no true difference, 4,000 studies a line.
+    """The table in docs/statistics.md: no true difference, 2,000 studies a line.
 
-    The bootstraps have the first 1,000 of them.
+    The bootstraps have the first 500 of them.
     """
     study = Study(seeds, gain=0.0, deviation=deviation)
     generator = np.random.default_rng([seeds, round(1000 * deviation)])
     alarms, others = [], []
-    for number in range(4000):
+    for number in range(2000):
         counted = study.draw(generator)
         table = blocks(counted)
         alarms.append([is_alarm(table, 0.0, level) for level in LEVELS])
-        if number < 1000:
-            low, high = bootstrap_interval(counted, generator)
-            first = resampled(counted[:, :1], generator)[:, 0]
+        if number < 500:
+            by_seed = resampled(counted, generator)
+            low, high = bootstrap_interval(by_seed, generator)
             gain = float(np.subtract(*bleu(counted[:, 0].sum(1))))
-            others.append([low > 0 or high < 0, paired_bootstrap_p(first, gain) < 0.05])
+            others.append([low > 0 or high < 0, paired_bootstrap_p(by_seed[:, 0], gain) < 0.05])
     rates, resampling = np.mean(alarms, axis=0), 100 * np.mean(others, axis=0)
     print(
         f"\n| {seeds} | {study.seed_deviation():.1f} | **{100 * rates[0]:.1f}** | "
-        f"**{rates[1] / LEVELS[1]:.1f}** | {resampling[0]:.1f} | {resampling[1]:.1f} |",
+        f"**{100 * rates[1]:.2f}** | {resampling[0]:.1f} | {resampling[1]:.1f} |",
         end="",
     )
     for level, rate in zip(LEVELS, rates, strict=True):

@@ -21,8 +21,9 @@ from heed.prediction import write_predictions
 from heed.seeds import read_seeds
 from heed.study import parse
 from heed.study.experiments import ClassificationExperiment
-from heed.tasks.classification.classify import classify, read_text
+from heed.tasks.classification.classify import classify
 from heed.tasks.classification.recipe import Prediction
+from heed.tasks.texts import read_text
 from tests.conftest import ROOT, train_and_predict
 
 TINY = ClassificationExperiment(

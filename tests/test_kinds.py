@@ -1,6 +1,7 @@
 """A kind of corpus is declared once, in its publication's module; all else reads the registry."""
 
 import ast
+import gzip
 import importlib
 import json
 import os
@@ -18,8 +19,14 @@ import pytest
 from pydantic import ValidationError
 
 import heed.corpora
-from heed.corpora import few_shot, huffpost, imdb, letters, sample
-from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
+from heed.corpora import few_shot, huffpost, imdb, letters, multi30k, sample, sample_translation
+from heed.corpora.kinds import (
+    KINDS,
+    PUBLICATIONS,
+    SOURCE_KINDS,
+    read_documents,
+    read_parallel_documents,
+)
 from heed.corpora.publication import Kind, SourceKind, SplitKind
 from heed.paths import is_name
 from heed.study import Corpus, Source, Split
@@ -39,10 +46,17 @@ def test_the_declaration_of_a_kind_is_complete_and_consistent(kind: Kind) -> Non
     assert kind.splits and set(kind.splits) <= set(SPLITS)
     assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
     assert {*kind.required_keys, *kind.optional_keys} <= set(Corpus.model_fields)
-    assert bool(kind.labels) != ("label_column" in kind.required_keys), (
-        "labels are fixed, or the user names their column"
-    )
-    assert bool(kind.tokens_per_document) == bool(kind.labels), (
+    assert kind.parallel or not kind.languages
+    if kind.parallel:
+        assert not kind.labels
+        assert bool(kind.languages) != ("columns" in kind.optional_keys), (
+            "languages are fixed, or the user names their columns or files"
+        )
+    else:
+        assert bool(kind.labels) != ("label_column" in kind.required_keys), (
+            "labels are fixed, or the user names their column"
+        )
+    assert bool(kind.tokens_per_document) == bool(kind.labels or kind.languages), (
         "only the size of a user's file is unknown"
     )
     assert bool(kind.documents or "documents" in kind.source.required_keys) == bool(
@@ -55,7 +69,8 @@ def test_a_source_has_published_files_or_makes_its_own(source: SourceKind) -> No
     assert is_name(source.name)
     assert bool(source.files) != bool(source.make)
     assert ("files" in source.optional_keys) == bool(source.files)
-    assert {*source.required_keys, *source.optional_keys} <= set(Source.model_fields)
+    keys = {*source.required_keys, *sum(source.alternative_keys, ()), *source.optional_keys}
+    assert keys <= set(Source.model_fields)
     assert source.size or not source.files
 
 
@@ -88,7 +103,12 @@ def write_raw(folder: Path, source: str) -> Path:
         "huffpost": {huffpost.FULL: row(category="ARTS", headline="a", short_description="b")},
         "few-shot-01": dict.fromkeys(few_shot.NAMES, row(class_name="arts", sentence="a")),
         "table": {"table.csv": "t,l,s\na,b,train\n"},
+        "parallel": {"table.csv": "x,y,s\na,b,train\n"},
     }
+    if source == "sample-translation":
+        sample_translation.make("x", Source(kind=source, documents=70, seed=1), folder)
+    for name in multi30k.HASHES if source == "multi30k" else ():
+        (folder / name).write_bytes(gzip.compress(b"a\n"))
     for name, text in files.get(source, {}).items():
         (folder / name).write_text(text)
     return folder
@@ -101,8 +121,19 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     split = Split(kind="given") if "given" in kind.splits else Split(kind="folds", k=5)
     keys = (*kind.required_keys, *kind.optional_keys)
     columns = {key: key[0] for key in keys if key.endswith("_column")}
+    if "columns" in keys:
+        columns["columns"] = {"de": "x", "en": "y"}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
-    documents = list(read_documents(corpus, write_raw(tmp_path, kind.source.name)))
+    raw = write_raw(tmp_path, kind.source.name)
+    if kind.parallel:
+        parallel_documents = list(read_parallel_documents(corpus, raw))
+        assert parallel_documents
+        for document in parallel_documents:
+            assert tuple(document.texts) == (kind.languages or ("de", "en"))
+            assert bool(document.split) == ("given" in kind.splits)
+            assert bool(document.alignments) == kind.generated
+        return
+    documents = list(read_documents(corpus, raw))
     assert documents
     for document in documents:
         assert tuple(document.labels) == (kind.labels or ("label",))
@@ -170,7 +201,7 @@ def test_only_the_module_of_its_publication_contains_the_name_of_a_kind(
     path: Path,
 ) -> None:
     # a report speaks of tables and samples too
-    words = {"table", "sample"} if "report" in path.parts else set()
+    words = {"table", "sample", "parallel"} if "report" in path.parts else set()
     assert not string_literals(path) & ({*KINDS, *SOURCE_KINDS} - words)
 
 
@@ -184,7 +215,7 @@ from heed.files import write_text
 def make(name, source, folder):
     lines = (f"haste makes waste {i}\\n" for i in range(source.documents))
     write_text(folder / "proverbs.txt", "".join(lines))
-    return "proverbs.txt"
+    return ["proverbs.txt"]
 
 
 def read(raw, corpus):
@@ -215,7 +246,7 @@ def test_a_new_kind_is_one_module_and_one_entry(tmp_path: Path) -> None:
     shutil.copytree(SOURCE, tmp_path / "src/heed", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "src/heed/corpora/toy.py").write_text(TOY)
     registry = tmp_path / "src/heed/corpora/kinds.py"
-    registry.write_text(re.sub(r"\btable\b(?=\)?\n)", "table, toy", registry.read_text()))
+    registry.write_text(re.sub(r"\btable,\n", "table, toy,\n", registry.read_text()))
     text = (ROOT / "workflow/studies/sample.yaml").read_text()
     mine = (
         "  mine: {kind: proverbs, documents: 40}\n",
@@ -239,14 +270,20 @@ def test_a_new_kind_is_one_module_and_one_entry(tmp_path: Path) -> None:
     assert meta["labels"] == {"parity": ["even", "odd"]}
 
 
-def test_the_documentation_has_every_kind_with_its_source_labels_and_splits() -> None:
-    table = (ROOT / "docs/corpora.md").read_text().split("\n## ")[0]
-    rows = [
-        [re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:5]]
-        for line in table.splitlines()
-        if line.startswith("| `")
-    ]
-    assert {name: (source, labels, splits) for (name,), (source,), labels, splits in rows} == {
-        kind.name: (kind.source.name, list(kind.labels) or ["label"], list(kind.splits))
-        for kind in KINDS.values()
-    }
+def test_the_documentation_has_every_kind_with_its_source_labels_or_languages_and_splits() -> None:
+    labelled, parallel = (ROOT / "docs/corpora.md").read_text().split("\n## ")[:2]
+    for text, is_parallel in ((labelled, False), (parallel, True)):
+        rows = [
+            [re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:5]]
+            for line in text.splitlines()
+            if line.startswith("| `")
+        ]
+        assert {name: (source, names, splits) for (name,), (source,), names, splits in rows} == {
+            kind.name: (
+                kind.source.name,
+                list(kind.languages if is_parallel else kind.labels or ("label",)),
+                list(kind.splits),
+            )
+            for kind in KINDS.values()
+            if kind.parallel == is_parallel
+        }

@@ -278,17 +278,16 @@ def test_a_tied_readout_is_the_target_embedding():
     assert sizes[1] - sizes[0] == TARGET * SIZE
 
 
-def test_a_transformer_has_the_parameters_that_the_paper_s_sizes_give():
-    h = dataclasses.replace(ARCHITECTURE, embedding_dim=512, heads=8, feed_forward_size=2048,
-                            encoder_layers=6, decoder_layers=6, tied_readout=True)  # fmt: skip
-    with torch.device("meta"):
-        model = TransformerTranslator(37_000, 37_000, h)
-    attention, feed_forward, norm = 4 * (512 * 512 + 512), 2 * 512 * 2048 + 2048 + 512, 2 * 512
-    encoder = 6 * (attention + feed_forward + 2 * norm) + norm
-    decoder = 6 * (2 * attention + feed_forward + 3 * norm) + norm
-    assert sum(parameter.numel() for parameter in model.parameters()) == (
-        2 * 37_000 * 512 + encoder + decoder + 37_000  # the last: the output layer's bias
-    )
+def test_a_transformer_has_the_parameters_of_the_papers_sub_layers():
+    model = make(encoder_layers=2, decoder_layers=3)
+    inner = ARCHITECTURE.feed_forward_size
+    attention, norm = 4 * (SIZE * SIZE + SIZE), 2 * SIZE
+    feed_forward = 2 * SIZE * inner + inner + SIZE
+    encoder = 2 * (attention + feed_forward + 2 * norm) + norm
+    decoder = 3 * (2 * attention + feed_forward + 3 * norm) + norm
+    embeddings, output = (SOURCE + TARGET) * SIZE, TARGET * (SIZE + 1)
+    expected = embeddings + encoder + decoder + output
+    assert sum(parameter.numel() for parameter in model.parameters()) == expected
 
 
 def test_dropout_is_in_training_alone_and_a_large_rate_changes_the_features():

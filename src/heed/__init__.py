@@ -12,23 +12,23 @@ Nothing here imports dvc or snakemake: workflow/ does. pyproject.toml says which
 """
 
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from heed.tasks.interface import Predictor
+from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["load_run"]
 
 
-def load_run(model: str, seed: int) -> "Predictor":
-    """Return the trained run of a model in results/train/MODEL/SEED, ready to predict on the CPU;
-    for notebooks.
+def load_run(model: str, seed: int) -> Any:
+    """Return the trained run of a model in results/train/MODEL/SEED, on the CPU; for notebooks.
+
+    A classifier predicts documents of its corpus (`predict`), a translator translates texts
+    (`translate`, `score`).
     """
-    from heed.prediction import load_predictor
+    from heed.tasks import task_module
     from heed.training.run import read_run
 
-    return load_predictor(read_run(model, seed), "cpu")
+    run = read_run(model, seed)
+    return task_module(run.recipe.task, "texts").open_run(run)
 
 
 # a process that a stage has started: a worker of Ray, or one that tokenises

@@ -247,6 +247,16 @@ def classify(model: str, text: str) -> None:
     print_line(classify(model, text))
 
 
+def translate(
+    model: str, text: str, translation: str, n_best: int, form: str, seed: int | None
+) -> None:
+    """Translate a text line by line with a run of a model, or score given translations."""
+    from heed.tasks.translation.translate import translate
+
+    for line in translate(model, text, translation, n_best, form, seed):
+        print_line(line)
+
+
 def check() -> None:
     """Check params.yaml and report each mistake with its line.
 
@@ -379,6 +389,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "text", metavar="TEXT", help="the text, a file with it, or - for standard input"
     )
+    _add_translate(add(translate))
     add(check)
     add(schema)
     corpus = commands.add_parser(
@@ -402,6 +413,39 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--name", default="", help="name of the corpus; default: the file's name")
     return parser
+
+
+def _add_translate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="a model with trained runs")
+    command.add_argument(
+        "text", metavar="TEXT", help="the text, a file with it, or - for standard input"
+    )
+    command.add_argument(
+        "--translation",
+        default="",
+        metavar="TEXT",
+        help="score this translation instead of searching; a text or a file, as TEXT",
+    )
+    command.add_argument(
+        "--n-best", type=_count, default=1, metavar="N", help="so many translations of each line"
+    )
+    command.add_argument(
+        "--format",
+        dest="form",
+        choices=("text", "pharaoh", "json"),
+        default="text",
+        help=(
+            "text: translations; pharaoh: with score and word alignment, between |||; json: JSON "
+            "lines with words and weights"
+        ),
+    )
+    command.add_argument("--seed", type=_seed, help="the run's seed; default: the smallest")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 to 1000, found {text[:20]}")
+    return int(text)
 
 
 def _seed(text: str) -> int:

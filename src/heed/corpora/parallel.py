@@ -158,8 +158,7 @@ def _read(raw: Path, corpus: "Corpus") -> ParallelDocuments:
 SOURCE = SourceKind(
     name="parallel",
     make=make,
-    required_keys=("sha256",),
-    alternative_keys=("path", "paths"),
+    alternative_keys=(("path", "sha256"), ("paths", "hashes")),
     optional_keys=(),
 )
 KINDS = (

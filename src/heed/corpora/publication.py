@@ -99,7 +99,7 @@ class SourceKind:
     # (name of the source, its section, folder) → names of the files
     make: Callable[[str, "Source", Path], list[str]] | None = None
     required_keys: tuple[str, ...] = ()  # of its section in params.yaml
-    alternative_keys: tuple[str, ...] = ()  # of which one is required
+    alternative_keys: tuple[tuple[str, ...], ...] = ()  # groups, of which one is required
     optional_keys: tuple[str, ...] = ("files",)
     size: float = 0  # bytes of the published files
 

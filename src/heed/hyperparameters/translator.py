@@ -39,6 +39,12 @@ class Segmentation:
     min_count: int = hyperparameter(
         1, "words: types that occur less often in the training part are unknown", ge=1, le=MAX_ROWS
     )
+    training_share: float = hyperparameter(
+        1.0,
+        "share of the training part that is used, drawn by the run's seed: less data, same test",
+        gt=0,
+        le=1,
+    )
     max_source_tokens: int = hyperparameter(
         60,
         "training pairs with a longer source are left out; decoder concatenate: its states",

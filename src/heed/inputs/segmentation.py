@@ -22,6 +22,24 @@ from heed.inputs.vocabulary import rank_types
 from heed.tokens.arrays import ParallelTokens, Side
 
 WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece
+# Options of sentencepiece: nothing is drawn, left out or changed. All texts are read in their order
+# by one thread, and every character is kept; a vocabulary may be smaller than asked for.
+TRAINER: dict[str, Any] = {
+    "pad_id": PADDING,
+    "unk_id": UNKNOWN,
+    "bos_id": BOS,
+    "eos_id": EOS,
+    "pad_piece": SPECIAL[PADDING],
+    "unk_piece": SPECIAL[UNKNOWN],
+    "unk_surface": SPECIAL[UNKNOWN],
+    "bos_piece": SPECIAL[BOS],
+    "eos_piece": SPECIAL[EOS],
+    "hard_vocab_limit": False,
+    "character_coverage": 1.0,
+    "normalization_rule_name": "identity",
+    "num_threads": 1,
+    "minloglevel": 2,
+}
 TOO_SMALL = re.compile(r"(\d+) vs (\d+)\. Increase vocab_size")
 
 
@@ -231,36 +249,25 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
 def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
     """Return the model of sentencepiece for some texts: the same bytes for the same texts.
 
-    Nothing is drawn: all texts are read, in their order, by one thread. A vocabulary is smaller
-    than `size` when the texts have not so many pieces. The text is not changed before, since
-    cleaning has done that.
+    A vocabulary is smaller than `size` when the texts have not so many pieces.
+
+    Raises:
+        HeedError: `size` is too small for the characters of the texts.
+
     """
     import sentencepiece
 
     texts = [_one_blank(text) for text in texts]
     model = io.BytesIO()
-    padding, unknown, bos, eos = SPECIAL
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(texts),
             model_writer=model,
             model_type=kind,
             vocab_size=size,
-            hard_vocab_limit=False,
-            character_coverage=1.0,
-            normalization_rule_name="identity",
-            max_sentence_length=1 + max(len(text.encode()) for text in texts),
-            pad_id=PADDING,
-            unk_id=UNKNOWN,
-            bos_id=BOS,
-            eos_id=EOS,
-            pad_piece=padding,
-            unk_piece=unknown,
-            bos_piece=bos,
-            eos_piece=eos,
-            unk_surface=unknown,
-            num_threads=1,
-            minloglevel=2,
+            # in bytes: sentencepiece leaves out longer sentences, and takes no limit below 10
+            max_sentence_length=10 + max(len(text.encode()) for text in texts),
+            **TRAINER,
         )
     except RuntimeError as error:
         if too_small := TOO_SMALL.search(str(error)):

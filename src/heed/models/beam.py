@@ -4,15 +4,14 @@ A hypothesis is a beginning of a translation; it ends with EOS. It is ranked by 
 with n its number of tokens, EOS included, and alpha the length penalty (0: by log P). PADDING, BOS
 and UNKNOWN are never produced; they keep their share of the model's probability.
 
-Each step extends every open hypothesis by every token and keeps the `beam` best by log P. Those
-that end are candidates; their places in the beam stay empty (Sutskever et al. 2014,
-arxiv.org/abs/1409.3215, section 3.2), so that a beam of 1 is greedy search. A translation has at
-most 2 * source length + 5 tokens: the last of so many can only be EOS.
+Each step extends every open hypothesis of a sentence by every token, and keeps the `beam` best by
+log P. Those that end are candidates, the others are open (Sutskever et al. 2014,
+arxiv.org/abs/1409.3215, section 3.2); so a beam of 1 is greedy search. A translation has at most
+2 * source length + 5 tokens: the last of so many can only be EOS.
 
-The search of a sentence stops before its beam is empty only where that cannot change the result:
-where no open hypothesis can become better than the candidates there are. log P only falls, so a
-hypothesis cannot become better than its log P / limit ** alpha. Neither the limit nor the end of a
-search depends on the other sentences of the batch.
+The search of a sentence ends when no hypothesis is open, or earlier if that cannot change the
+result: log P only falls, so an open hypothesis cannot become better than log P / limit ** alpha.
+Neither the limit nor the end depends on the other sentences of the batch.
 """
 
 import dataclasses

@@ -51,9 +51,9 @@ class RecurrentTranslator(Translator):
     The output layer reads the decoder's features, or, with `tied_readout`, tanh(W features + b) of
     the embedding's size, and is then the target embedding itself.
 
-    Initialisation: torch's own: embeddings N(0, 1), recurrent layers uniform within
-    +-hidden_size^-0.5, linear layers within +-(input size)^-0.5. A tied embedding is
-    N(0, embedding_dim^-0.5), so that the first logits are of order 1.
+    Initialisation: torch's own: embeddings normal with standard deviation 1, recurrent layers
+    uniform within +-hidden_size^-0.5, linear layers within +-(input size)^-0.5. A tied embedding
+    has standard deviation embedding_dim^-0.5, so that the first logits are of order 1.
     """
 
     def __init__(

@@ -15,7 +15,8 @@ from heed.models.translator import Decoded, Memory, State, Translator
 class TransformerTranslator(Translator):
     """Encoder and decoder without recurrence; every state has the embeddings' size.
 
-    Embeddings are multiplied by the square root of their size (section 3.4). `Memory.keys` and the
+    Embeddings are multiplied by the square root of their size (section 3.4). Dropout is also before
+    the output layer, as in every translator here; the paper has none there. `Memory.keys` and the
     decoder's `State` are the projected keys and values of each layer: of the source, and of the
     target tokens so far.
 

@@ -1,13 +1,15 @@
 """The sections `sources` and `corpora`: published files, and the corpora made from them."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
+from heed.paths import MAX_NAME
 from heed.study.section import Section, Seed
 from heed.tokens.meta import TOKENIZERS
 
@@ -28,10 +30,24 @@ MAX_CHARACTERS = 100_000_000
 MAX_DOCUMENTS = 100_000_000
 Documents = Annotated[int, Field(gt=0, le=MAX_DOCUMENTS)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Language = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+LANGUAGE = "[a-z][a-z0-9_]*"
+
+
+def _check_language(name: str) -> str:
+    """Return the name of a language, or of two. Raises ValueError for any other text."""
+    if len(name) > MAX_NAME or not re.fullmatch(f"{LANGUAGE}(-{LANGUAGE})?", name):
+        raise ValueError(
+            "languages have lower-case letters, digits and '_', and a '-' stands between two of "
+            f"them, found {name[:MAX_NAME]!r}"
+        )
+    return name
+
+
 # a language, or two of them for the alignment of their words
 LanguageOrPair = Annotated[
-    str, Field(pattern=r"^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)?$", max_length=81)
+    str,
+    AfterValidator(_check_language),
+    WithJsonSchema({"type": "string", "pattern": f"^{LANGUAGE}(-{LANGUAGE})?$"}),
 ]
 
 
@@ -78,48 +94,45 @@ class Source(Section):
             "sentence; and for SOURCE-TARGET, two of the languages, the alignments of their words"
         ),
     )
-    sha256: Sha256 | dict[LanguageOrPair, Sha256] | None = Field(
-        None,
-        description=(
-            "of a generated file and of a file of your own: its hash; of `paths`: the hash of each"
-        ),
+    sha256: Sha256 | None = Field(
+        None, description="of a generated file, and of the file of `path`: its hash"
+    )
+    hashes: dict[LanguageOrPair, Sha256] | None = Field(
+        None, description="of `paths`: the SHA-256 of each file, by the same keys"
     )
 
     @model_validator(mode="after")
     def _check_keys(self) -> "Source":
         kind = SOURCE_KINDS[self.kind]
-        keys = {
-            key
-            for key in ("files", "documents", "seed", "path", "paths", "sha256")
-            if getattr(self, key) is not None
-        }
+        keys = {key for key in SOURCE_KEYS if getattr(self, key) is not None}
         if missing := {*kind.required_keys} - keys:
             raise ValueError(f"a source of kind {self.kind} needs {_join(missing)}")
-        if kind.alternative_keys and len(keys & {*kind.alternative_keys}) != 1:
-            raise ValueError(
-                f"a source of kind {self.kind} needs {' or '.join(kind.alternative_keys)}, and not "
-                "both"
-            )
-        allowed = {*kind.required_keys, *kind.alternative_keys, *kind.optional_keys}
-        if extra := keys - allowed:
+        known = {*kind.required_keys, *kind.optional_keys}
+        alternatives = [{*group} for group in kind.alternative_keys]
+        if extra := keys - known.union(*alternatives):
             raise ValueError(f"a source of kind {self.kind} does not take {_join(extra)}")
-        hashes = {*self.sha256} if isinstance(self.sha256, dict) else None
-        if self.sha256 is not None and hashes != ({*self.paths} if self.paths else None):
-            expected = f"a hash for each of {_join({*self.paths})}" if self.paths else "one hash"
+        if alternatives and keys - known not in alternatives:
+            groups = ", or ".join(map(_join, alternatives))
+            raise ValueError(f"a source of kind {self.kind} needs {groups}")
+        if self.paths and self.hashes and {*self.paths} != {*self.hashes}:
             raise ValueError(
-                f"sha256: expected {expected}, found "
-                + (f"hashes for {_join(hashes)}" if hashes else "one hash")
+                f"hashes: expected one for each of {_join({*self.paths})}, as in paths, found "
+                f"{_join({*self.hashes})}"
             )
         _check_languages(self.paths, "paths")
         return self
 
     def user_files(self) -> Iterator[UserFile]:
         """Yield the files of the user's own that this source is made of."""
-        if self.path and isinstance(self.sha256, str):
+        if self.path and self.sha256:
             yield UserFile(self.path, self.sha256, "path", "sha256")
-        if self.paths and isinstance(self.sha256, dict):
-            for key, path in self.paths.items():
-                yield UserFile(path, self.sha256[key], f"paths.{key}", f"sha256.{key}", key)
+        for key, path in (self.paths or {}).items():
+            assert self.hashes
+            yield UserFile(path, self.hashes[key], f"paths.{key}", f"hashes.{key}", key)
+
+
+# keys that only some kinds of source take
+SOURCE_KEYS = ("files", "documents", "seed", "path", "paths", "sha256", "hashes")
 
 
 class Split(Section):
@@ -183,7 +196,7 @@ class Corpus(Section):
             "`whitespace`: the text is tokenised already"
         ),
     )
-    tokenizers: dict[Language, Tokenizer] | None = Field(
+    tokenizers: dict[LanguageOrPair, Tokenizer] | None = Field(
         None,
         description=(
             "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"

@@ -36,13 +36,14 @@ class Cost:
 
 
 def _documents(params: Params, name: str) -> tuple[int, int] | None:
-    """Return (documents, tokens per document) of a corpus, or None when they are not known."""
+    """Return (documents, tokens of a text) of a corpus, or None when they are not known."""
     corpus: Corpus = params.corpora[name]
     kind = KINDS[corpus.kind]
     count = kind.documents or params.sources[corpus.source].documents
     if not count or not kind.tokens_per_document:
         return None
-    return min(count, corpus.sample or count), kind.tokens_per_document
+    texts = max(1, len(kind.languages))  # of a document, each of which has a part of the tokens
+    return min(count, corpus.sample or count), kind.tokens_per_document // texts
 
 
 def _task_cost(params: Params, model: str) -> Any:

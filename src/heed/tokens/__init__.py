@@ -2,6 +2,7 @@
 
 The only package that imports spaCy.
 
-`cleaning`, `tokenizer` and `splits` write data/tokens/CORPUS; `arrays` opens it, and `meta` reads
-its description. Vocabularies and batches, which depend on the model, are in `inputs`.
+`tokenizer` and `parallel` write data/tokens/CORPUS by means of `cleaning`, `chunks`, `splits`,
+`duplicates` and `near_duplicates`; `arrays` opens it, and `meta` reads its description.
+Vocabularies and batches, which depend on the model, are in `inputs`.
 """

@@ -52,7 +52,14 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     verify_checksums(raw, f"heed download {raw.name}")
     if KINDS[corpus.kind].parallel:
         tokenize_parallel(name, corpus, raw, folder, processes)
-        return
+    else:
+        _tokenize_labelled(name, corpus, raw, folder, processes)
+
+
+def _tokenize_labelled(
+    name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int
+) -> None:
+    """Write data/tokens/NAME of a corpus whose documents have labels."""
     documents, treated = _read_clean_documents(corpus, raw)
     if not documents:
         raise HeedError(f"{raw}: corpus {name} has no documents")

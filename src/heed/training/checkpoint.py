@@ -46,13 +46,18 @@ def record_start(folder: Path) -> float:
 def write_tensors(
     path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None
 ) -> None:
-    """Write a safetensors file.
+    """Write a safetensors file. A tensor with several names is written under each.
 
     Raises OSError on a full disk, as for every other file; safetensors' own writer would not.
     """
-    path.write_bytes(
-        serialize({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, metadata)
-    )
+    written: dict[str, torch.Tensor] = {}
+    addresses: set[int] = set()
+    for name, tensor in tensors.items():
+        contiguous = tensor.contiguous().cpu()
+        is_shared = contiguous.data_ptr() in addresses  # a tied readout: safetensors refuses it
+        written[name] = contiguous.clone() if is_shared else contiguous
+        addresses.add(contiguous.data_ptr())
+    path.write_bytes(serialize(written, metadata))
 
 
 def save(path: Path, tensors: dict[str, dict[str, torch.Tensor]], state: dict[str, Any]) -> None:

@@ -1,36 +1,16 @@
 """Classify a given text with the trained runs of a model."""
 
-import os
-import sys
-from pathlib import Path
-
 import numpy as np
 
 from heed.files import HeedError
-from heed.paths import RUNS
 from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.token_weights import WeightedDocument
-from heed.terminal import print_line
+from heed.tasks.texts import read_text, trained_seeds
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_text
 from heed.training.run import read_run
-
-
-def read_text(text: str) -> str:
-    """Return the text itself, the content of the file it names, or standard input for `-`."""
-    if text == "-":
-        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
-    try:
-        is_file = os.path.sep in text or "." in text
-        if is_file and Path(text).is_file():
-            return Path(text).read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):  # too long for a file name, or with a NUL: it is text
-        return text
-    if len(text.split()) == 1 and Path(text).suffix:  # one word with the suffix of a file name
-        print_line(f"heed: there is no file {text}: taken as the text itself", error=True)
-    return text
 
 
 def classify(model: str, text: str) -> str:
@@ -44,13 +24,7 @@ def classify(model: str, text: str) -> str:
         HeedError: the model has no trained run, or is not a classifier.
 
     """
-    seeds = sorted(int(path.name) for path in (RUNS / model).glob("*") if path.name.isdigit())
-    if not seeds:
-        trained = ", ".join(sorted(path.name for path in RUNS.glob("*"))) or "none yet"
-        raise HeedError(
-            f"{RUNS / model}: no trained run. Trained models: {trained}. Another of params.yaml: "
-            "heed train MODEL --seed 1"
-        )
+    seeds = trained_seeds(model)
     runs = [_load(model, seed) for seed in seeds]
     recipe = runs[0].recipe
     cleaned, tokens = tokenize_text(read_text(text), recipe.tokenizer)

@@ -82,15 +82,21 @@ def links_from_weights(
         target_words: the same of each target unit, (target units,)
 
     """
-    if not len(source_words):
-        return set()
-    by_source = np.zeros((len(target_words), int(source_words.max()) + 1))
-    np.add.at(by_source.T, source_words, weights.T)
-    # A mean over the units of a word has the same largest weight as their sum.
-    return {
-        (int(by_source[target_words == word].sum(0).argmax()), int(word))
-        for word in np.unique(target_words)
-    }
+    by_words = weights_of_words(weights, source_words, target_words)
+    return {(int(row.argmax()), word) for word, row in enumerate(by_words) if len(row)}
+
+
+def weights_of_words(
+    weights: np.ndarray, source_words: np.ndarray, target_words: np.ndarray
+) -> np.ndarray:
+    """Return the weights between words, (target words, source words), from those between units.
+
+    Arguments and rule as in `links_from_weights`.
+    """
+    shape = [int(words.max(initial=-1)) + 1 for words in (target_words, source_words)]
+    by_words = np.zeros(shape)
+    np.add.at(by_words, np.ix_(target_words, source_words), weights)
+    return by_words / np.maximum(1, np.bincount(target_words, minlength=shape[0]))[:, None]
 
 
 def diagonal(source_words: int, target_words: int) -> Links:

@@ -5,13 +5,15 @@ of source words and then in the order of the corpus, those in the middle of GROU
 size. So the same sentences can be compared between models, and none was picked because it suits.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from heed.tasks.translation.alignment import weights_of_words
 from heed.tasks.translation.recipe import Data
-from heed.tokens.arrays import ParallelTokens
+from heed.tokens.arrays import ParallelTokens, Side
 
 if TYPE_CHECKING:
     from heed.tasks.translation.prediction import Aligned
@@ -42,6 +44,7 @@ def displayed_tables(
     predictions: pd.DataFrame,
     rows: np.ndarray,
     aligned: "list[Aligned]",
+    split: Callable[[Side, int], list[str]],
 ) -> dict[str, pd.DataFrame]:
     """Return `sentences` (a row each) and `weights` (a row for each pair of words).
 
@@ -53,13 +56,14 @@ def displayed_tables(
         predictions: of the test part.
         rows: from `displayed_rows`.
         aligned: the attention between each source and its reference.
+        split: returns the words of a row that the weights are of.
 
     """
     ids = tokens.documents(["id"])["id"].to_numpy()[rows]
     columns = ["id", "source", "reference", "hypothesis", "score", "gold"]
     sentences = predictions.set_index("id", drop=False).loc[ids, columns].reset_index(drop=True)
-    for side, language in (("source_words", data.source), ("reference_words", data.target)):
-        sentences[side] = [tokens.sides[language].tokens(int(row)) for row in rows]
+    for column, language in (("source_words", data.source), ("reference_words", data.target)):
+        sentences[column] = [split(tokens.sides[language], int(row)) for row in rows]
     tables = []
     for id_, each in zip(ids, aligned, strict=True):
         if each.weights is not None:
@@ -73,12 +77,8 @@ def displayed_tables(
 def _by_words(aligned: "Aligned") -> pd.DataFrame:
     """Return the weights between words as rows `target, source, weight`."""
     assert aligned.weights is not None
-    shape = int(aligned.target_words.max()) + 1, int(aligned.source_words.max()) + 1
-    weights = np.zeros(shape)
-    units = np.ix_(aligned.target_words, aligned.source_words)
-    np.add.at(weights, units, aligned.weights)
-    weights /= np.bincount(aligned.target_words, minlength=shape[0])[:, None]
-    target, source = np.indices(shape)
+    weights = weights_of_words(aligned.weights, aligned.source_words, aligned.target_words)
+    target, source = np.indices(weights.shape)
     return pd.DataFrame(
         {"target": target.ravel(), "source": source.ravel(), "weight": weights.ravel()}
     )

@@ -21,7 +21,7 @@ from heed.tasks.translation.alignment import (
 )
 from heed.tasks.translation.metrics import make_metrics
 from heed.tasks.translation.recipe import Data, Prediction
-from heed.tasks.translation.sentences import read_sentences
+from heed.tasks.translation.sentences import read_sentences, separated_words
 from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens, load_tokens
 
@@ -99,6 +99,8 @@ def _alignment(
     rows = tokens.documents(["id"]).reset_index().set_index("id")["index"].loc[test.index]
     gold = gold_links(tokens, data, rows.to_numpy())
     if gold is None:
+        if tested.recipe.hyperparameters.segmentation == "words":
+            links = _separate(links, tokens, data, rows.to_numpy())
         agreement = _ibm1_agreement(links, tokens, tested, rows.to_numpy(), fold)
         return {"ibm1_agreement": agreement}, {}
     lengths = np.diff(tokens.sides[data.target].offsets)[rows]
@@ -108,10 +110,28 @@ def _alignment(
     return figures, {"distances": diagnosis.by_distance(links, gold, edges)}
 
 
+def _separate(
+    links: Sequence[Links], tokens: ParallelTokens, data: Data, rows: np.ndarray
+) -> list[Links]:
+    """Return links of tokens as links of the words that white space separates.
+
+    A model of pieces links these words; IBM model 1 and a model of words link tokens.
+    """
+    source, target = (tokens.sides[language] for language in (data.source, data.target))
+    words = [(separated_words(source, row), separated_words(target, row)) for row in rows]
+    return [
+        {(int(of_source[i]), int(of_target[j])) for i, j in each}
+        for each, (of_source, of_target) in zip(links, words, strict=True)
+    ]
+
+
 def _ibm1_agreement(
     links: Sequence[Links], tokens: ParallelTokens, tested: TestedModel, rows: np.ndarray, fold: int
 ) -> float:
-    """Return the agreement of links with IBM model 1's; 0 for a model that links nothing."""
+    """Return how far links agree with IBM model 1's; 0 for a model that links nothing.
+
+    Both are between words that white space separates.
+    """
     if not any(links):
         return 0.0
     data = tested.recipe.data
@@ -121,8 +141,6 @@ def _ibm1_agreement(
     )
     train = tokens.rows("train", fold)
     table = ibm1.train([source[row] for row in train], [target[row] for row in train])
-    others: list[Gold | None] = []
-    for row in rows:
-        other = table.align(source[row], target[row])
-        others.append((other, other))
+    aligned = [table.align(source[row], target[row]) for row in rows]
+    others: list[Gold | None] = [(each, each) for each in _separate(aligned, tokens, data, rows)]
     return 1 - float(error_rate(corpus_counts(links, others).sum(0)))

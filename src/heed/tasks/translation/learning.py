@@ -19,7 +19,7 @@ from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens
 
-SOURCE, TARGET, LEFT_OUT = "source", "target", "pairs.json"  # names of a run's files
+SOURCE, TARGET, PAIRS = "source", "target", "pairs.json"  # names of a run's files
 SCORING = Prediction()  # of BLEU on validation: it only selects, so it needs no study's settings
 
 
@@ -88,11 +88,12 @@ class TranslationLearner(Learner):
         return {"bleu": corpus_bleu(hypotheses, references, SCORING), "loss": total / tokens}
 
     def write(self, folder: Path) -> None:
-        """Write the units of both languages, and which training pairs were left out, and why."""
+        """Write the units of both languages, and how many pairs were read and left out, and why."""
         for name, segmenter in zip((SOURCE, TARGET), self.segmenters, strict=True):
             segmenter.write(folder, name)
         unknown = dict(zip((SOURCE, TARGET), self._unknown, strict=True))
-        write_json(folder / LEFT_OUT, {"left_out": self.left_out, "unknown_in_train": unknown})
+        facts = {"pairs": self.items, "left_out": self.left_out, "unknown_in_train": unknown}
+        write_json(folder / PAIRS, facts)
 
 
 def make_learner(
@@ -118,6 +119,7 @@ def make_learner(
 
     """
     h, data = recipe.hyperparameters, recipe.data
+    rows = rows | {"train": _draw(rows["train"], h.training_share, seed)}
     source, target = (tokens.sides[language] for language in (data.source, data.target))
     segmenters = (
         make_segmenter(source, rows["train"], h.source_vocabulary, h),
@@ -141,6 +143,14 @@ def make_learner(
             f"{h.max_length_ratio:g}. Raise them in params.yaml"
         )
     return learner
+
+
+def _draw(rows: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """Return a share of the rows in their order, at least one; a larger share holds the smaller."""
+    if share == 1:
+        return rows
+    count = max(1, round(share * len(rows)))
+    return np.sort(np.random.default_rng(seed).permutation(rows)[:count])
 
 
 def make_model(segmenters: tuple[Segmenter, Segmenter], h: Hyperparameters) -> Translator:

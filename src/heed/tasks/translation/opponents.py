@@ -18,7 +18,7 @@ from heed.tasks.translation.alignment import diagonal, format_links, gold_links
 from heed.tasks.translation.decoder import Option, Weights, learn_options, translate
 from heed.tasks.translation.language_model import LanguageModel
 from heed.tasks.translation.recipe import Data, Prediction
-from heed.tasks.translation.sentences import Detokenizer, read_sentences
+from heed.tasks.translation.sentences import join_words, learn_sentence_spacing, read_sentences
 from heed.tasks.translation.statistics import corpus_bleu, statistics_table
 from heed.tokens.arrays import ParallelTokens
 
@@ -76,8 +76,7 @@ class Statistical:
         self.table = ibm1.train(sources, targets)
         self.options = learn_options(sources, targets, self.table, ibm1.train(targets, sources))
         self.language_model = LanguageModel(targets)
-        side = tokens.sides[data.target]
-        self.detokenizer = Detokenizer.learn(self.target, side, train)
+        self.spacing = learn_sentence_spacing(self.target, tokens.sides[data.target], train)
 
     def translate(self, row: int, weights: Weights) -> tuple[str, float]:
         """Return the translation of a row, and its score; an unknown word is copied."""
@@ -90,7 +89,8 @@ class Statistical:
             self.target.words[id_] if id_ >= 0 else self.source.words[source[-1 - id_]]
             for id_ in translation.words
         ]
-        return self.detokenizer.join(translation.words, words), translation.score
+        text = join_words(translation.words, words, self.spacing, len(self.target.words))
+        return text, translation.score
 
     def predict(self, rows: np.ndarray, weights: Weights) -> pd.DataFrame:
         """Return the table of predictions of these rows (docs/contracts.md)."""

@@ -10,7 +10,8 @@ import torch
 from heed.files import HeedError
 from heed.inputs.pairs import UNKNOWN, EncodedPairs
 from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
-from heed.models.beam import Hypothesis, translate
+from heed.models import beam
+from heed.models.beam import Hypothesis
 from heed.models.translator import Translator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
@@ -21,12 +22,13 @@ from heed.tasks.translation.alignment import (
     gold_links,
     links_from_weights,
     parse_links,
+    weights_of_words,
 )
 from heed.tasks.translation.displayed import displayed_rows, displayed_tables
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.translation.statistics import statistics_table
-from heed.tokens.arrays import ParallelTokens
+from heed.tokens.arrays import ParallelTokens, Side
 from heed.training.weights import ERRORS, load_weights
 
 
@@ -48,6 +50,39 @@ class Aligned:
         if self.weights is None:
             return set()
         return links_from_weights(self.weights, self.source_words, self.target_words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Translation:
+    """A translation of a text.
+
+    score, log_probability: as of `beam.Hypothesis`
+    source_words, target_words: the words that weights and links are of
+    unknown_units: of the source, which the model has never seen
+    aligned: the attention between the units of both
+    """
+
+    text: str
+    score: float
+    log_probability: float
+    source_words: list[str]
+    target_words: list[str]
+    unknown_units: int
+    aligned: Aligned
+
+    @property
+    def links(self) -> str:
+        """The links of the words in Pharaoh's format; empty for a model without attention."""
+        return format_links(self.aligned.links)
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """The weights between words, (target words, source words); None without attention."""
+        if self.aligned.weights is None:
+            return None
+        return weights_of_words(
+            self.aligned.weights, self.aligned.source_words, self.aligned.target_words
+        )
 
 
 @dataclasses.dataclass
@@ -103,7 +138,7 @@ class TranslationPredictor(Predictor):
         """
         rows = displayed_rows(tokens, self.recipe.data, predictions)
         aligned = self.align(self.encode(tokens, rows), rows)
-        return displayed_tables(tokens, self.recipe.data, predictions, rows, aligned)
+        return displayed_tables(tokens, self.recipe.data, predictions, rows, aligned, self.words)
 
     def encode(self, tokens: ParallelTokens, rows: np.ndarray) -> EncodedPairs:
         """Return the pairs of these rows as indices."""
@@ -111,11 +146,25 @@ class TranslationPredictor(Predictor):
         languages, segmenters = (data.source, data.target), (self.source, self.target)
         return encode_pairs(tokens, rows, languages, segmenters)
 
+    def words(self, side: Side, row: int) -> list[str]:
+        """Return the words of a row of a corpus that links and weights count.
+
+        They are its tokens, or for a model that reads pieces what white space separates.
+        """
+        if self.recipe.hyperparameters.segmentation == "words":
+            return side.tokens(row)
+        return side.texts(np.asarray([row]))[0].split()
+
     def search(self, sources: list[np.ndarray], n_best: int = 1) -> list[list[Hypothesis]]:
         """Return the best translations of each source, best first, by the run's settings."""
-        beam = max(self.settings.beam, n_best)
-        penalty = self.settings.length_penalty
-        return translate(self.model, sources, beam, penalty, self.device, n_best)
+        return beam.translate(
+            self.model,
+            sources,
+            max(self.settings.beam, n_best),
+            self.settings.length_penalty,
+            self.device,
+            n_best,
+        )
 
     def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[Aligned]:
         """Return the attention between each source and its target, which the model is given."""
@@ -134,6 +183,50 @@ class TranslationPredictor(Predictor):
             Aligned(self.source.words_of(source), self.target.words_of(target), weights.get(row))
             for row, source, target in zip(rows.tolist(), *sides, strict=True)
         ]
+
+    def translate(self, side: Side, n_best: int = 1) -> list[list[Translation]]:
+        """Return the `n_best` translations of each text of the source language, best first."""
+        rows = np.arange(len(side.offsets) - 1)
+        sources = self.source.encode(side, rows)
+        return [
+            [self._translation(side, row, sources[row], each) for each in hypotheses]
+            for row, hypotheses in enumerate(self.search(sources, n_best))
+        ]
+
+    def score(self, source: Side, target: Side) -> list[Translation]:
+        """Return given translations with their scores, weights and links.
+
+        A translation of a text of `source` is the text of `target` in the same row, in the units of
+        the model.
+        """
+        rows = np.arange(len(source.offsets) - 1)
+        sources, targets = self.source.encode(source, rows), self.target.encode(target, rows)
+        pairs, scored = EncodedPairs(rows, sources, targets), []
+        for row in rows:
+            batch = pairs.batch(rows[row : row + 1]).to(self.device)
+            log_p, score = beam.score(self.model, batch, self.settings.length_penalty)
+            hypothesis = Hypothesis(targets[row].tolist(), float(score[0]), float(log_p[0]))
+            scored.append(self._translation(source, int(row), sources[row], hypothesis))
+        return scored
+
+    def _translation(
+        self, side: Side, row: int, source: np.ndarray, hypothesis: Hypothesis
+    ) -> Translation:
+        """Return a hypothesis as text, with the weights of its words."""
+        ids = np.asarray(hypothesis.tokens, np.int64)
+        pair = EncodedPairs(np.zeros(1, np.int64), [source], [ids])
+        aligned = self.align(pair, np.zeros(1, np.int64))[0]
+        text = self.target.decode(ids)
+        is_words = self.recipe.hyperparameters.segmentation == "words"
+        return Translation(
+            text,
+            hypothesis.score,
+            hypothesis.log_probability,
+            self.words(side, row),
+            self.target.units(ids) if is_words else text.split(),
+            int((source == UNKNOWN).sum()),
+            aligned,
+        )
 
     def detokenize(self, hypothesis: Hypothesis) -> str:
         """Return the text of a translation."""

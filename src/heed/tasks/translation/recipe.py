@@ -33,11 +33,14 @@ class Hyperparameters(Training, TranslatorArchitecture):
 class Data:
     """The languages that are translated from and into.
 
+    `tokenizer` and `target_tokenizer` are those of their words, for texts from outside the corpus.
     `has_gold_alignment`: whether the corpus says which words translate which.
     """
 
     source: str
     target: str
+    tokenizer: str
+    target_tokenizer: str
     has_gold_alignment: bool
 
 
@@ -75,4 +78,10 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
             )
     source, target = section["source"], section["target"]
     aligned = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)
-    return Data(source, target, has_gold_alignment=bool(aligned))
+    return Data(
+        source,
+        target,
+        meta.languages[source].tokenizer,
+        meta.languages[target].tokenizer,
+        has_gold_alignment=bool(aligned),
+    )

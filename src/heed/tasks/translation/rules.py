@@ -39,8 +39,8 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
 
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction of the hyperparameters with the variant's name."""
-    if variant in ("baseline", "wide") and h.attends:
-        yield ("decoder",), f"variant {variant} is without attention, found decoder: {h.decoder}"
+    if variant == "baseline" and h.attends:
+        yield ("decoder",), f"variant baseline is without attention, found decoder: {h.decoder}"
     if variant == "attention" and not h.attends:
         yield (
             ("decoder", "variant"),

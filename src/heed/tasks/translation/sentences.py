@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from heed.inputs.spacing import Spacing, learn_spacing
 from heed.tokens.arrays import ParallelTokens, Side
 
 
@@ -29,36 +30,22 @@ def read_sentences(tokens: ParallelTokens, language: str, lowercase: bool) -> Se
     return Sentences(np.split(ids, side.offsets[1:-1]), words)
 
 
-@dataclasses.dataclass(frozen=True)
-class Detokenizer:
-    """Joins words to a text.
+def learn_sentence_spacing(sentences: Sentences, side: Side, rows: np.ndarray) -> Spacing:
+    """Return the spaces between the words of these rows; one word more stands for unknown ones."""
+    index = np.zeros(len(side.lexicon), np.int64)
+    index[side.ids] = np.concatenate(sentences.rows)
+    return learn_spacing(side, rows, index, (*sentences.words, "unknown"))
 
-    A blank stands between two words, unless the second more often than not had none before it in
-    the texts of the training part, or the first none after it: most marks have none before them.
-    """
 
-    without_before: frozenset[int]
-    without_after: frozenset[int]
+def join_words(ids: list[int], words: list[str], spacing: Spacing, unknown: int) -> str:
+    """Return the text of words, given by id and as text; ids below 0 are the word `unknown`."""
+    known = np.asarray([id_ if id_ >= 0 else unknown for id_ in ids], np.int64)
+    gaps = ["" if joined else " " for joined in spacing.joined(known)]
+    return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
 
-    @classmethod
-    def learn(cls, sentences: Sentences, side: Side, rows: np.ndarray) -> "Detokenizer":
-        """Count how the words of these rows were joined; `sentences` are those of `side`."""
-        joined, counted = np.zeros((2, 2, len(sentences.words)), np.int64)
-        for row in rows:
-            words = sentences.rows[row]
-            start, end = side.offsets[row], side.offsets[row + 1]
-            is_joined = side.starts[start + 1 : end] == side.ends[start : end - 1]
-            for number, ids in enumerate((words[1:], words[:-1])):
-                np.add.at(counted[number], ids, 1)
-                np.add.at(joined[number], ids[is_joined], 1)
-        before, after = (frozenset(np.flatnonzero(each).tolist()) for each in joined * 2 > counted)
-        return cls(before, after)
 
-    def join(self, ids: list[int], words: list[str]) -> str:
-        """Return the text of words, given by id and as text; an id below 0 is unknown."""
-        text = ""
-        for i, (id_, word) in enumerate(zip(ids, words, strict=True)):
-            if i and id_ not in self.without_before and ids[i - 1] not in self.without_after:
-                text += " "
-            text += word
-        return text
+def separated_words(side: Side, row: int) -> np.ndarray:
+    """Return the index of the word, as white space separates them, of each token, (tokens,)."""
+    start, end = side.offsets[row], side.offsets[row + 1]
+    is_first = side.starts[start + 1 : end] > side.ends[start : end - 1]
+    return np.concatenate([[0], np.cumsum(is_first)])[: end - start].astype(np.int64)

@@ -1,0 +1,335 @@
+"""Target tokens a second of recurrent translators against the common tutorial's loop; beam search.
+
+The tutorial: github.com/bentrevett/pytorch-seq2seq, notebook 3, as at commit b3cd54c. Random ids,
+with lengths drawn like Multi30k's. One thread; times are this thread's processor time, since
+machines are shared. Each training has a process of its own: the tutorial's has the allocator as it
+is, and default Adam.
+"""
+
+import dataclasses
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from benchmarks.workload import Row, print_rows
+from heed.hyperparameters.translator import TranslatorArchitecture
+from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, PairBatch
+from heed.models.beam import translate
+from heed.models.recurrent_translator import RecurrentTranslator
+from heed.models.translator import Translator
+from heed.training.allocator import keep_memory
+
+WORDS = (7859, 5979)  # words of Multi30k's German and English training part that occur twice
+PIECES = 3000
+PAIRS, WINDOW, ROUNDS = 2560, 20, 3
+SETTINGS = TranslatorArchitecture(embedding_dim=256, hidden_size=256, dropout=0.3)
+Pairs = list[tuple[np.ndarray, np.ndarray]]
+Loss = Callable[[PairBatch], torch.Tensor]
+
+
+def multi30k_lengths(pairs: int, seed: int = 0) -> np.ndarray:
+    """Draw lengths of source and target (pairs, 2) like those of Multi30k's training part.
+
+    Both are log-normal, with the mean and standard deviation of the logarithms of German and
+    English lengths in words, and their correlation.
+    """
+    mean, deviation, correlation = np.array([2.468, 2.521]), np.array([0.324, 0.295]), 0.852
+    covariance = np.outer(deviation, deviation) * np.array([[1, correlation], [correlation, 1]])
+    logarithms = np.random.default_rng(seed).multivariate_normal(mean, covariance, pairs)
+    return np.clip(np.exp(logarithms).round(), 2, 44).astype(np.int64)
+
+
+def random_pairs(pairs: int, vocabularies: tuple[int, int], seed: int = 0) -> Pairs:
+    """Return sentence pairs of random ids."""
+    generator = np.random.default_rng(seed)
+    return [
+        tuple(
+            generator.integers(len(SPECIAL), vocabulary, length)
+            for vocabulary, length in zip(vocabularies, lengths, strict=True)
+        )
+        for lengths in multi30k_lengths(pairs, seed)
+    ]
+
+
+def make_batch(pairs: Pairs) -> PairBatch:
+    """Return pairs as a padded batch."""
+
+    def pad(rows: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
+        ids = np.full((len(rows), max(map(len, rows))), PADDING, np.int64)
+        for padded, row in zip(ids, rows, strict=True):
+            padded[: len(row)] = row
+        return torch.from_numpy(ids), torch.tensor([len(row) for row in rows])
+
+    targets = [np.concatenate([[BOS], target, [EOS]]) for _, target in pairs]
+    return PairBatch(*pad([source for source, _ in pairs]), *pad(targets), np.arange(len(pairs)))
+
+
+def batches(pairs: Pairs, size: int, window: int) -> Iterator[PairBatch]:
+    """Yield batches in random order, sorted by length within windows of so many batches."""
+    generator = np.random.default_rng(1)
+    order = generator.permutation(len(pairs))
+    groups = []
+    for start in range(0, len(order), window * size):
+        rows = order[start : start + window * size]
+        rows = sorted(rows, key=lambda row: (len(pairs[row][1]), len(pairs[row][0])))
+        groups += [rows[first : first + size] for first in range(0, len(rows), size)]
+    for group in generator.permutation(len(groups)):
+        yield make_batch([pairs[row] for row in groups[group]])
+
+
+class Tutorial(nn.Module):
+    """The tutorial's model: it reads padding, and computes logits of padding.
+
+    A bidirectional GRU over padding, additive attention without a mask, a step of a GRU and of the
+    output layer for each target word, which reads the state, the context and the embedding; teacher
+    forcing is drawn for each word.
+    """
+
+    def __init__(self, vocabularies: tuple[int, int], size: int = 256) -> None:
+        super().__init__()
+        self.source, self.target = (nn.Embedding(vocabulary, size) for vocabulary in vocabularies)
+        self.encoder = nn.GRU(size, size, bidirectional=True)
+        self.first_state = nn.Linear(2 * size, size)
+        self.attention = nn.Linear(3 * size, size)
+        self.score = nn.Linear(size, 1, bias=False)
+        self.decoder = nn.GRU(3 * size, size)
+        self.output = nn.Linear(4 * size, vocabularies[1])
+        self.dropout = nn.Dropout(0.5)
+
+    def loss(self, batch: PairBatch) -> torch.Tensor:
+        """Return the mean cross entropy of the target tokens."""
+        source, target = batch.source.T, batch.target.T  # time x batch
+        states, last = self.encoder(self.dropout(self.source(source)))
+        state = torch.tanh(self.first_state(torch.cat([last[-2], last[-1]], 1)))
+        values = states.transpose(0, 1)
+        logits = torch.zeros(*target.shape, self.output.out_features)
+        token = target[0]
+        for t in range(1, len(target)):
+            embedded = self.dropout(self.target(token[None]))
+            query = state[:, None].repeat(1, len(states), 1)
+            energy = torch.tanh(self.attention(torch.cat([query, values], 2)))
+            weights = self.score(energy).squeeze(2).softmax(1)
+            context = torch.bmm(weights[:, None], values).transpose(0, 1)
+            output, state = self.decoder(torch.cat([embedded, context], 2), state[None])
+            state = state[0]
+            logits[t] = self.output(torch.cat([output[0], context[0], embedded[0]], 1))
+            token = target[t] if torch.rand(()) < 0.5 else logits[t].argmax(1)
+        return F.cross_entropy(logits[1:].flatten(0, 1), target[1:].flatten(), ignore_index=PADDING)
+
+
+class Training:
+    """A model in training: `rate` measures target tokens a second over some steps."""
+
+    def __init__(
+        self, model: nn.Module, loss: Loss, size: int, window: int, steps: int, fused: bool
+    ) -> None:
+        self.model, self.loss, self.steps = model, loss, steps
+        self.batches = batches(random_pairs(PAIRS, WORDS), size, window)
+        self.optimizer = torch.optim.Adam(model.parameters(), fused=fused)
+
+    def step(self, batch: PairBatch) -> None:
+        loss = self.loss(batch)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+
+    def rate(self) -> float:
+        """Return target tokens a second over all steps but the first."""
+        tokens, started = 0, 0.0
+        for step in range(self.steps + 1):
+            batch = next(self.batches)
+            if step == 1:
+                tokens, started = 0, time.thread_time()
+            self.step(batch)
+            tokens += batch.predicted_tokens
+        return tokens / (time.thread_time() - started)
+
+
+def tutorial(window: int) -> Training:
+    torch.manual_seed(0)
+    model = Tutorial(WORDS)
+    return Training(model, model.loss, 128, window, 8, fused=False)
+
+
+def heed(**changes: str | bool) -> Training:
+    torch.manual_seed(0)
+    keep_memory()
+    model = RecurrentTranslator(*WORDS, dataclasses.replace(SETTINGS, **changes))
+
+    def loss(batch: PairBatch) -> torch.Tensor:
+        return model.loss(batch) / batch.predicted_tokens
+
+    return Training(model, loss, 64, WINDOW, 36, fused=True)
+
+
+TUTORIAL, SORTED = "tutorial", "tutorial, sorted by length"
+TRAININGS: dict[str, Callable[[], Training]] = {
+    TUTORIAL: lambda: tutorial(1),
+    SORTED: lambda: tutorial(WINDOW),
+    "last-state": lambda: heed(decoder="last-state"),
+    "output, general": lambda: heed(),
+    "output, general, tied readout": lambda: heed(tied_readout=True),
+    "input, additive": lambda: heed(decoder="input", score="additive"),
+}
+
+
+def measure(name: str) -> float:
+    """Run one training in its own process, since the allocator's settings last as long as it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.translation", name],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout)
+
+
+def training_rows() -> list[Row]:
+    """Return the rows of training speed."""
+    rates = {name: measure(name) for name in TRAININGS}
+    shuffled, in_order = rates[TUTORIAL], rates[SORTED]
+    targets = {"output, general": (">= 9x", ">= 3x"), "input, additive": (">= 7x", "")}
+    rows = []
+    for name in list(TRAININGS)[2:]:
+        for rate, against, target in zip(
+            (shuffled, in_order),
+            ("the tutorial's loop", "the same loop sorted by length"),
+            targets.get(name, ("", "")),
+            strict=True,
+        ):
+            note = f"{rates[name]:.0f} target tokens/s, {rate:.0f} there"
+            rows.append(
+                Row(
+                    f"{name}: training against {against}",
+                    f"{rates[name] / rate:.1f}x",
+                    target,
+                    note,
+                )
+            )
+    return rows
+
+
+NOUNS, VARIANTS = 40, 2  # words of the generated sentences; translations of each, equally likely
+
+
+def ambiguous_pairs(pairs: int, seed: int) -> Pairs:
+    """Return pairs whose target is the source word by word, each in one of its variants."""
+    generator = np.random.default_rng(seed)
+    result = []
+    for length, _ in multi30k_lengths(pairs, seed):
+        words = generator.integers(0, NOUNS, length)
+        variants = generator.integers(0, VARIANTS, length)
+        result.append((len(SPECIAL) + words, len(SPECIAL) + VARIANTS * words + variants))
+    return result
+
+
+def trained_translator(steps: int) -> Translator:
+    """Return a translator that has learnt `ambiguous_pairs`.
+
+    Each word has log P of about -0.7, as in a trained model, and many hypotheses are as good: the
+    search lasts as long as one of sentences.
+    """
+    torch.manual_seed(0)
+    h = dataclasses.replace(SETTINGS, tied_readout=True, dropout=0.0)
+    model = RecurrentTranslator(PIECES, PIECES, h)
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3, fused=True)
+    for step, batch in enumerate(batches(ambiguous_pairs(32 * steps, 1), 32, WINDOW)):
+        loss = model.loss(batch) / batch.predicted_tokens
+        for group in optimizer.param_groups:
+            group["lr"] = 3e-3 * (1 - step / steps)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return model.eval()
+
+
+def search_row(steps: int = 500, sentences: int = 500) -> Row:
+    """Return the row of beam search."""
+    model = trained_translator(steps)
+    pairs = ambiguous_pairs(sentences, 2)
+    sources = [source for source, _ in pairs]
+    seconds = []
+    for _ in range(ROUNDS):
+        started = time.thread_time()
+        translations = translate(model, sources, 5, 1.0, "cpu")
+        seconds.append(time.thread_time() - started)
+    lengths = [len(hypotheses[0].tokens) for hypotheses in translations]
+    right = sum(
+        len(source) == len(hypotheses[0].tokens)
+        and bool(((np.array(hypotheses[0].tokens) - 4) // VARIANTS == source - 4).all())
+        for source, hypotheses in zip(sources, translations, strict=True)
+    )
+    score = statistics.mean(hypotheses[0].score for hypotheses in translations)
+    return Row(
+        f"beam 5, E = H = 256, {PIECES} pieces: sentences/s",
+        f"{sentences / statistics.median(seconds):.0f}",
+        ">= 150",
+        f"{statistics.mean(lengths):.1f} tokens a translation, log P {score:.2f} a token, "
+        f"{right / sentences:.0%} right",
+    )
+
+
+def multiply_adds(h: TranslatorArchitecture, vocabulary: int, source: int, target: int) -> int:
+    """Return the multiply-adds of reading a source and scoring a target, both of so many tokens.
+
+    For LSTMs of one layer, the encoder bidirectional, and the score general.
+    """
+    e, size = h.embedding_dim, h.hidden_size
+    encoder = source * 2 * 4 * (size // 2) * (e + size // 2)
+    decoder = target * 4 * size * (e + size)
+    if h.decoder == "last-state":
+        return encoder + decoder + target * size * vocabulary
+    attention = target * (size * size + 2 * source * size)  # query; scores and sum
+    return encoder + decoder + attention + target * 2 * size * vocabulary
+
+
+def cost_rows() -> list[Row]:
+    """Return what attention costs by source length, forward and backward, the target as long."""
+    rows = []
+    for length in (10, 20, 40, 80):
+        pairs = [(np.full(length, 5), np.full(length - 1, 5))] * 32
+        batch, seconds, operations = make_batch(pairs), {}, {}
+        for decoder in ("last-state", "output"):
+            h = dataclasses.replace(SETTINGS, decoder=decoder, dropout=0.0)
+            model = RecurrentTranslator(PIECES, PIECES, h)
+            operations[decoder] = multiply_adds(h, PIECES, length, length)
+            times = []
+            for _ in range(ROUNDS + 1):
+                started = time.thread_time()
+                model.loss(batch).backward()
+                times.append(time.thread_time() - started)
+            seconds[decoder] = statistics.median(times[1:]) / len(pairs)
+        plain, attention = operations["last-state"] / 1e6, operations["output"] / 1e6
+        times = f"{1e3 * seconds['output']:.1f} ms a sentence, {1e3 * seconds['last-state']:.1f}"
+        rows.append(
+            Row(
+                f"time with attention against without, {length} source and target tokens",
+                f"{seconds['output'] / seconds['last-state']:.2f}x",
+                "",
+                f"{times} without; {attention:.0f}M multiply-adds, {plain:.0f}M without "
+                f"({attention / plain:.2f}x)",
+            )
+        )
+    return rows
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    if len(sys.argv) > 1 and sys.argv[1] in TRAININGS:
+        print(TRAININGS[sys.argv[1]]().rate())
+        return
+    keep_memory()
+    print_rows([*training_rows(), search_row(), *cost_rows()])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,349 @@
+"""Parallel text: what tokenising writes, which documents it drops, how links are turned round."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from heed.corpora.kinds import corpus_languages
+from heed.corpora.parallel import parse_links
+from heed.corpora.publication import Links
+from heed.corpora.source import download
+from heed.files import CHECKSUMS, HeedError
+from heed.study import Corpus, Source, Split
+from heed.tokens.arrays import GoldLinks, ParallelTokens, load_tokens
+from heed.tokens.parallel import tokenize_sentences
+from heed.tokens.tokenizer import tokenize
+
+GIVEN, RANDOM = Split(kind="given"), Split(kind="random", test=0.25)
+PARTS = ["train"] * 6 + ["validation"] * 2 + ["test"] * 2
+GERMAN = [f"Der Hund Nummer {i} sieht das Haus." for i in range(10)]
+ENGLISH = [f"Dog number {i} doesn't see the house." for i in range(10)]
+
+
+def write_table(raw: Path, **columns: list) -> None:
+    raw.mkdir(exist_ok=True)
+    pd.DataFrame(columns).to_csv(raw / "pairs.csv", index=False)
+
+
+def table_corpus(**changes) -> Corpus:
+    keys = {"columns": {"de": "german", "en": "english"}, "split_column": "part", "split": GIVEN}
+    return Corpus(**({"source": "raw", "kind": "parallel"} | keys | changes))
+
+
+def make(tmp_path: Path, corpus: Corpus, name: str = "mine", processes: int = 1) -> ParallelTokens:
+    tokenize(name, corpus, tmp_path / "raw", tmp_path / name, processes)
+    tokens = load_tokens(tmp_path / name)
+    assert isinstance(tokens, ParallelTokens)
+    return tokens
+
+
+def write_lines(raw: Path, **lines: list[str]) -> None:
+    raw.mkdir(exist_ok=True)
+    for name, texts in lines.items():
+        text = "".join(f"{line}\n" for line in texts)
+        (raw / f"{name.replace('_to_', '-')}.txt").write_text(text, encoding="utf-8")
+
+
+def lines_corpus(**changes) -> Corpus:
+    keys = {"split": RANDOM, "tokenizer": "whitespace"}
+    return Corpus(source="raw", kind="parallel", **(keys | changes))
+
+
+def test_a_table_becomes_a_folder_of_arrays_for_each_language(tmp_path):
+    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH, part=PARTS)
+    tokens = make(tmp_path, table_corpus(tokenizers={"en": "en"}, tokenizer="de"))
+    assert list(tokens.sides) == ["de", "en"]
+    for language, texts in (("de", GERMAN), ("en", ENGLISH)):
+        side = tokens.sides[language]
+        assert side.texts(np.arange(10)) == texts
+        for row in range(10):
+            span = slice(side.offsets[row], side.offsets[row + 1])
+            spans = zip(side.starts[span].tolist(), side.ends[span].tolist(), strict=True)
+            assert [texts[row][a:b] for a, b in spans] == side.tokens(row)
+    assert tokens.sides["en"].tokens(3) == [
+        "Dog", "number", "3", "does", "n't", "see", "the", "house", ".",
+    ]  # fmt: skip
+    assert tokens.meta.languages["en"].tokenizer == "en" and tokens.meta.tokenizer == "de"
+    assert tokens.meta.tokens == sum(len(side.ids) for side in tokens.sides.values())
+    assert tokens.meta.labels == {} and tokens.alignment("de", "en") is None
+    assert tokens.rows("test", 0).tolist() == [8, 9]
+    assert tokens.documents(["id", "text_de"]).loc[2].tolist() == ["row/3", GERMAN[2]]
+
+
+@pytest.mark.slow
+def test_the_arrays_are_the_same_bytes_for_any_number_of_processes(tmp_path):
+    texts = [f"{text} {i}" for i, text in enumerate(GERMAN * 120)]
+    write_table(tmp_path / "raw", german=texts, english=texts[::-1], part=PARTS * 120)
+    one, two = (make(tmp_path, table_corpus(), f"n{n}", n) for n in (1, 2))
+    assert one.meta.digest == two.meta.digest
+
+
+def test_a_changed_array_of_a_language_is_refused(tmp_path):
+    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH, part=PARTS)
+    make(tmp_path, table_corpus())
+    assert "de/ids.npy" in (tmp_path / "mine" / CHECKSUMS).read_text()
+    (tmp_path / "mine/de/lexicon.txt").write_text("x\n")
+    with pytest.raises(HeedError, match=r"de/lexicon.txt: not as it was made: .* heed tokenize"):
+        load_tokens(tmp_path / "mine")
+
+
+def test_lines_end_at_line_feeds_alone_and_languages_are_named_by_their_files(tmp_path):
+    odd = ["one\u2028line", "also\x0cone", "third\x85line", "four\r", "five", "six", "seven", "8"]
+    write_lines(tmp_path / "raw", xx=odd, yy=[f"y{i}" for i in range(8)])
+    tokens = make(tmp_path, lines_corpus())
+    assert tokens.meta.documents == 8
+    assert tokens.sides["xx"].texts(np.arange(4))[3] == "four"
+    assert tokens.documents(["id"])["id"].tolist()[0] == "line/1"
+
+
+def test_a_pair_with_an_empty_or_too_long_side_is_dropped_and_counted(tmp_path):
+    german, english = [*GERMAN], [*ENGLISH]
+    german[1], english[2], english[4] = " \x00 ", "", "long " * 20
+    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
+    tokens = make(tmp_path, table_corpus(max_characters=60))
+    assert tokens.meta.documents == 7
+    assert {key: tokens.meta.treated[key] for key in ("dropped_empty", "dropped_long")} == {
+        "dropped_empty": 2, "dropped_long": 1,
+    }  # fmt: skip
+    assert (np.diff(tokens.sides["de"].offsets) > 0).all()
+
+
+def test_a_text_of_any_language_that_is_in_train_too_is_a_duplicate(tmp_path):
+    german, english = [*GERMAN], [*ENGLISH]
+    german[8], english[6] = german[0], english[1]  # a test text, and a validation text
+    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
+    counts = make(tmp_path, table_corpus()).meta.duplicates
+    assert counts == {"texts": 2, "test_texts_in_train": 1, "dropped": 0}
+    tokens = make(tmp_path, table_corpus(drop_duplicates=True), "dropped")
+    assert tokens.meta.duplicates["dropped"] == 2
+    assert tokens.documents(["id"])["id"].tolist() == [f"row/{i}" for i in range(3, 11)]
+
+
+def test_a_near_duplicate_in_one_language_counts(tmp_path):
+    words = [[f"w{row}_{i}" for i in range(20)] for row in range(10)]
+    other = [*map(" ".join, words)]
+    words[9] = [*words[0][:19], "new"]
+    write_table(tmp_path / "raw", german=[*map(" ".join, words)], english=other, part=PARTS)
+    meta = make(tmp_path, table_corpus(tokenizer="whitespace")).meta
+    assert meta.near_duplicates.test == [1] and meta.near_duplicates.complete
+
+
+def test_folds_test_every_pair_once_and_a_sample_is_marked(tmp_path):
+    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH)
+    split = Split(kind="folds", k=3)
+    tokens = make(tmp_path, table_corpus(split=split, split_column=None))
+    tested = np.concatenate([tokens.rows("test", fold) for fold in range(3)])
+    assert sorted(tested) == list(range(10)) and tokens.meta.folds == 3
+    sampled = make(tmp_path, table_corpus(split=RANDOM, split_column=None, sample=6), "sampled")
+    assert sampled.meta.reduced and sampled.meta.documents == 6
+
+
+LINKS = ["0-0 1-2 2?1", "", "0-0"] + ["0-1 1-0"] * 5
+
+
+def aligned(tmp_path: Path, links: list[str] = LINKS, **changes) -> ParallelTokens:
+    source = [f"a{i} b{i} c{i}" for i in range(len(links))]
+    target = [f"x{i} y{i} z{i}" for i in range(len(links))]
+    write_lines(tmp_path / "raw", xx=source, yy=target, xx_to_yy=links)
+    return make(tmp_path, lines_corpus(**({"alignment_base": 0} | changes)))
+
+
+def test_links_are_read_turned_round_and_unknown_where_the_line_is_empty(tmp_path):
+    tokens = aligned(tmp_path)
+    forward, backward = tokens.alignment("xx", "yy"), tokens.alignment("yy", "xx")
+    sure, possible = {(0, 0), (1, 2)}, {(0, 0), (1, 2), (2, 1)}
+    assert forward[0] == GoldLinks(frozenset(sure), frozenset(possible))
+    assert backward[0] == GoldLinks(
+        frozenset((j, i) for i, j in sure), frozenset((j, i) for i, j in possible)
+    )
+    assert sorted(forward) == sorted(backward) == [0, 2, 3, 4, 5, 6, 7]
+    assert tokens.meta.alignments == ["xx-yy"]
+
+
+def test_links_that_count_from_one_are_the_same_links(tmp_path):
+    zero, one = parse_links("0-0 1?2", 0, "f:1"), parse_links("1-1 2?3", 1, "f:1")
+    assert zero == one == Links(((0, 0),), ((1, 2),))
+
+
+@pytest.mark.parametrize(
+    ("links", "changes", "message"),
+    [
+        (["0-0 1:2"], {}, r"xx-yy.txt:1: expected links such as 0-0 \(sure\) or .* found '1:2'"),
+        (["0-0"], {"alignment_base": 1}, r"txt:1: the link 0-0 counts words from 0, but align"),
+        (["0-0", "2-3"], {}, r"line/2: the alignment xx-yy links the words 2 and 3 .* 3 words"),
+        (["0-0"], {"alignment_base": None}, r"txt:1: an alignment: expected `alignment_base`"),
+    ],
+)
+def test_links_that_do_not_fit_are_named_with_their_line(tmp_path, links, changes, message):
+    with pytest.raises(HeedError, match=message):
+        aligned(tmp_path, [*links, *["0-0"] * 6], **changes)
+
+
+def test_links_need_tokens_that_are_words(tmp_path):
+    write_lines(
+        tmp_path / "raw", de=["eins, zwei"] * 6, en=["one two"] * 6, de_to_en=["0-0 1-1"] * 6
+    )
+    message = (
+        r"corpus mine: line/1: .* the de text has 2, but 3 tokens. Set `tokenizers: {de: whitesp"
+    )
+    with pytest.raises(HeedError, match=message):
+        make(tmp_path, lines_corpus(alignment_base=0, tokenizer="xx"))
+
+
+@pytest.mark.parametrize(
+    ("write", "corpus", "message"),
+    [
+        (
+            lambda raw: write_lines(raw, de=["a", "b"], en=["a", "b", "c"]),
+            lines_corpus(),
+            r"expected equal numbers of lines, found de.txt 2, en.txt 3",
+        ),
+        (
+            lambda raw: write_lines(raw, de=["", "b"], en=["a", ""]),
+            lines_corpus(),
+            "corpus mine has no document with a text in each language",
+        ),
+        (
+            lambda raw: write_lines(raw, de=GERMAN, en=ENGLISH),
+            lines_corpus(tokenizers={"fr": "fr"}),
+            r"corpora.mine.tokenizers: no language fr. The languages of the corpus: de, en",
+        ),
+        (
+            lambda raw: write_lines(raw, de=GERMAN, en=ENGLISH),
+            table_corpus(),
+            "files of lines: a corpus of these takes no `columns`",
+        ),
+        (
+            lambda raw: write_table(raw, german=GERMAN, english=ENGLISH, part=PARTS),
+            lines_corpus(),
+            r"pairs.csv: a table: expected `columns` of the corpus",
+        ),
+        (
+            lambda raw: write_table(raw, german=["a"], english=["b"], part=["dev"]),
+            table_corpus(),
+            r"pairs.csv:2: column 'part': expected train, validation, test, found 'dev'",
+        ),
+        (
+            lambda raw: write_table(raw, german=["a"], english=["b"], part=["train"]),
+            table_corpus(),
+            "corpus mine: the given split needs documents to train and to test, found 1 train",
+        ),
+        (lambda raw: raw.mkdir(), lines_corpus(), "no files. Run: heed download raw"),
+    ],
+)
+def test_what_does_not_fit_is_one_message(tmp_path, write, corpus, message):
+    write(tmp_path / "raw")
+    with pytest.raises(HeedError, match=message):
+        make(tmp_path, corpus)
+    assert not (tmp_path / "mine").exists()
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
+    write_lines(tmp_path / "texts", a=GERMAN, b=ENGLISH, c=["0-0"] * 10)
+    paths = {key: tmp_path / f"texts/{name}.txt" for key, name in
+             {"de": "a", "en": "b", "de-en": "c"}.items()}  # fmt: skip
+    source = Source(
+        kind="parallel",
+        paths={key: str(path) for key, path in paths.items()},
+        hashes={key: digest(path) for key, path in paths.items()},
+    )
+    download("raw", source, tmp_path / "raw")
+    names = {path.name for path in (tmp_path / "raw").iterdir()}
+    assert names == {"de.txt", "en.txt", "de-en.txt", CHECKSUMS}
+    corpus = lines_corpus(alignment_base=0)
+    assert corpus_languages(corpus, source) == ("de", "en")
+    assert len(make(tmp_path, corpus).alignment("en", "de")) == 10
+    paths["en"].write_text("changed\n")
+    with pytest.raises(HeedError, match=r"b.txt: changed since .* update sources.raw.hashes.en"):
+        download("raw", source, tmp_path / "raw")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({}, "needs path and sha256, or hashes and paths"),
+        ({"path": "a.csv"}, "needs path and sha256, or hashes and paths"),
+        ({"path": "a.csv", "sha256": "0" * 64, "paths": {"a": "b"}}, "needs path and sha256, or"),
+        ({"paths": {"a": "f"}, "hashes": {"a": "0" * 64}}, "paths: expected two languages or more"),
+        (
+            {"paths": {"a": "f", "b": "g"}, "hashes": {"a": "0" * 64}},
+            "hashes: expected one for each of a and b, as in paths, found a",
+        ),
+        (
+            {"paths": dict.fromkeys(["a", "b", "a-c"], "f"),
+             "hashes": dict.fromkeys(["a", "b", "a-c"], "0" * 64)},
+            "paths.a-c: an alignment is of two different languages of a, b",
+        ),
+        ({"seed": 1, "path": "a.csv", "sha256": "0" * 64}, "does not take seed"),
+    ],
+)  # fmt: skip
+def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        Source(kind="parallel", **keys)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"columns": {"de": "x"}}, "columns: expected two languages or more, found de"),
+        ({"columns": {"de": "x", "en": "x"}}, "columns: a column is named twice"),
+        ({"columns": {"de": "x", "en": "y", "de-en": "z"}}, "need alignment_base"),
+        ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
+        ({"tokenizers": {"fr": "fr"}}, "the corpus has no language fr. Its languages: de, en"),
+        ({"split": RANDOM}, "split kind given needs split_column"),
+        ({"kind": "multi30k", "columns": None, "split_column": None, "tokenizers": {"it": "xx"}},
+         "the corpus has no language it. Its languages: de, en, fr"),
+        ({"kind": "imdb", "columns": None, "split_column": None, "tokenizers": {"en": "en"}},
+         "a corpus of kind imdb has no languages"),
+        ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
+    ],
+)  # fmt: skip
+def test_keys_that_contradict_each_other_are_an_error_of_params_yaml(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        table_corpus(**keys)
+
+
+def test_sentences_of_a_person_are_tokenised_as_those_of_a_corpus(tmp_path):
+    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH, part=PARTS)
+    side = make(tmp_path, table_corpus(tokenizer="en")).sides["en"]
+    own = tokenize_sentences(["It\x92s <br/>here", *ENGLISH], "en")
+    assert own.texts(np.arange(1)) == ["It’s \nhere"]
+    assert [own.tokens(row + 1) for row in range(10)] == [side.tokens(row) for row in range(10)]
+
+
+@pytest.mark.slow
+def test_multi30k_has_its_published_parts_in_three_languages(corpora, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    download("multi30k", Source(kind="multi30k"), tmp_path / "raw")
+    corpus = Corpus(source="multi30k", kind="multi30k", split=GIVEN, tokenizers={"en": "en"})
+    tokens = make(tmp_path, corpus)
+    assert tokens.meta.parts == {"train": 29_000, "validation": 1_014, "test": 1_000}
+    assert list(tokens.sides) == ["en", "de", "fr"]
+    first = tokens.documents(["text_en", "text_de"]).iloc[0].tolist()
+    assert first == [
+        "Two young, White males are outside near many bushes.",
+        "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
+    ]
+    assert tokens.meta.duplicates == {"texts": 58, "test_texts_in_train": 0, "dropped": 0}
+    assert tokens.meta.near_duplicates.test == [0]
+    assert json.loads((tmp_path / "mine/meta.json").read_text())["treated"]["dropped_empty"] == 0
+
+
+def test_files_of_multi30k_that_differ_in_their_lines_are_an_error(tmp_path):
+    from heed.corpora.multi30k import HASHES, read_captions
+
+    for name in HASHES:
+        (tmp_path / name).write_bytes(gzip.compress(b"a\nb\n" if ".fr." in name else b"a\n"))
+    message = r"differ in their number of lines: train.en.gz 1, train.de.gz 1, train.fr.gz 2"
+    with pytest.raises(HeedError, match=message):
+        list(read_captions(tmp_path))

@@ -1,0 +1,194 @@
+"""Statistical translation: IBM model 1, a language model, and the search, against slow ones."""
+
+import itertools
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from heed.tasks.translation import ibm1
+from heed.tasks.translation.decoder import Option, Weights, learn_options, translate
+from heed.tasks.translation.ibm1 import NULL
+from heed.tasks.translation.language_model import BOS, EOS, UNKNOWN, LanguageModel
+
+
+def drawn_pairs(pairs: int, words: int, seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Sentences whose translation has for word i the word i + 1, in another order."""
+    generator = np.random.default_rng(seed)
+    sources = [generator.integers(0, words, generator.integers(1, 8)) for _ in range(pairs)]
+    targets = [generator.permutation(source + 1) for source in sources]
+    return sources, targets
+
+
+def slow_ibm1(sources, targets, rounds: int) -> tuple[dict, list[float]]:
+    """IBM model 1 as Brown et al. 1993 write it, with dictionaries."""
+    types = max(int(word) for target in targets for word in target) + 1
+    table = defaultdict(lambda: 1 / types)
+    likelihoods = []
+    for _ in range(rounds):
+        counts, totals, likelihood = defaultdict(float), defaultdict(float), 0.0
+        for source, target in zip(sources, targets, strict=True):
+            for t in map(int, target):
+                terms = {i: table[s, t] for i, s in enumerate([NULL, *map(int, source)])}
+                likelihood += math.log(sum(terms.values()) / len(terms))
+                for i, s in enumerate([NULL, *map(int, source)]):
+                    counts[s, t] += terms[i] / sum(terms.values())
+                    totals[s] += terms[i] / sum(terms.values())
+        table = {(s, t): value / totals[s] for (s, t), value in counts.items()}
+        likelihoods.append(likelihood)
+    return table, likelihoods
+
+
+def test_ibm_model_1_is_that_of_a_slow_implementation(monkeypatch):
+    sources, targets = drawn_pairs(60, 12, 0)
+    expected, likelihoods = slow_ibm1(sources, targets, 4)
+    monkeypatch.setattr(ibm1, "CHUNK", 7)  # sentences are listed in chunks, with the same result
+    table = ibm1.train(sources, targets, 4)
+    assert len(table.codes) == len(expected)
+    for (source, target), probability in expected.items():
+        found = table.lookup(np.asarray(source), np.asarray(target))
+        assert found == pytest.approx(max(probability, ibm1.UNSEEN), abs=1e-12)
+    assert table.log_likelihoods == pytest.approx(likelihoods)
+
+
+def test_no_round_lowers_the_likelihood_and_probabilities_sum_to_1():
+    sources, targets = drawn_pairs(200, 30, 1)
+    table = ibm1.train(sources, targets, 10)
+    assert (np.diff(table.log_likelihoods) >= -1e-9).all()
+    sums = np.bincount(table.codes // table.width, table.probabilities)
+    assert sums[sums > 0] == pytest.approx(1)
+
+
+def test_ibm_model_1_finds_the_links_of_permuted_sentences():
+    sources, targets = drawn_pairs(400, 30, 2)
+    table = ibm1.train(sources, targets)
+    for source, target in zip(sources[:100], targets[:100], strict=True):
+        assert all(source[i] + 1 == target[j] for i, j in table.align(source, target))
+        assert {j for _, j in table.align(source, target)} == set(range(len(target)))
+
+
+def test_of_a_word_that_occurs_twice_the_one_nearest_to_the_diagonal_is_linked():
+    sources, targets = drawn_pairs(400, 30, 2)
+    table = ibm1.train(sources, targets)
+    source = np.asarray([4, 9, 4])
+    assert table.align(source, source + 1) == {(0, 0), (1, 1), (2, 2)}
+
+
+def test_words_that_never_occurred_have_no_links():
+    table = ibm1.train(*drawn_pairs(50, 10, 3))
+    assert table.align(np.asarray([500]), np.asarray([3])) == set()
+    assert table.align(np.asarray([3]), np.asarray([500])) == set()
+    assert table.align(np.zeros(0, int), np.asarray([3])) == set()
+    assert ibm1.train([], []).align(np.asarray([1]), np.asarray([1])) == set()
+
+
+TEXTS = [[0, 1, 2], [0, 1, 3], [0, 1, 2, 2], [4, 1], [3], [0, 4, 1, 2], []]
+
+
+def test_the_probabilities_of_the_words_after_any_context_sum_to_1():
+    model = LanguageModel(map(np.asarray, TEXTS))
+    contexts = [(BOS, BOS), (BOS, 0), (0, 1), (1, 2), (2, 2), (7, 8), (UNKNOWN, 1), (4, 3)]
+    for before, last in contexts:
+        values = [model.log_probability(before, last, word) for word in model.words]
+        assert math.fsum(map(math.exp, values)) == pytest.approx(1)
+
+
+def test_the_language_model_is_kneser_and_neys_by_hand():
+    """Texts ab, ab, cb. After b only the end is known; b follows two words, a and c one each."""
+    model = LanguageModel([np.asarray(text) for text in ([0, 1], [0, 1], [2, 1])])
+    # Unigrams count the words before: a 1 (BOS), b 2 (a, c), c 1 (BOS), EOS 1 (b): 5. Discounts:
+    # unigrams 3 / (3 + 2 * 1), bigrams: all 5 once, so 1/2; vocabulary a b c EOS UNKNOWN.
+    discount = 3 / 5
+    unigram = {
+        word: (count - discount) / 5 + discount * 4 / 5 / 5
+        for word, count in {0: 1, 1: 2, 2: 1, EOS: 1}.items()
+    }
+    # Bigrams count the words before them: BOS a, BOS c, a b, c b once each, b EOS twice (a, c).
+    # Once: 4, twice: 1, so the discount is 4 / 6.
+    bigram = (1 - 4 / 6) / 1 + 4 / 6 * unigram[1]  # P(b | a)
+    # BOS BOS a 2, BOS BOS c 1, BOS a b 2, BOS c b 1, a b EOS 2, c b EOS 1: discount 3 / (3 + 6)
+    trigram = (2 - 1 / 3) / 2 + 1 / 3 * 1 / 2 * bigram  # P(b | BOS a)
+    assert model.log_probability(BOS, 0, 1) == pytest.approx(math.log(trigram))
+    assert model.log_probability(7, 0, 1) == pytest.approx(math.log(bigram)), "an unknown context"
+    assert model.log_probability(7, 8, 2) == pytest.approx(math.log(unigram[2]))
+    unknown = discount * 4 / 5 / 5
+    assert model.log_probability(7, 8, 99) == pytest.approx(math.log(unknown))
+
+
+def every_translation(options, model: LanguageModel, weights: Weights):
+    """Yield the score and the words of each order of the source and each choice of options."""
+    for order in itertools.permutations(range(len(options))):
+        jumps = sum(abs(i - last - 1) for last, i in zip((-1, *order), order, strict=False))
+        open_words = [
+            min(set(range(len(options))) - set(order[:step])) for step in range(len(options))
+        ]
+        if any(i - first > weights.limit for i, first in zip(order, open_words, strict=True)):
+            continue
+        for choice in itertools.product(*(options[i] for i in order)):
+            words = [word for option in choice for word in option.words]
+            known = [BOS, BOS, *(word if word >= 0 else UNKNOWN for word in words), EOS]
+            fluency = sum(
+                model.log_probability(*three)
+                for three in zip(known, known[1:], known[2:], strict=False)
+            )
+            score = (
+                sum(option.log_probability for option in choice)
+                + weights.language_model * fluency
+                + weights.word * len(words)
+                - weights.distortion * jumps
+            )
+            yield score, words
+
+
+@pytest.mark.parametrize("limit", [0, 1, 4])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_wide_beam_finds_the_best_of_all_translations(limit, seed):
+    generator = np.random.default_rng(seed)
+    texts = [generator.integers(0, 5, generator.integers(1, 6)) for _ in range(40)]
+    model = LanguageModel(texts)
+
+    def option(words: tuple[int, ...]) -> Option:
+        return Option(words, float(generator.normal(-2, 1)))
+
+    options = [
+        [option(()), option((int(word),)), option((3, int(word)))]
+        for word in generator.integers(0, 5, 4)
+    ]
+    options[2] = [option((-3,))]
+    weights = Weights(language_model=0.7, word=0.4, distortion=0.3, limit=limit)
+    best, words = max(every_translation(options, model, weights))
+    found = translate(options, model, weights, beam=10_000)
+    assert found.score == pytest.approx(best) and found.words == words
+
+
+def test_a_narrow_beam_scores_no_higher_and_is_the_same_every_time():
+    sources, targets = drawn_pairs(300, 20, 4)
+    forward, backward = ibm1.train(sources, targets), ibm1.train(targets, sources)
+    options, model = learn_options(sources, targets, forward, backward), LanguageModel(targets)
+    weights = Weights(language_model=1.0, word=1.0, distortion=0.1, limit=3)
+    for source in (source for source in sources[:20] if len(source) > 4):
+        lattice = [options[int(word)] for word in source]
+        narrow, wide = (translate(lattice, model, weights, beam) for beam in (2, 200))
+        assert narrow.score <= wide.score + 1e-9
+        assert translate(lattice, model, weights, 2) == narrow
+
+
+def test_options_are_what_a_word_was_linked_to_most_often():
+    """Word 0 becomes 1 2, two words side by side; word 5 has no translation."""
+    generator = np.random.default_rng(5)
+    sources, targets = [], []
+    for _ in range(300):
+        source = generator.integers(0, 10, generator.integers(2, 7))
+        target = [[11, 12] if word == 0 else [] if word == 5 else [word + 20] for word in source]
+        sources.append(source)
+        targets.append(np.asarray([word for words in target for word in words], np.int64))
+    forward, backward = ibm1.train(sources, targets), ibm1.train(targets, sources)
+    options = learn_options(sources, targets, forward, backward)
+    assert options[0][0].words == (11, 12) and options[3][0].words == (23,)
+    assert options[5][0].words == ()
+
+
+def test_a_source_without_words_has_an_empty_translation():
+    weights = Weights(language_model=1.0, word=1.0, distortion=0.0, limit=0)
+    assert translate([], LanguageModel([np.asarray([1])]), weights).words == []

@@ -1,0 +1,369 @@
+"""Translation from end to end: from a generated pair of languages to a comparison."""
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sacrebleu
+
+import heed
+from heed import cli
+from heed.evaluation.tables import evaluate
+from heed.files import HeedError
+from heed.prediction import write_predictions
+from heed.recipe import read_model_recipe, resolve
+from heed.study import load
+from heed.tasks import task_module
+from heed.tasks.translation.alignment import parse_links
+from heed.tasks.translation.translate import translate
+from heed.tokens.arrays import load_tokens
+from heed.tokens.meta import read_meta
+from heed.training.run import train_run
+
+MODELS = {
+    "baseline": "decoder: last-state",
+    "attention": "decoder: output",
+    "input": "decoder: input, score: additive, recurrence: gru",
+    "literal": "decoder: input-literal, score: concat-tanh",
+    "concatenate": "decoder: concatenate, max_source_tokens: 30",
+    "deep": "decoder: output, encoder_layers: 3, decoder_layers: 2, residual: true",
+    "pieces": "decoder: output, segmentation: bpe, source_vocabulary: 90, target_vocabulary: 90, "
+    "tied_readout: true",
+    "transformer": "encoder: transformer, decoder: transformer, heads: 2, feed_forward_size: 16",
+}
+STUDY = """
+study: {name: pair, title: A pair, attention: [attention, input]}
+seeds: [1, 2]
+sources: {pair: {kind: sample-translation, documents: 140, seed: 3}}
+corpora:
+  pair: {source: pair, kind: sample-translation, split: {kind: given}, tokenizer: whitespace}
+experiments:
+  pair:
+    task: translation
+    corpus: pair
+    data: {source: norvic, target: soldan, tokenize: none}
+    title: A pair of languages
+searches: {}
+defaults:
+  translation: {embedding_dim: 8, hidden_size: 8, epochs: 2, batch_size: 16, beam: 2}
+models:
+"""
+MODEL = (
+    "  pair-{0}: {{experiment: pair, corpus: pair, variant: {0}, tuned_by: none, "
+    "match: pair-{0}, {1}}}\n"
+)
+PARAMS = STUDY + "".join(MODEL.format(*model) for model in MODELS.items())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the tokenised pair, and with the recipes of all models."""
+    folder = tmp_path_factory.mktemp("pair")
+    (folder / "params.yaml").write_text(PARAMS)
+    with contextlib.chdir(folder):
+        cli.download("pair")
+        cli.tokenize("pair")
+        cli.search("none", "")
+        for variant in MODELS:
+            cli.recipe(f"pair-{variant}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(made: Path) -> Path:
+    """Return the folder with both runs of baseline, attention and pieces, and with predictions."""
+    with contextlib.chdir(made):
+        for variant in ("baseline", "attention", "pieces"):
+            for seed in (1, 2):
+                train_run(f"pair-{variant}", seed, lambda progress: None)
+            write_predictions(f"pair-{variant}", [1, 2])
+            evaluate(f"pair-{variant}", [1, 2])
+    return made
+
+
+@pytest.fixture
+def pair(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run the test in a copy of the folder, without runs."""
+    shutil.copytree(made, tmp_path / "pair", ignore=shutil.ignore_patterns("train", "predict"))
+    monkeypatch.chdir(tmp_path / "pair")
+    return tmp_path / "pair"
+
+
+@pytest.fixture
+def runs(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run the test in a copy of the folder with runs and predictions."""
+    shutil.copytree(trained, tmp_path / "runs")
+    monkeypatch.chdir(tmp_path / "runs")
+    return tmp_path / "runs"
+
+
+def predictions(variant: str) -> pd.DataFrame:
+    return pd.read_parquet(f"results/predict/pair-{variant}/predictions.parquet")
+
+
+@pytest.mark.parametrize("variant", MODELS)
+def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
+    model = f"pair-{variant}"
+    info = train_run(model, 1, lambda progress: None)
+    assert info.parameters > 0 and info.documents == {"train": 120, "validation": 6, "test": 14}
+    write_predictions(model, [1])
+    evaluate(model, [1])
+    table = predictions(variant)
+    assert (table["split"] == "test").sum() == 14 and (table["split"] == "validation").sum() == 6
+    attends = read_model_recipe(model).hyperparameters.attends
+    summary = pd.read_csv(f"results/evaluate/{model}/summary.csv")
+    assert (table["links"] != "").all() if attends else (table["links"] == "").all()
+    assert (summary["aer"] < 1).all() if attends else (summary["aer"] == 1).all()
+    test = table[table["split"] == "test"]
+    expected = sacrebleu.corpus_bleu(
+        test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
+    )
+    assert summary["bleu"][0] == pytest.approx(expected.score / 100, abs=1e-9)
+
+
+@pytest.mark.parametrize("variant", ["attention", "transformer", "pieces"])
+def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(pair, variant, monkeypatch):
+    model = f"pair-{variant}"
+    train_run(model, 1, lambda progress: None)
+    folder = Path(f"results/train/{model}/1")
+    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    shutil.rmtree(folder)
+
+    def kill(progress):
+        if progress.epoch == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_run(model, 1, kill)
+    assert not folder.exists()
+    train_run(model, 1, lambda progress: None)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
+
+
+def test_a_training_reads_no_test_sentence(pair):
+    tokens = load_tokens("data/tokens/pair")
+    rows = {part: tokens.rows(part, 0) for part in ("train", "validation", "test")}
+    for side in tokens.sides.values():
+        known = np.concatenate(
+            [
+                side.ids[side.offsets[row] : side.offsets[row + 1]]
+                for row in (*rows["train"], *rows["validation"])
+            ]
+        )
+        for row in rows["test"]:
+            part = slice(side.offsets[row], side.offsets[row + 1])
+            assert set(side.ids[part].tolist()) & set(known.tolist())
+    train_run("pair-pieces", 1, lambda progress: None)
+    weights = Path("results/train/pair-pieces/1/model.safetensors").read_bytes()
+    learning = task_module("translation", "learning")
+    read: list[int] = []
+    side = tokens.sides["norvic"]
+    original = type(side).texts
+    try:
+        type(side).texts = lambda self, chosen: (read.extend(chosen), original(self, chosen))[1]
+        recipe = read_model_recipe("pair-pieces")
+        learning.make_learner(
+            recipe, tokens, {k: rows[k] for k in ("train", "validation")}, 1, "cpu"
+        )
+    finally:
+        type(side).texts = original
+    assert read and not {*read} & {*rows["test"].tolist()} and weights
+
+
+def test_how_it_is_searched_and_scored_repeats_no_training(pair):
+    recipe = Path("results/recipe/pair-attention.yaml").read_bytes()
+    settings = Path("results/recipe/pair-attention.prediction.yaml").read_text()
+    assert "beam: 2" in settings and "tokenize: none" in settings
+    text = Path("params.yaml").read_text()
+    changed = text.replace("beam: 2", "beam: 3, length_penalty: 0.5").replace(
+        "tokenize: none", "tokenize: 13a"
+    )
+    Path("params.yaml").write_text(changed)
+    cli.recipe("pair-attention")
+    assert Path("results/recipe/pair-attention.yaml").read_bytes() == recipe
+    settings = Path("results/recipe/pair-attention.prediction.yaml").read_text()
+    assert "beam: 3" in settings and "tokenize: 13a" in settings
+
+
+def test_the_same_sentences_are_shown_for_every_model(runs):
+    shown = [
+        pd.read_parquet(f"results/predict/pair-{variant}/sentences.parquet")
+        for variant in ("baseline", "attention", "pieces")
+    ]
+    assert len(shown[0]) == 6 and all(list(t["id"]) == list(shown[0]["id"]) for t in shown)
+    lengths = [len(words) for words in shown[0]["source_words"]]
+    assert lengths == sorted(lengths) and lengths[0] < lengths[-1]
+    weights = pd.read_parquet("results/predict/pair-attention/weights.parquet")
+    sums = weights.groupby(["id", "target"])["weight"].sum()
+    assert np.allclose(sums, 1, atol=1e-5)
+    assert pd.read_parquet("results/predict/pair-baseline/weights.parquet").empty
+
+
+def test_gold_links_are_those_of_the_generator(runs):
+    table = predictions("attention")
+    tokens = load_tokens("data/tokens/pair")
+    gold = tokens.alignment("norvic", "soldan")
+    ids = tokens.documents(["id"])["id"]
+    for id_, text in zip(table["id"], table["gold"], strict=True):
+        known = gold[int(ids[ids == id_].index[0])]
+        assert parse_links(text, "") == (set(known.sure), set(known.possible))
+    summary = pd.read_csv("results/evaluate/pair-attention/summary.csv")
+    assert (summary["aer_shifted"] > 0.8).all() and (summary["aer"] < 1).all()
+
+
+def test_models_and_opponents_are_compared_by_bleu(runs):
+    params = load()
+    text = STUDY.replace("[attention, input]", "[attention]")
+    kept = ("baseline", "attention", "pieces")
+    Path("params.yaml").write_text(text + "".join(MODEL.format(v, MODELS[v]) for v in kept))
+    cli.opponents("pair")
+    cli.compare()
+    comparison = json.loads(Path("results/compare/comparison.json").read_text())["experiments"]
+    assert comparison["pair"]["metric"] == "bleu" and params.study.name == "pair"
+    models, opponents = comparison["pair"]["models"], comparison["pair"]["opponents"]
+    assert {*models} == {*kept} and list(opponents) == ["copy", "statistical"]
+    difference = comparison["pair"]["comparisons"]["attention"]["baseline"]
+    gain = 100 * (
+        models["attention"]["summary"]["bleu"]["mean"]
+        - models["baseline"]["summary"]["bleu"]["mean"]
+    )
+    assert difference["mean_pp"] == pytest.approx(gain, abs=1e-9)
+    assert difference["verdict"] and difference["interval_pp"][0] <= gain
+    assert {*comparison["pair"]["comparisons"]["attention"]} >= {"copy", "statistical", "baseline"}
+    metrics = json.loads(Path("metrics.json").read_text())["pair"]
+    assert set(metrics) >= {"baseline", "attention", "pieces", "statistical", "gain_pp"}
+
+
+def test_a_text_is_translated_as_its_stage_did_alone_and_among_others(runs):
+    table = predictions("attention").query("seed == 1")
+    run = heed.load_run("pair-attention", 1)
+    texts = table["source"].tolist()
+    together = run.translate(texts)
+    assert [best[0].text for best in together] == table["hypothesis"].tolist()
+    assert [best[0].score for best in together] == pytest.approx(table["score"].tolist(), abs=1e-5)
+    for text, found in zip(texts[:4], together[:4], strict=True):
+        alone = run.translate([text])[0][0]
+        assert alone.text == found[0].text and alone.links == found[0].links
+        assert alone.weights.shape == (len(alone.target_words), len(text.split()))
+        assert np.allclose(alone.weights.sum(1), 1, atol=1e-5)
+
+
+def test_a_given_translation_has_the_score_that_the_search_gave_it(runs):
+    run = heed.load_run("pair-attention", 1)
+    texts = predictions("attention")["source"][:3].tolist()
+    for text, found in zip(texts, run.translate(texts, n_best=2), strict=True):
+        assert found[0].score >= found[1].score and found[0].text != found[1].text
+        for translation in found:
+            (scored,) = run.score([text], [translation.text])
+            assert scored.log_probability == pytest.approx(translation.log_probability, abs=1e-4)
+            assert scored.links == translation.links
+    with pytest.raises(ValueError, match="1 texts, and 2 translations"):
+        run.score(["a"], ["b", "c"])
+
+
+def test_the_links_of_pieces_are_links_of_words(runs):
+    table = predictions("pieces").query("split == 'test'")
+    for source, reference, links in zip(
+        table["source"], table["reference"], table["links"], strict=True
+    ):
+        sure, _ = parse_links(links, "")
+        assert {j for _, j in sure} == set(range(len(reference.split())))
+        assert {i for i, _ in sure} <= set(range(len(source.split())))
+
+
+def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
+    text = predictions("attention")["source"][0]
+    Path("two.txt").write_text(f"{text}\n\n")
+    (line, empty) = translate("pair-attention", "two.txt", "", 1, "text", None)
+    assert line == predictions("attention")["hypothesis"][0] and isinstance(empty, str)
+    (line,) = translate("pair-attention", text, "", 1, "pharaoh", 2)
+    translation, score, links = line.split(" ||| ")
+    assert float(score) < 0 and len(links.split()) == len(translation.split())
+    first, second = map(json.loads, translate("pair-attention", text, "", 2, "json", 1))
+    assert first["line"] == second["line"] == 0 and first["score"] >= second["score"]
+    assert np.allclose(np.sum(first["weights"], 1), 1, atol=1e-3)
+    (scored,) = map(json.loads, translate("pair-attention", text, translation, 1, "json", 2))
+    assert scored["translation"] == translation
+    assert scored["score"] == pytest.approx(float(score), abs=1e-3)
+    (line,) = map(json.loads, translate("pair-baseline", text, "", 1, "json", None))
+    assert line["weights"] is None and line["links"] == ""
+
+
+def test_what_cannot_be_translated_is_one_clear_message(runs):
+    with pytest.raises(HeedError, match=r"pair-attention has no run with seed 7\. Trained: 1, 2"):
+        list(translate("pair-attention", "a", "", 1, "text", 7))
+    with pytest.raises(HeedError, match=r"results/train/nothing: no trained run. Trained models: "):
+        list(translate("nothing", "a", "", 1, "text", None))
+    with pytest.raises(HeedError, match="1 lines to translate, and 2 translations"):
+        list(translate("pair-attention", "a", "b\nc", 1, "text", None))
+
+
+def test_a_share_of_the_pairs_is_the_same_for_both_models_and_within_a_larger_one(pair):
+    learning = task_module("translation", "learning")
+    rows = np.arange(100, 180)
+    half, quarter = (set(learning._draw(rows, share, 5).tolist()) for share in (0.5, 0.25))
+    assert len(half) == 40 and len(quarter) == 20 and quarter < half
+    assert learning._draw(rows, 1.0, 5) is rows
+
+
+def test_pairs_beyond_the_caps_are_left_out_and_counted(pair):
+    params, meta = load(), read_meta(Path("data/tokens/pair"))
+    recipe = resolve(params, "pair-attention", {"max_source_tokens": 15}, meta)
+    tokens = load_tokens("data/tokens/pair")
+    rows = {part: tokens.rows(part, 0) for part in ("train", "validation")}
+    make_learner = task_module("translation", "learning").make_learner
+    learner = make_learner(recipe, tokens, rows, 1, "cpu")
+    lengths = np.diff(tokens.sides["norvic"].offsets)[rows["train"]]
+    assert learner.items == (lengths <= 15).sum() < len(lengths)
+    assert learner.left_out["long_source"] == (lengths > 15).sum()
+    recipe = resolve(params, "pair-attention", {"max_source_tokens": 1}, meta)
+    with pytest.raises(HeedError, match=r"pair-attention: no training pair .* Raise them"):
+        make_learner(recipe, tokens, rows, 1, "cpu")
+
+
+WRONG = {
+    "a language": ("source: norvic", "source: norvik", "data.source: .*no language norvik"),
+    "the same language twice": ("target: soldan", "target: norvic", "data.target: is the source"),
+    "a key of classification": ("decoder: output}", "pooling: mean}", "pooling: is no hyperparam"),
+    "a decoder": ("decoder: output}", "decoder: outputs}", "decoder: input should be"),
+    "an encoder of classification": ("decoder: output}", "encoder: bilstm}", "encoder: input sho"),
+    "half a transformer": ("decoder: output}", "decoder: transformer}", "a transformer has both"),
+    "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),
+    "a variant of an opponent": (
+        MODEL.format("deep", MODELS["deep"]),
+        MODEL.format("copy", MODELS["deep"]),
+        "copy is the name of an opponent",
+    ),
+    "an odd size": ("hidden_size: 8", "hidden_size: 7", "which must be even, found 7"),
+    "a metric of classification": (" of languages", "\n    metric: accuracy", "metric: "),
+}
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_mistake_in_params_yaml_is_one_clear_message(tmp_path, right, wrong, message):
+    text = (
+        PARAMS.replace(right, wrong, 1)
+        if "title" not in right
+        else PARAMS.replace("none}, title: A pair}", "none}, title: A, metric: accuracy}")
+    )
+    assert text != PARAMS
+    (tmp_path / "params.yaml").write_text(text)
+    with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
+        load(tmp_path / "params.yaml")
+
+
+def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
+    wide = MODEL.format("wide", "decoder: last-state").replace("pair-wide, d", "pair-input, d")
+    Path("params.yaml").write_text(PARAMS + wide)
+    with pytest.raises(HeedError, match="variant wide takes every hyperparameter"):
+        load()
+    Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
+    cli.recipe("pair-wide")
+    recipe = read_model_recipe("pair-wide")
+    assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
+    matched = read_model_recipe("pair-input").parameters
+    assert abs(recipe.parameters - matched) / matched < 0.05

@@ -1,0 +1,200 @@
+"""The opponents of a translator and its tables, on a small generated pair of languages."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.corpora.sample_translation import LINKS, NORVIC, SOLDAN, generate_rows
+from heed.evaluation import tested as evaluated
+from heed.tasks.translation import evaluation, opponents
+from heed.tasks.translation.alignment import format_links, parse_links
+from heed.tasks.translation.metrics import make_metrics
+from heed.tasks.translation.recipe import Data, Prediction
+from heed.tasks.translation.sentences import (
+    join_words,
+    learn_sentence_spacing,
+    read_sentences,
+    separated_words,
+)
+from heed.tokens.arrays import GoldLinks, ParallelTokens, Side
+
+DATA = Data(NORVIC, SOLDAN, "whitespace", "whitespace", has_gold_alignment=True)
+SCORING = Prediction(tokenize="none")
+EXPERIMENT = SimpleNamespace(data=SCORING)
+NO_GOLD = dataclasses.replace(DATA, has_gold_alignment=False)
+
+
+def make_side(texts: list[str]) -> Side:
+    """Return the tokens of texts; a full stop is a token, and stands without a blank."""
+    words = [text.replace(".", " .").split() for text in texts]
+    lexicon: dict[str, int] = {}
+    ids, starts = [], []
+    for text, tokens in zip(texts, words, strict=True):
+        position = 0
+        for token in tokens:
+            position = text.index(token, position)
+            ids.append(lexicon.setdefault(token, len(lexicon)))
+            starts.append(position)
+            position += len(token)
+    types = list(lexicon)
+    ends = np.asarray(starts) + [len(types[i]) for i in ids]
+    offsets = np.cumsum([0, *map(len, words)])
+    return Side(np.asarray(ids), np.asarray(starts), ends, offsets, types, lambda: texts)
+
+
+class InMemory(ParallelTokens):
+    """A parallel corpus that was never written."""
+
+    def __init__(self, rows: list[dict[str, str]], gold: bool, end: str = "") -> None:
+        sides = {name: make_side([row[name] + end for row in rows]) for name in (NORVIC, SOLDAN)}
+        super().__init__(None, SimpleNamespace(folds=0), sides)
+        object.__setattr__(self, "_rows", rows)
+        object.__setattr__(self, "_gold", gold)
+
+    def documents(self, columns: list[str]) -> pd.DataFrame:
+        return pd.DataFrame(self._rows)[columns]
+
+    def rows(self, part: str, fold: int) -> np.ndarray:
+        return np.flatnonzero([row["part"] == part for row in self._rows])
+
+    def alignment(self, source: str, target: str) -> dict[int, GoldLinks] | None:
+        if not self._gold:
+            return None
+        links = [parse_links(row[LINKS], "row") for row in self._rows]
+        return {i: GoldLinks(*map(frozenset, each)) for i, each in enumerate(links)}
+
+
+ROWS = [
+    row
+    for row in generate_rows(1200, seed=1)
+    if len(row[NORVIC].split()) <= 10 and row["part"] != "long"
+]
+
+
+@pytest.fixture(autouse=True)
+def few_weights(monkeypatch):
+    """Two weights of each kind are tried: all of them take seconds."""
+    monkeypatch.setattr(opponents, "MOVES", opponents.MOVES[:2])
+    monkeypatch.setattr(opponents, "FACTORS", opponents.FACTORS[5:7])
+
+
+@pytest.fixture
+def fitted():
+    tokens = InMemory(ROWS, gold=True)
+    return tokens, opponents.fit(tokens, DATA, EXPERIMENT)
+
+
+def test_the_opponents_are_the_source_and_the_statistical_road(fitted):
+    _, fits = fitted
+    assert [name for name, _ in fits.predictions] == ["copy", "statistical"]
+    figures = {}
+    for (name, _), table in fits.predictions.items():
+        assert set(table["split"]) == {"validation", "test"}
+        test = table[table["split"] == "test"]
+        figures[name] = make_metrics(DATA).compute(fits.statistics(test).to_numpy())
+    copied = fits.predictions["copy", 0]
+    assert (copied["hypothesis"] == copied["source"]).all()
+    assert figures["copy"]["bleu"] == 0 and figures["copy"]["aer"] > 0.7, "the diagonal"
+    assert figures["statistical"]["bleu"] > 0.2 and figures["statistical"]["aer"] < 0.3
+
+
+def test_opponents_are_the_same_every_time(fitted):
+    tokens, fits = fitted
+    again = opponents.fit(tokens, DATA, EXPERIMENT)
+    assert again.selection == fits.selection
+    for key, table in fits.predictions.items():
+        pd.testing.assert_frame_equal(again.predictions[key], table)
+
+
+def test_the_opponents_read_no_test_sentence(fitted):
+    """With other test references the translations of the test part are the same."""
+    _, fits = fitted
+    changed = [
+        row | {SOLDAN: "mi mi mi", LINKS: ""} if row["part"] == "test" else row for row in ROWS
+    ]
+    others = opponents.fit(InMemory(changed, gold=True), DATA, EXPERIMENT)
+    for key, table in fits.predictions.items():
+        assert others.predictions[key]["hypothesis"].tolist() == table["hypothesis"].tolist()
+    assert others.selection == fits.selection
+
+
+def test_words_are_joined_to_text_as_the_training_part_is():
+    tokens = InMemory(ROWS[:50], gold=False, end=".")
+    sentences, side = read_sentences(tokens, NORVIC, lowercase=False), tokens.sides[NORVIC]
+    spacing = learn_sentence_spacing(sentences, side, np.arange(50))
+    unknown = len(sentences.words)
+    for row, text in enumerate(side.texts(np.arange(50))):
+        ids = sentences.rows[row].tolist()
+        words = [sentences.words[id_] for id_ in ids]
+        assert join_words(ids, words, spacing, unknown) == text
+        copied = join_words([-1, *ids[1:]], ["Zug", *words[1:]], spacing, unknown)
+        assert copied == text.replace(words[0], "Zug", 1)
+    assert join_words([], [], spacing, unknown) == ""
+
+
+def as_model(table: pd.DataFrame, fits, data: Data) -> evaluated.TestedModel:
+    """Return a model of one seed that predicted what an opponent did."""
+    test = table[table["split"] == "test"]
+    statistics = fits.statistics(test).set_index(test["id"])
+    recipe = SimpleNamespace(
+        corpus="x", data=data, hyperparameters=SimpleNamespace(segmentation="words")
+    )
+    return evaluated.TestedModel(
+        "m", [0], [statistics], recipe, SCORING, [3], [1000], [{"bleu": [0.1]}]
+    )
+
+
+def test_the_tables_of_a_model_with_gold_links(fitted, monkeypatch):
+    tokens, fits = fitted
+    monkeypatch.setattr(evaluation, "load_tokens", lambda _: tokens)
+    predictions = fits.predictions["statistical", 0].assign(seed=7)
+    tested = as_model(predictions, fits, DATA)
+    # rows in another order change nothing: they are found by id
+    tables = evaluation.tables(tested, [7], predictions.sample(frac=1, random_state=0))
+    assert set(tables) == {"summary", "lengths", "distances"} and evaluation.EXACT == ("summary",)
+    assert all(
+        table.columns[0] == "seed" and set(table["seed"]) == {7} for table in tables.values()
+    )
+    summary = tables["summary"].iloc[0]
+    assert summary["aer_shifted"] > 0.8 > summary["aer"], "links moved by one word are wrong"
+    assert summary["support"] == tables["lengths"]["sentences"].sum() == len(tested.statistics[0])
+    assert summary["best_epoch"] == 3 and summary["parameters"] == 1000
+    assert 0 < summary["validation_bleu"] < 1
+    distances = tables["distances"]
+    assert distances["found"].sum() / distances["links"].sum() == pytest.approx(
+        summary["alignment_recall"]
+    )
+
+
+def test_without_gold_links_agreement_with_ibm_model_1_is_called_agreement(monkeypatch):
+    tokens = InMemory(ROWS[:200], gold=False)
+    monkeypatch.setattr(evaluation, "load_tokens", lambda _: tokens)
+    fits = opponents.fit(tokens, NO_GOLD, EXPERIMENT)
+    predictions = fits.predictions["statistical", 0].assign(seed=1)
+    tested = as_model(predictions, fits, NO_GOLD)
+    tables = evaluation.tables(tested, [1], predictions)
+    assert set(tables) == {"summary", "lengths"} and "aer" not in tables["summary"]
+    assert tables["summary"]["ibm1_agreement"].tolist() == [1.0], "its own links"
+    without = predictions.assign(links=format_links(set()))
+    assert evaluation.tables(tested, [1], without)["summary"]["ibm1_agreement"].tolist() == [0.0]
+
+
+def test_tokens_belong_to_the_words_that_white_space_separates():
+    side = make_side(["ka mi.", "mi. . ka", "mi"])
+    assert [separated_words(side, row).tolist() for row in range(3)] == [
+        [0, 1, 1],
+        [0, 0, 1, 2],
+        [0],
+    ]
+
+
+def test_types_that_differ_in_case_are_one_word_where_scores_ignore_case():
+    tokens = InMemory(ROWS[:3], gold=False)
+    tokens.sides[NORVIC] = make_side(["Ka mi", "ka Mi.", "KA"])
+    read = read_sentences(tokens, NORVIC, lowercase=True)
+    assert read.words == ["ka", "mi", "."]
+    assert [row.tolist() for row in read.rows] == [[0, 1], [0, 1, 2], [0]]
+    assert len(read_sentences(tokens, NORVIC, lowercase=False).words) == 6

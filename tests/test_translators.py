@@ -1,0 +1,583 @@
+"""Recurrent translators are the lectures' equations, and no sentence depends on its batch: each row
+of the table of bugs of seq2seq code is a test here.
+"""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_flatten
+
+from heed.files import HeedError
+from heed.hyperparameters.translator import TranslatorArchitecture
+from heed.inputs.pairs import BOS, EOS, PADDING, PairBatch
+from heed.models.beam import search
+from heed.models.decoder import SourceAttention
+from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
+from heed.models.recurrent_translator import RecurrentTranslator
+from heed.models.scores import SCORES, Additive, ConcatTanh
+from heed.models.stack import (
+    LAYERS,
+    RecurrentEncoder,
+    RecurrentStack,
+    device_of,
+    layer_devices,
+    place_layers,
+    run_layer,
+    step_layer,
+)
+from heed.models.translator import Memory
+from heed.models.translators import count_parameters, make_translator
+
+SOURCE, TARGET = 30, 9  # sizes of the vocabularies
+ARCHITECTURE = TranslatorArchitecture(
+    embedding_dim=5, hidden_size=6, max_source_tokens=8, dropout=0.3
+)
+ATTENTION = ["output", "input", "input-literal"]
+PLAIN = ["last-state", "concatenate"]
+DECODERS = [(decoder, score) for decoder in ATTENTION for score in SCORES] + [
+    (decoder, "dot") for decoder in PLAIN
+]
+STACKS = [
+    {"recurrence": recurrence, "encoder": encoder, **layers}
+    for recurrence in LAYERS
+    for encoder in ("bidirectional", "unidirectional")
+    for layers in ({}, {"encoder_layers": 3, "decoder_layers": 2, "residual": True})
+]
+SOME_STACKS = (STACKS[0], STACKS[5], STACKS[7])
+SOURCES = [[5, 6, 7, 8, 9], [4, 5], [11, 12, 13]]
+TARGETS = [[4, 5], [6], [4, 4, 7, 7]]
+
+
+def make_model(dtype=torch.float64, seed: int = 0, **changes) -> RecurrentTranslator:
+    """Return a model in evaluation mode whose weights are large, so that errors are too."""
+    torch.manual_seed(seed)
+    h = dataclasses.replace(ARCHITECTURE, **changes)
+    model = RecurrentTranslator(SOURCE, TARGET, h).to(dtype).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= 2
+    return model
+
+
+def make_pairs(sources: list[list[int]], targets: list[list[int]], padding: int = 0) -> PairBatch:
+    """Return pairs as a batch, both sides `padding` positions longer than the longest."""
+
+    def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        lengths = torch.tensor([len(row) for row in rows])
+        ids = torch.full((len(rows), int(lengths.max()) + padding), PADDING)
+        for row, padded in zip(rows, ids, strict=True):
+            padded[: len(row)] = torch.tensor(row)
+        return ids, lengths
+
+    framed = [[BOS, *target, EOS] for target in targets]
+    return PairBatch(*pad(sources), *pad(framed), np.arange(len(sources)))
+
+
+def decode(model, batch: PairBatch, weights=None):
+    memory, state = model.encode(batch.source, batch.source_lengths)
+    return model.decode(batch.target[:, :-1], memory, state, weights)
+
+
+@pytest.mark.parametrize(("decoder", "score"), DECODERS)
+def test_a_pair_alone_in_a_batch_and_word_by_word_is_the_same(decoder, score):
+    batch = make_pairs(SOURCES, TARGETS, padding=2)
+    # all stacks with one score, and all scores with two stacks
+    for stack in STACKS if score == "dot" else SOME_STACKS[:2]:
+        model = make_model(decoder=decoder, score=score, **stack)
+        with torch.no_grad():
+            together = decode(model, batch)
+            for i in range(len(SOURCES)):
+                alone = make_pairs([SOURCES[i]], [TARGETS[i]])
+                expected = decode(model, alone)
+                size = alone.target.shape[1] - 1
+                assert torch.allclose(together.features[i, :size], expected.features[0], atol=1e-10)
+                memory, state = model.encode(alone.source, alone.source_lengths)
+                for t in range(size):
+                    step = model.decode(alone.target[:, t : t + 1], memory, state)
+                    state = step.state
+                    assert torch.allclose(step.features[0, 0], expected.features[0, t], atol=1e-10)
+                for stepped, read_at_once in zip(state, expected.state, strict=True):
+                    assert torch.allclose(stepped, read_at_once, atol=1e-10)
+
+
+def test_a_pair_alone_and_in_a_batch_is_the_same_in_single_precision():
+    for decoder in [*ATTENTION, *PLAIN]:
+        model = make_model(torch.float32, decoder=decoder)
+        batch = make_pairs(SOURCES, TARGETS, padding=3)
+        with torch.no_grad():
+            together = decode(model, batch).features
+            for i in range(len(SOURCES)):
+                alone = decode(model, make_pairs([SOURCES[i]], [TARGETS[i]])).features[0]
+                assert torch.allclose(together[i, : len(alone)], alone, atol=2e-6)
+
+
+@pytest.mark.parametrize("decoder", ATTENTION)
+def test_weights_are_zero_at_padding_and_rows_sum_to_one(decoder):
+    batch = make_pairs(SOURCES, TARGETS, padding=2)
+    padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+    for score, stack in itertools.product(SCORES, SOME_STACKS):
+        with torch.no_grad():
+            weights = make_model(decoder=decoder, score=score, **stack).weights(batch)
+        assert weights.shape == (3, batch.target.shape[1] - 1, batch.source.shape[1])
+        assert (weights.transpose(1, 2)[padding] == 0).all()
+        assert torch.allclose(weights.sum(-1), torch.ones(weights.shape[:2], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("decoder", [*ATTENTION, *PLAIN])
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_loss_of_a_batch_is_the_sum_of_its_pairs_losses(decoder, tied):
+    model = make_model(decoder=decoder, tied_readout=tied)
+    for smoothing in (0.0, 0.1):
+        whole = model.loss(make_pairs(SOURCES, TARGETS, padding=1), smoothing)
+        single = [
+            model.loss(make_pairs([source], [target]), smoothing)
+            for source, target in zip(SOURCES, TARGETS, strict=True)
+        ]
+        assert torch.allclose(whole, torch.stack(single).sum(), atol=1e-10)
+
+
+@pytest.mark.parametrize("decoder", [*ATTENTION, *PLAIN])
+@pytest.mark.parametrize("stack", SOME_STACKS)
+def test_no_gradient_reaches_padding_and_its_entries_do_not_matter(decoder, stack):
+    model = make_model(decoder=decoder, score="additive", **stack)
+    batch = make_pairs(SOURCES, TARGETS, padding=2)
+    padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+    embedded = model.embed(batch.source).detach().requires_grad_()
+    memory, state = model.read(embedded, batch.source_lengths)
+    features = model.decode(batch.target[:, :-1], memory, state).features
+    features[batch.target[:, 1:] != PADDING].square().sum().backward()
+    assert (embedded.grad[padding] == 0).all() and (embedded.grad[~padding] != 0).all()
+    noise = torch.where(padding, torch.randint(4, SOURCE, batch.source.shape), batch.source)
+    changed = dataclasses.replace(batch, source=noise)
+    assert torch.equal(model.loss(changed), model.loss(batch))
+    behind = padding_mask(batch.target_lengths, batch.target.shape[1])
+    noise = torch.where(behind, torch.randint(4, TARGET, batch.target.shape), batch.target)
+    other = decode(model, dataclasses.replace(batch, target=noise)).features
+    assert torch.equal(other[~behind[:, 1:]], decode(model, batch).features[~behind[:, 1:]])
+
+
+@pytest.mark.parametrize("recurrence", LAYERS)
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_the_encoder_and_its_last_state_equal_packed_ones(recurrence, bidirectional):
+    torch.manual_seed(0)
+    encoder = RecurrentEncoder(4, 6, 1, recurrence, bidirectional, False, 0.0).double()
+    inputs = torch.randn(3, 7, 4, dtype=torch.float64)
+    lengths = torch.tensor([3, 5, 1])
+    size = 3 if bidirectional else 6
+    both = LAYERS[recurrence](4, size, batch_first=True, bidirectional=bidirectional).double()
+    both.load_state_dict(
+        dict(zip(both.state_dict(), encoder.state_dict().values(), strict=True))
+    )  # forward, then backward in both
+    packed = nn.utils.rnn.pack_padded_sequence(
+        inputs, lengths, batch_first=True, enforce_sorted=False
+    )
+    expected, last = both(packed)
+    expected = nn.utils.rnn.pad_packed_sequence(expected, batch_first=True, total_length=7)[0]
+    h = last[0] if recurrence == "lstm" else last
+    states, (end,) = encoder(inputs, lengths)
+    tokens = ~padding_mask(lengths, 7)
+    assert torch.allclose(states[tokens], expected[tokens], atol=1e-12)
+    assert torch.allclose(end, h.transpose(0, 1).flatten(1), atol=1e-12)
+
+
+def test_a_bidirectional_layer_of_torch_reads_padding_and_heeds_do_not():
+    torch.manual_seed(0)
+    inputs, lengths = torch.randn(1, 6, 4), torch.tensor([3])
+    changed = inputs.clone()
+    changed[:, 3:] += 1
+    wrong = nn.GRU(4, 3, batch_first=True, bidirectional=True)
+    assert not torch.allclose(wrong(inputs)[0][:, :3], wrong(changed)[0][:, :3], atol=1e-3)
+    for layer in (BiGRU(4, 3), BiLSTM(4, 3)):
+        assert torch.equal(layer(inputs, lengths)[:, :3], layer(changed, lengths)[:, :3])
+
+
+def test_the_decoders_cell_starts_as_its_state_and_not_as_the_cell_behind_padding():
+    model = make_model(decoder="output", encoder_layers=2, decoder_layers=3)
+    batch = make_pairs(SOURCES, TARGETS)
+    with torch.no_grad():
+        _, last = model.encoder(model.embed(batch.source), batch.source_lengths)
+        _, state = model.encode(batch.source, batch.source_lengths)
+    # from the last layer down; a layer that the encoder does not have starts from its first
+    for layer, source in zip(range(3), (last[0], last[0], last[1]), strict=True):
+        h, c = state[2 * layer : 2 * layer + 2]
+        assert torch.equal(h, source) and torch.equal(c, source)
+
+
+@pytest.mark.parametrize("recurrence", LAYERS)
+def test_a_step_of_a_layer_is_the_layer(recurrence):
+    torch.manual_seed(0)
+    layer = LAYERS[recurrence](4, 3, batch_first=True).double()
+    inputs = torch.randn(2, 5, 4, dtype=torch.float64)
+    state = tuple(torch.randn(2 if recurrence == "lstm" else 1, 2, 3, dtype=torch.float64))
+    states, last = run_layer(layer, inputs, state)
+    for t in range(5):
+        state = step_layer(layer, inputs[:, t], state)
+        assert torch.allclose(state[0], states[:, t], atol=1e-12)
+    assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(state, last, strict=True))
+
+
+def copying_model(decoder: str, ahead: int) -> RecurrentTranslator:
+    """Return a model whose queries name a source word by hand.
+
+    States of source and target hold the last word read alone: one feature a word, tanh(+-2). What
+    the decoder holds after word w matches the source's word w + `ahead`.
+    """
+    words = 10
+    h = dataclasses.replace(
+        ARCHITECTURE, embedding_dim=words, hidden_size=words, recurrence="gru", score="general",
+        encoder="unidirectional", decoder=decoder,
+    )  # fmt: skip
+    model = RecurrentTranslator(words, words, h).eval()
+    with torch.no_grad():
+        codes = 4 * torch.eye(words) - 2
+        model.source_embedding.weight.copy_(codes)
+        model.target_embedding.weight.copy_(codes.roll(-ahead, 0))
+        for layer in (model.encoder.layers[0], model.decoder.stack.layers[0]):
+            for weights in layer.parameters():
+                weights.zero_()
+            layer.weight_ih_l0[2 * words :, :words] = torch.eye(words)  # the new state: the input
+            layer.bias_ih_l0[words : 2 * words] = -50.0  # the update gate: nothing of the old one
+        model.decoder.attention.score.weight.weight.copy_(5 * torch.eye(words))
+    return model
+
+
+@pytest.mark.parametrize(("decoder", "ahead", "first"), [("output", 1, 0), ("input", 2, 1)])
+def test_row_t_of_the_weights_belongs_to_the_word_predicted_at_t(decoder, ahead, first):
+    # The target copies the source 4 5 6 7 8. When word t is predicted, the word before has been
+    # read, and by the query of `input`, s(t-1), the one before that: BOS (2) or EOS (3) at first.
+    words = [4, 5, 6, 7, 8]
+    batch = make_pairs([words], [words])
+    model = copying_model(decoder, ahead)
+    with torch.no_grad():
+        model.target_embedding.weight[BOS] = model.target_embedding.weight[words[first] - ahead]
+        weights = model.weights(batch)[0]
+    for t in range(first, len(words)):
+        assert weights[t, t] > 0.99, (t, weights)
+
+
+@pytest.mark.parametrize("decoder", ATTENTION)
+def test_the_context_in_the_features_is_the_weighted_sum_of_the_states(decoder):
+    model, batch = make_model(decoder=decoder, decoder_layers=2), make_pairs(SOURCES, TARGETS)
+    with torch.no_grad():
+        memory, _ = model.encode(batch.source, batch.source_lengths)
+        decoded = decode(model, batch)
+    context = decoded.features[..., ARCHITECTURE.hidden_size :]
+    assert torch.allclose(context, decoded.weights @ memory.states, atol=1e-12)
+
+
+@pytest.mark.parametrize("decoder", ATTENTION)
+def test_given_weights_replace_the_decoders_own(decoder):
+    model, batch = make_model(decoder=decoder), make_pairs(SOURCES, TARGETS)
+    with torch.no_grad():
+        own = decode(model, batch)
+        again = decode(model, batch, own.weights)
+        assert torch.allclose(again.features, own.features, atol=1e-12)
+        padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+        uniform = (~padding / batch.source_lengths[:, None])[:, None].expand_as(own.weights)
+        uniform = uniform.double()
+        given = decode(model, batch, uniform)
+        assert torch.equal(given.weights, uniform)
+        memory, _ = model.encode(batch.source, batch.source_lengths)
+    context = given.features[..., ARCHITECTURE.hidden_size :]
+    assert torch.allclose(context, uniform @ memory.states, atol=1e-12)
+    assert not torch.allclose(given.features, own.features, atol=1e-3)
+
+
+@pytest.mark.parametrize("decoder", PLAIN)
+def test_a_decoder_without_attention_has_no_weights_and_takes_none(decoder):
+    model, batch = make_model(decoder=decoder), make_pairs(SOURCES, TARGETS)
+    assert model.weights(batch) is None
+    with pytest.raises(HeedError, match="decoder: last-state or concatenate"):
+        decode(model, batch, torch.zeros(3, 5, 5, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("score", ["additive", "concat", "general"])
+def test_what_depends_on_the_keys_alone_is_computed_once_a_sentence(score, monkeypatch):
+    model, batch = make_model(decoder="input", score=score), make_pairs(SOURCES, TARGETS)
+    calls = []
+    project = SCORES[score].project_keys
+    monkeypatch.setattr(
+        SCORES[score], "project_keys", lambda self, keys: calls.append(1) or project(self, keys)
+    )
+    decode(model, batch)
+    assert len(calls) == 1
+    memory, _ = model.encode(batch.source, batch.source_lengths)
+    assert len(memory.keys) == (score != "general"), "keys that are the states are stored once"
+
+
+def test_the_literal_decoder_of_lecture_004_never_reads_the_previous_word():
+    batch = make_pairs(SOURCES, TARGETS)
+    other = dataclasses.replace(batch, target=(batch.target + 3) % TARGET)
+    literal, practice = make_model(decoder="input-literal"), make_model(decoder="input")
+    assert torch.equal(decode(literal, batch).features, decode(literal, other).features)
+    assert not torch.equal(decode(practice, batch).features, decode(practice, other).features)
+    assert literal.target_embedding is None
+
+
+def test_a_source_longer_than_the_positions_of_location_gets_weights_at_those_alone():
+    model = make_model(decoder="output", score="location", max_source_tokens=3)
+    batch = make_pairs([[5, 6, 7, 8, 9], [4]], [[4], [5]])
+    weights = model.weights(batch)
+    assert (weights[0, :, :3] > 0).all() and (weights[0, :, 3:] == 0).all()
+    assert torch.allclose(weights.sum(-1), torch.ones(2, 2, dtype=torch.float64))
+
+
+def test_concatenate_cuts_a_source_at_its_cap_and_grows_with_it():
+    short, long = [5, 6, 7], [5, 6, 7, 8, 9]
+    model = make_model(decoder="concatenate", encoder="unidirectional", max_source_tokens=3)
+    cut, whole = (decode(model, make_pairs([source], [[4]])).features for source in (long, short))
+    assert torch.allclose(cut, whole, atol=1e-12), "what is behind the cap is not read"
+    size = ARCHITECTURE.hidden_size
+    counts = [
+        count_parameters(
+            SOURCE,
+            TARGET,
+            dataclasses.replace(ARCHITECTURE, decoder="concatenate", max_source_tokens=cap),
+        )
+        for cap in (10, 30, 60)
+    ]
+    assert counts[1] - counts[0] == 20 * size**2 and counts[2] - counts[1] == 30 * size**2
+
+
+def layer_parameters(recurrence: str, inputs: int, size: int) -> int:
+    return {"lstm": 4, "gru": 3}[recurrence] * (size * (inputs + size) + 2 * size)
+
+
+@pytest.mark.parametrize("recurrence", LAYERS)
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("decoder", [*ATTENTION, *PLAIN])
+def test_parameter_counts_by_formula(decoder, recurrence, tied):
+    e, size, source, target, cap = 12, 10, 100, 70, 20
+    h = TranslatorArchitecture(
+        embedding_dim=e, hidden_size=size, recurrence=recurrence, decoder=decoder,
+        score="additive", encoder_layers=3, decoder_layers=2, tied_readout=tied,
+        max_source_tokens=cap,
+    )  # fmt: skip
+
+    def layer(inputs: int, size: int) -> int:
+        return layer_parameters(recurrence, inputs, size)
+
+    inputs = {"input": e + size, "input-literal": 2 * size}.get(decoder, e)
+    expected = source * e + 2 * layer(e, size // 2) + 2 * layer(size, size)
+    expected += layer(inputs, size) + layer(size, size)
+    features = size
+    if decoder in ATTENTION:
+        expected += 2 * size**2 + size  # W1, W2 and u
+        features = 2 * size
+    if decoder == "concatenate":
+        expected += cap * size * size + size
+    if tied:  # the readout; the output layer has a bias of its own
+        expected += features * e + e + target * e + target
+    else:
+        embedding = 0 if decoder == "input-literal" else target * e
+        expected += embedding + features * target + target
+    assert count_parameters(source, target, h) == expected
+    model = make_translator(source, target, h)
+    assert sum(parameter.numel() for parameter in model.parameters()) == expected
+
+
+def test_the_tied_readout_is_the_target_embedding():
+    torch.manual_seed(0)
+    h = dataclasses.replace(ARCHITECTURE, embedding_dim=64, tied_readout=True)
+    model = RecurrentTranslator(SOURCE, 500, h).eval()
+    assert model.output.weight is model.target_embedding.weight
+    assert float(model.output.weight.detach().std()) == pytest.approx(64**-0.5, rel=0.02)
+    features = decode(model, make_pairs(SOURCES, TARGETS)).features
+    assert features.shape[-1] == 64 and features.abs().max() <= 1
+    assert torch.equal(
+        model.logits(features), features @ model.target_embedding.weight.T + model.output.bias
+    )
+
+
+def test_residual_layers_that_return_nothing_change_nothing():
+    batch = make_pairs(SOURCES, TARGETS)
+    for residual in (True, False):
+        model = make_model(encoder_layers=4, decoder_layers=4, residual=residual)
+        for layers in (model.encoder.layers[1:], model.decoder.stack.layers[1:]):
+            for parameter in layers.parameters():
+                nn.init.zeros_(parameter)
+        states, last = model.encoder(model.embed(batch.source), batch.source_lengths)
+        first = model.encoder.layers[0](model.embed(batch.source), batch.source_lengths)
+        assert torch.equal(states, first) == residual
+        assert (last[-1] == 0).all()
+        # a decoder's zero cells do not stay zero where the cell starts at something else
+        inputs = torch.randn(2, 3, 5, dtype=torch.float64)
+        zeros = tuple(torch.zeros(2, 6, dtype=torch.float64) for _ in range(8))
+        upper, _ = model.decoder.stack(inputs, zeros)
+        lower, _ = run_layer(model.decoder.stack.layers[0], inputs)
+        assert torch.equal(upper, lower) == residual
+
+
+def test_dropout_between_layers_is_not_on_the_residual_connection():
+    torch.manual_seed(0)
+    stack = RecurrentStack(4, 4, 3, "gru", True, 0.9).train()
+    for layer in stack.layers[1:]:
+        for parameter in layer.parameters():
+            nn.init.zeros_(parameter)
+    inputs, zeros = torch.randn(2, 3, 4), tuple(torch.zeros(2, 4) for _ in range(3))
+    assert torch.equal(stack(inputs, zeros)[0], run_layer(stack.layers[0], inputs)[0])
+
+
+@pytest.mark.parametrize("decoder", ["last-state", "output", "input"])
+def test_eight_residual_layers_run_and_every_layer_learns(decoder):
+    model = make_model(decoder=decoder, encoder_layers=8, decoder_layers=8, residual=True).train()
+    model.loss(make_pairs(SOURCES, TARGETS)).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.isfinite().all() and (parameter.grad != 0).any(), name
+
+
+@pytest.mark.parametrize(
+    ("layers", "devices", "expected"),
+    [(4, 2, [0, 0, 1, 1]), (5, 2, [0, 0, 0, 1, 1]), (3, 5, [0, 1, 2]), (8, 1, [0] * 8)],
+)
+def test_neighbouring_layers_share_a_device_in_equal_numbers(layers, devices, expected):
+    class Recorder(nn.Module):
+        def to(self, device):
+            self.device = device
+            return self
+
+    modules = nn.ModuleList(Recorder() for _ in range(layers))
+    place_layers(modules, [torch.device("cuda", i) for i in range(devices)])
+    assert [module.device.index for module in modules] == expected
+
+
+def test_layers_are_placed_on_the_devices_there_are(monkeypatch):
+    assert layer_devices("cpu", 4) == [torch.device("cpu")]
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    assert [device.index for device in layer_devices("cuda", 2)] == [0, 1]
+    assert [device.index for device in layer_devices("cuda:2", 8)] == [2, 0, 1]
+
+
+class PretendedGPUs(TorchFunctionMode):
+    """Lets tensors of the CPU have any device, and refuses operations on tensors of two devices."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if function == torch.Tensor.device.__get__:
+            return self.device_of(args[0])
+        if function == torch.Tensor.data.__set__:  # Module.to replaces the data of a parameter
+            args[0].pretended = self.device_of(args[1])
+        if function in (torch.Tensor.data.__set__, torch._has_compatible_shallow_copy_type):
+            return function(*args)
+        tensors = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
+        devices = {self.device_of(tensor) for tensor in tensors if tensor.dim()}
+        if function is torch.Tensor.to and isinstance(args[1], torch.device):
+            result, device = args[0].clone(), args[1]
+        else:
+            device = kwargs.pop("device", None) or next(iter(devices), torch.device("cpu"))
+            assert len(devices) < 2, f"{function}: tensors of {devices}"
+            result = function(*args, **kwargs)
+        for tensor in tree_flatten(result)[0]:
+            if isinstance(tensor, torch.Tensor):
+                tensor.pretended = torch.device(device)
+        return result
+
+    @staticmethod
+    def device_of(tensor: torch.Tensor) -> torch.device:
+        return getattr(tensor, "pretended", torch.device("cpu"))
+
+
+@pytest.mark.parametrize("recurrence", LAYERS)
+@pytest.mark.parametrize("decoder", ["last-state", "output", "input"])
+def test_a_model_spread_over_several_pretended_gpus_is_the_model(decoder, recurrence):
+    model = make_model(
+        decoder=decoder, recurrence=recurrence, encoder_layers=3, decoder_layers=3, residual=True
+    )
+    batch = make_pairs(SOURCES, TARGETS)
+    with torch.no_grad():
+        expected = decode(model, batch).features
+        translations = search(model, batch.source, batch.source_lengths, 3, 1.0)
+    gpus = [torch.device("cuda", i) for i in range(3)]
+    with torch.no_grad(), PretendedGPUs():
+        model.place_layers(gpus)
+        for layers in (model.encoder.layers, model.decoder.stack.layers):
+            assert [device_of(layer) for layer in layers] == gpus
+        sides = (batch.source, batch.source_lengths, batch.target)
+        source, lengths, target = (side.to(gpus[0]) for side in sides)
+        memory, state = model.encode(source, lengths)
+        decoded = model.decode(target[:, :-1], memory, state)
+        assert decoded.features.device == gpus[0]
+        size = 2 if recurrence == "lstm" else 1
+        assert [tensor.device for tensor in decoded.state[::size]] == gpus
+        assert torch.equal(decoded.features, expected.to(gpus[0]))
+        assert search(model, source, lengths, 3, 1.0) == translations
+        with pytest.raises(AssertionError, match="tensors of"):
+            run_layer(model.decoder.stack.layers[1], decoded.features[..., :6])
+
+
+def test_lecture_004s_score_gives_one_word_of_twenty_at_most_28_percent():
+    torch.manual_seed(0)
+    query, keys = 100 * torch.randn(1, 50, 6), 100 * torch.randn(1, 20, 6)
+    lecture, dot = SourceAttention("concat-tanh", 6, 20), SourceAttention("dot", 6, 20)
+    assert isinstance(lecture.score, ConcatTanh)
+    bound = math.e / (math.e + 19 / math.e)
+    assert round(bound, 2) == 0.28
+    with torch.no_grad():
+        assert dot.weights(query, memory_of(keys, dot)).max() > 0.99
+        assert lecture.weights(query, memory_of(keys, lecture)).max() <= bound + 1e-6
+        # the bound is reached: one key at +1, nineteen at -1
+        lecture.score.weight.weight.copy_(torch.tensor([[0.0] * 6 + [1.0] + [0.0] * 5]))
+        keys = torch.zeros(1, 20, 6)
+        keys[0, :, 0] = -50.0
+        keys[0, 7, 0] = 50.0
+        reached = lecture.weights(query, memory_of(keys, lecture))
+    assert reached[0, :, 7].tolist() == pytest.approx([bound] * 50)
+
+
+def memory_of(states: torch.Tensor, attention: SourceAttention) -> Memory:
+    """Return the memory of sources without padding."""
+    padding = torch.zeros(states.shape[:2], dtype=torch.bool)
+    return Memory(states, padding, attention.keys(states))
+
+
+@pytest.mark.parametrize("decoder", ATTENTION)
+def test_attention_decoders_learn_to_copy(decoder):
+    torch.manual_seed(0)
+    h = dataclasses.replace(ARCHITECTURE, decoder=decoder, embedding_dim=16, hidden_size=32)
+    model = RecurrentTranslator(12, 12, dataclasses.replace(h, dropout=0.0))
+    words = torch.randint(4, 12, (16, 3)).tolist()
+    batch = make_pairs(words, words)
+    optimizer = torch.optim.Adam(model.parameters(), 2e-2)
+    losses = []
+    for _ in range(40):
+        loss = model.loss(batch) / batch.predicted_tokens
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.15 * losses[0]
+
+
+def test_hyperparameters_that_contradict_each_other_are_errors():
+    with pytest.raises(ValueError, match="even hidden_size, found 7"):
+        make_model(hidden_size=7)
+    assert make_model(hidden_size=7, encoder="unidirectional")
+    with pytest.raises(ValueError, match="transformer"):
+        make_model(encoder="transformer")
+
+
+def test_additive_in_the_decoder_is_bahdanaus_equation():
+    attention = SourceAttention("additive", 6, 20).double()
+    assert isinstance(attention.score, Additive)
+    torch.manual_seed(0)
+    query, keys = (torch.randn(1, n, 6, dtype=torch.float64) for n in (2, 4))
+    scores = torch.stack(
+        [
+            torch.stack(
+                [
+                    attention.score.output.weight[0]
+                    @ torch.tanh(attention.score.query.weight @ q + attention.score.key.weight @ k)
+                    for k in keys[0]
+                ]
+            )
+            for q in query[0]
+        ]
+    )
+    weights = attention.weights(query, memory_of(keys, attention))
+    assert torch.allclose(weights[0], scores.softmax(-1), atol=1e-12)
