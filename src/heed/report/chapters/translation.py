@@ -166,18 +166,24 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         say("Translations of the test part"),
         columns,
         make_rows(columns, lines),
-        caption=say(
-            "All figures between 0 and 100; the last two rows are opponents, which are reference "
-            "models from outside."
-            if len(results.comparison.experiments[experiment.key].opponents) == 2
-            else "All figures between 0 and 100."
-        ),
-        notes=(*_scoring_notes(results, experiment),),
+        caption=_caption(results, experiment),
+        notes=tuple(_scoring_notes(results, experiment)),
         sources=(*results.comparison_sources, *_evaluation_sources(results, experiment)),
         location=f"experiments.{experiment.key}",
         mark=experiment.mark,
         style="scores",
         wide=True,
+    )
+
+
+def _caption(results: Results, experiment: Experiment) -> str:
+    """Return what the rows and the figures of the table are."""
+    names = ", ".join(results.comparison.experiments[experiment.key].opponents)
+    text = say("All figures between 0 and 100.")
+    if not names:
+        return text
+    return f"{text} " + say(
+        "The opponents, {names}, are reference models from outside.", names=names
     )
 
 

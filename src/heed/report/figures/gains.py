@@ -101,10 +101,12 @@ def gain_charts(results: Results, warning: str) -> list[Figure]:
 
 def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) -> Figure:
     measure = bars[0].gain.measure
+    values = {"name": measure.name, "covers": results.coverage}
     title = say(
-        "Gain of attention over the baseline in {unit}, with its {covers} interval",
-        unit=measure.long_unit,
-        covers=results.coverage,
+        "Gain of attention over the baseline in percentage points, with its {covers} interval"
+        if measure.in_percentage_points
+        else "Gain of attention over the baseline in {name} points, with its {covers} interval",
+        **values,
     )
     caption = say("Filled: better or worse; hollow: no such verdict")
     if any(bar.talk is not None for bar in bars):
