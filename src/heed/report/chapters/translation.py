@@ -405,10 +405,15 @@ def _printed_sentences(
         count=len(sentences),
     )
     maps = figures.alignments(results, experiment, sentences)
+    key = say(
+        "Attention in each sentence: a row is a word of the reference, and the darker a square, "
+        "the more weight the source word has when it is written. Outlined: gold links, where the "
+        "corpus has any, dashed where they are only possible."
+    )
     return [
         Paragraph((rule,), media=media),
         _examples(results, experiment, sentences, media),
-        Group(maps, "plots", media=media),
+        *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
     ]
 
 
@@ -418,10 +423,11 @@ def _examples(
     """Return the table of examples: each text of a sentence below the other, wrong words marked."""
     columns = (
         *join_columns(lambda _: experiment),
-        Column("sentence", say("Sentence"), COUNT, lambda row: row[0], merge=True),
-        Column("text_of", say("Text of"), value=lambda row: row[1]),
-        Column("text", say("Text"), value=lambda row: row[2], width=105),
-        Column("wrong_words", say("Wrong words"), COUNT, lambda row: row[3]),
+        Column("", say("Sentence"), value=lambda row: f"{row[0]} {row[1]}"),
+        Column("sentence", "", COUNT, lambda row: row[0]),
+        Column("text_of", "", value=lambda row: row[1]),
+        Column("text", say("Text"), value=lambda row: row[2], width=115),
+        Column("wrong_words", "", COUNT, lambda row: row[3]),
     )
     return Table(
         f"{experiment.key}_examples",
@@ -431,6 +437,7 @@ def _examples(
         caption=say("Underlined: words of a translation that the reference does not have."),
         sources=sentence_sources(results, experiment, "sentences"),
         mark=experiment.mark,
+        style="scores",
         media=media,
     )
 

@@ -251,11 +251,10 @@ def _alignment(
 ) -> Figure:
     title = say("Attention in sentence {number}", number=number)
     caption = say(
-        "Each row is a word of the reference, and the darker a square, the more weight the source "
-        "word has when it is written."
+        "{source} words of the source, {reference} of the reference.",
+        source=len(sentence.source_words),
+        reference=len(sentence.reference_words),
     )
-    if sentence.gold is not None:
-        caption += " " + say("Outlined: gold links, dashed where they are only possible.")
     rows, columns = len(sentence.reference_words), len(sentence.source_words)
     labels, heads = (
         LETTER * max(map(len, map(short_name, words)), default=0)
@@ -288,7 +287,7 @@ def _draw_alignment(figure: matplotlib.figure.Figure, sentence: Sentence, names:
         if name in sentence.weights:
             _draw_weights(axes, sentence.weights[name])
         _outline_gold(axes, sentence)
-        axes.set_title(short_name(name))
+        axes.set_xlabel(short_name(name))
         axes.set_xticks(range(columns), map(short_name, sentence.source_words), rotation=90)
         axes.set_yticks(range(rows), map(short_name, sentence.reference_words))
         axes.xaxis.tick_top()
