@@ -14,12 +14,14 @@ import pytest
 
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_text
-from heed.report.blocks import Span
+from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
+from heed.report.chapters import translation
 from heed.report.check import check_report
 from heed.report.experiments import read_experiments
 from heed.report.figures import translation as figures
 from heed.report.publish import BEGIN, END, publish
 from heed.report.render import render
+from heed.report.renderers.csv import table as csv_table
 from heed.report.results import read_results
 from heed.report.sentences import count_wrong, mark_wrong, read_sentences
 from heed.tasks.translation.cost import multiply_adds
@@ -92,8 +94,10 @@ def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distanc
     (experiment,) = results.experiments
     assert figures.by_distance(results, experiment) == []
     assert read_sentences(results, experiment)[0].gold is None
-    into = render_to(fixture.study(), fixture.comparison(has_gold=False), tmp_path / "reports")
-    (row, *_) = rows_of(into / "tables" / TABLE)
+    table = next(
+        each for each in translation.chapter(results, experiment) if isinstance(each, Table)
+    )
+    (row, *_) = csv.DictReader(io.StringIO(csv_table(table)))
     assert row["ibm1_agreement"] == "70.00" and "aer" not in row
 
 
@@ -193,6 +197,13 @@ def test_examples_are_text_in_page_paper_and_csv_with_wrong_words_marked(report)
     assert rows[3]["wrong_words"] == "0"
 
 
+MAP = "sample-translation_alignment-1"
+
+
+def _first_key(group: Group) -> str:
+    return getattr(group.blocks[0], "key", "")
+
+
 def clone(folder: Path) -> Path:
     """A folder with the files that `heed publish` reads at the top of a clone."""
     for name in ("params.yaml", "dvc.lock"):
@@ -224,16 +235,24 @@ def test_an_edition_has_sentences_only_where_heed_generated_them(tmp_path, gener
 
 
 def test_paper_goes_with_an_edition_so_it_has_no_sentence_that_heed_did_not_generate(tmp_path):
-    into = render_to(fixture.study(), fixture.comparison(generated=False), tmp_path / "reports")
-    assert fixture.REFERENCE in (into / "index.html").read_text(encoding="utf-8")
-    paper = (into / "report.tex").read_text(encoding="utf-8")
-    assert "_examples" not in paper and "alignment-" not in paper
-    assert "left out of what may be published" in paper
+    results = read_made_up(tmp_path, fixture.comparison(generated=False))
+    (experiment,) = results.experiments
+    blocks = list(walk_blocks(translation.chapter(results, experiment)))
+    keys = {
+        medium: {each.key for each in blocks if hasattr(each, "key") and medium in each.media}
+        for medium in (PAGE, PAPER)
+    }
+    examples = "sample-translation_examples"
+    assert examples in keys[PAGE] and examples not in keys[PAPER]
+    (maps,) = (each for each in blocks if isinstance(each, Group) and _first_key(each) == MAP)
+    assert maps.media == (PAGE,)
 
 
 def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path):
     params = fixture.with_translation(made_up.study("sample"))
-    data = fixture.joined(made_up.comparison("sample"), fixture.comparison())
+    sample = made_up.comparison("sample")
+    del sample.experiments["sample-sentiment"]
+    data = fixture.joined(sample, fixture.comparison())
     into = render_to(params, data, tmp_path / "reports")
     names = {path.name for path in (into / "tables").iterdir()}
     assert {"summary.csv", "summary_translation.csv"} <= names

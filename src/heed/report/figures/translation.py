@@ -30,6 +30,7 @@ from heed.report.language import say
 from heed.report.results import Results, read_table
 from heed.report.sentences import Sentence, sentence_sources
 from heed.tasks.translation.cost import multiply_adds
+from heed.tasks.translation.recipe import Hyperparameters
 
 MAX_SERIES = 5  # in a figure
 SHADES = 20  # steps of a weight's shade
@@ -130,16 +131,12 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
 
     Nothing where the corpus has no gold links, or no model has attention.
     """
-    variants = [
-        name
-        for name in compared_variants(results, experiment)
-        if _attends(results, experiment, name)
-    ]
-    paths = [
-        results.evaluation_folder(results.models(experiment)[name]) / "distances.csv"
-        for name in variants
-    ]
-    if not paths or not all(path.exists() for path in paths):
+    compared = compared_variants(results, experiment)
+    series = _series(compared)
+    variants = [name for name in compared if _attends(results, experiment, name)]
+    models = results.models(experiment)
+    folders = [results.evaluation_folder(models[name]) for name in variants]
+    if not folders or not all((folder / "distances.csv").exists() for folder in folders):
         return []
     tables = _tables(results, experiment, "distances", variants)
     furthest = sorted({int(each) for table in tables.values() for each in table["furthest"]})
@@ -149,8 +146,7 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
         for variant, table in tables.items():
             places = table["furthest"].map(furthest.index)
             values = table.assign(value=100 * table["found"] / table["links"], x=places)
-            number = _series(compared_variants(results, experiment))[variant]
-            _draw_groups(axes, variant, values.assign(longest=places), number)
+            _draw_groups(axes, variant, values.assign(longest=places), series[variant])
         axes.set_xticks(range(len(furthest)), _ranges(furthest))
         axes.set_xlabel(say("words between the positions of a linked pair"))
         axes.set_ylabel(say("links found, %"))
@@ -177,25 +173,12 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
 def operations(results: Results, experiment: Experiment) -> Figure:
     """Return the multiply-adds of a pair of sentences by its length, as cost.py computes them."""
     variants = compared_variants(results, experiment)
-    models = results.comparison.experiments[experiment.key].models
+    models, series = results.comparison.experiments[experiment.key].models, _series(variants)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
         for variant in variants:
-            h, number = models[variant].hyperparameters, _series(variants)[variant]
-            of_one, of_two = multiply_adds(h, 1), multiply_adds(h, 2)
-            style: Style = {"color": colour(number)}
-            axes.plot(
-                LENGTHS,
-                [multiply_adds(h, float(length)) for length in LENGTHS],
-                label=short_name(variant),
-                marker=marker(number),
-                markevery=8,
-                **style,
-            )
-            attention = (of_two - 2 * of_one) / 2 * LENGTHS**2
-            if attention.any():
-                axes.plot(LENGTHS, attention, linestyle=(0, (3, 1.5)), lw=1, **style)
+            _draw_operations(axes, variant, models[variant].hyperparameters, series[variant])
         axes.set_xscale("log")
         axes.set_yscale("log")
         ticks = [5, 10, 20, 50, 100, 200]
@@ -221,6 +204,17 @@ def operations(results: Results, experiment: Experiment) -> Figure:
         draw,
         variants,
     )
+
+
+def _draw_operations(axes: Axes, variant: str, h: Hyperparameters, series: int) -> None:
+    """Draw a model's multiply-adds by length, and the part of attention: the quadratic one."""
+    quadratic = (multiply_adds(h, 2) - 2 * multiply_adds(h, 1)) / 2
+    values = [multiply_adds(h, float(length)) for length in LENGTHS]
+    style: Style = {"color": colour(series)}
+    label: Style = {"label": short_name(variant), "marker": marker(series), "markevery": 8}
+    axes.plot(LENGTHS, values, **label, **style)
+    if quadratic:
+        axes.plot(LENGTHS, quadratic * LENGTHS**2, linestyle=(0, (3, 1.5)), lw=1, **style)
 
 
 def _power_of_ten(value: float, _: int | None = None) -> str:
