@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from jinja2 import nodes
 
-from heed.report import documents, experiments, settings
+from heed.report import class_tables, documents, settings
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.report.renderers.templates import TEMPLATES
@@ -63,7 +63,7 @@ def table_texts() -> Iterator[Text]:
     others = (
         settings.TALK_GROUPS,
         *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
-        experiments.TITLES.values(),
+        class_tables.TITLES.values(),
         documents.POOLINGS.values(),
         RULES,
         STOPS,

@@ -130,6 +130,13 @@ class TranslatorArchitecture(Segmentation):
         """Whether the decoder reads the source by attention."""
         return self.decoder in ATTENTION_DECODERS
 
+    @property
+    def score_functions(self) -> dict[str, str]:
+        """Return the score functions of the model's attention, each with where it is."""
+        if self.decoder == "transformer":
+            return {"scaled-dot": "multi-head"}
+        return {self.score: "decoder"} if self.attends else {}
+
 
 @dataclasses.dataclass(frozen=True)
 class Decoding:

@@ -20,11 +20,10 @@ from heed.report.collapsed import collapse_sentence
 from heed.report.formats import (
     format_coverage,
     format_interval,
-    format_number,
     format_p,
-    format_points,
 )
 from heed.report.language import say, say_count
+from heed.report.measures import Measure, measure_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +45,11 @@ class TestedDifference:
     second: str
     result: Difference
     method: Significance
+    measure: Measure
 
     @property
     def mean(self) -> float:
-        """The difference in percentage points."""
+        """The difference in percentage points, or in points of the figure."""
         return self.result.mean_pp
 
     @property
@@ -64,7 +64,11 @@ class TestedDifference:
             return ""
         if self.one_seed:
             return say("one seed has no interval")
-        return say("one test document has no interval")
+        return say(
+            "one test sentence has no interval"
+            if self.measure.is_translation
+            else "one test document has no interval"
+        )
 
     @property
     def one_seed(self) -> bool:
@@ -89,12 +93,13 @@ class TestedDifference:
     @property
     def size(self) -> str:
         """The difference with its interval and its corrected p, for a sentence."""
+        gain = self.measure.difference(self.mean)
         if self.ends is None:
-            return say("{gain} p.p.", gain=format_points(self.mean))
+            return gain
         p = format_p(self.result.p_holm)
         return say(
-            "{gain} p.p. ({covers} interval {interval}, corrected p {p})",
-            gain=format_points(self.mean),
+            "{gain} ({covers} interval {interval}, corrected p {p})",
+            gain=gain,
             covers=format_coverage(self.method.alpha),
             interval=format_interval(self.ends),
             p=p if p.startswith("<") else f"= {p}",
@@ -112,8 +117,11 @@ def paired_change(result: ExperimentResult, other: ExperimentResult, variant: st
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
     """Return every difference of an experiment: those of its question first, the gains first."""
     order = {variant: index for index, variant in enumerate(result.attention)}
+    measure = measure_of(result)
     return [
-        TestedDifference(first, second, _clip(difference, result.figure_of(second)), method)
+        TestedDifference(
+            first, second, _clip(difference, result.figure_of(second)), method, measure
+        )
         for first, others in sorted(
             result.comparisons.items(), key=lambda item: order.get(item[0], len(order))
         )
@@ -215,9 +223,11 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
     """Return what is said of an attention variant against the baseline."""
     names = {"name": gain.first, "size": gain.size}
     if gain.ends is None:
+        if gain.one_seed:
+            return say("one seed decides nothing: {name} against the baseline was {size}", **names)
         return say(
-            "one seed decides nothing: {name} against the baseline was {size}"
-            if gain.one_seed
+            "one test sentence decides nothing: {name} against the baseline was {size}"
+            if gain.measure.is_translation
             else "one test document decides nothing: {name} against the baseline was {size}",
             **names,
         )
@@ -227,8 +237,8 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
         return say("{name} did worse than the baseline: {size}", **names)
     if gain.verdict == SAME:
         return say(
-            "{name} and the baseline are practically the same: {size}, within ±{margin} p.p.",
-            margin=f"{gain.method.margin_pp:g}",
+            "{name} and the baseline are practically the same: {size}, within {margin}",
+            margin=gain.measure.margin(gain.method.margin_pp),
             **names,
         )
     if gain.verdict == NOT_CONVERGED:
@@ -270,7 +280,11 @@ def _not_converged(difference: TestedDifference, result: ExperimentResult) -> st
 def _seeds_sentence(gain: TestedDifference) -> str:
     """Return how many seeds would detect a difference of this size."""
     if gain.result.seeds_needed is None:
-        return say("a difference of this size would need more test documents, not only more seeds")
+        return say(
+            "a difference of this size would need more test sentences, not only more seeds"
+            if gain.measure.is_translation
+            else "a difference of this size would need more test documents, not only more seeds"
+        )
     return say_count(
         "to see a difference of this size would take about {count} seed",
         "to see a difference of this size would take about {count} seeds",
@@ -282,9 +296,9 @@ def _ahead_sentence(rival: TestedDifference, result: ExperimentResult) -> str:
     """Return what is said of a model or an opponent with a better figure than the variant."""
     names = {
         "rival": _describe(rival.second, result),
-        "figure": format_number(result.figure_of(rival.second)),
+        "figure": rival.measure.figure(result.figure_of(rival.second)),
         "name": rival.first,
-        "own": format_number(result.figure_of(rival.first)),
+        "own": rival.measure.figure(result.figure_of(rival.first)),
         "size": rival.size,
     }
     if rival.verdict == WORSE:

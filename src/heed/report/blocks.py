@@ -20,7 +20,7 @@ Record = TypeVar("Record")
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """A part of a text with a style: strong, code, mark, verdict, german, or none.
+    """A part of a text with a style: strong, code, mark, verdict, german, wrong, or none.
 
     `link` is an address within the report; only the page has links.
     """
@@ -43,6 +43,17 @@ class Formula:
 
 
 Texts = tuple[str | Span, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Phrase:
+    """A value of a table that is a text with styles; a CSV file has the text alone."""
+
+    texts: Texts
+
+    def __str__(self) -> str:
+        """Return the text without styles."""
+        return "".join(text.text if isinstance(text, Span) else text for text in self.texts)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 import statistics
 
 from heed.evaluation.results import ExperimentResult, ModelResult
-from heed.report.formats import format_number
 from heed.report.language import say, say_count
+from heed.report.measures import Measure, measure_of
 
 MAJORITY = "majority"
 FAR_PP = 10.0  # below the median of the model's other runs
@@ -39,7 +39,7 @@ def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
 
     A part of a sentence, without a capital and a full stop; empty where there is neither.
     """
-    majority = _majority(result, seeds)
+    majority, measure = _majority(result, seeds), measure_of(result)
     parts = []
     for name, model in result.models.items():
         collapsed = collapsed_seeds(model, result, seeds)
@@ -47,14 +47,14 @@ def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
         if len(collapsed) == len(seeds):
             parts.append(say("every run of {name} collapsed", name=name))
         elif collapsed:
-            parts.append(_runs(name, collapsed))
+            parts.append(_runs(name, collapsed, measure))
         if majority and mean < statistics.fmean(majority):
             parts.append(
                 say(
                     "{name} ({figure}) is below the majority class ({majority})",
                     name=name,
-                    figure=format_number(mean),
-                    majority=format_number(statistics.fmean(majority)),
+                    figure=measure.figure(mean),
+                    majority=measure.figure(statistics.fmean(majority)),
                 )
             )
     return "; ".join(parts)
@@ -62,21 +62,28 @@ def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
 
 def explain_collapse(result: ExperimentResult) -> str:
     """Return when a run has collapsed, in one sentence."""
+    measure = measure_of(result)
+    values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
+    if measure.is_translation:  # without a majority class
+        return say(
+            "A run has collapsed if its {metric} is more than {far} below the median of the "
+            "model's other runs.",
+            **values,
+        )
     return say(
         "A run has collapsed if its {metric} is no higher than that of the majority class on the "
-        "same documents, or more than {far} p.p. below the median of the model's other runs.",
-        metric=result.metric.replace("_", " "),
-        far=f"{FAR_PP:g}",
+        "same documents, or more than {far} below the median of the model's other runs.",
+        **values,
     )
 
 
-def _runs(name: str, collapsed: dict[int, float]) -> str:
+def _runs(name: str, collapsed: dict[int, float], measure: Measure) -> str:
     return say_count(
         "{name} collapsed with seed {seeds}",
         "{name} collapsed with seeds {seeds}",
         len(collapsed),
         name=name,
-        seeds=", ".join(f"{seed} ({format_number(value)})" for seed, value in collapsed.items()),
+        seeds=", ".join(f"{seed} ({measure.figure(value)})" for seed, value in collapsed.items()),
     )
 
 

@@ -11,11 +11,7 @@ from heed.evaluation.results import (
     Comparison,
     Corpus,
     ExperimentResult,
-    Figures,
     Gain,
-    ModelResult,
-    OpponentResult,
-    Spread,
 )
 from heed.report.answer import (
     Answer,
@@ -24,14 +20,17 @@ from heed.report.answer import (
     paired_change,
     tested_differences,
 )
-from heed.report.formats import format_count, format_number, format_points
+from heed.report.class_tables import ClassTable, class_tables
+from heed.report.formats import format_count
 from heed.report.language import say, say_count
+from heed.report.measures import CLASSIFICATION, Measure, measure_of
 from heed.report.published import (
     NO_FIGURES,
     TALK_VARIANTS,
     Talk,
     experiment_figures,
     read_published,
+    talk_gain,
 )
 from heed.report.settings import Setting, model_settings
 
@@ -39,92 +38,17 @@ if TYPE_CHECKING:
     from heed.study import Experiment as Declared
     from heed.study import Params
 
-Result = ModelResult | OpponentResult
-FIGURES = ("precision", "recall", "f1", "support")
-TITLES = {
-    "baseline": "Without attention",
-    "attention": "With attention",
-    "mean": "Control: without attention, mean pooling",
-    "wide": "Control: without attention, as many parameters",
-    "uniform": "Control: uniform attention weights",
-    "linear": "Opponent: linear model on TF-IDF",
-    "majority": "Opponent: majority class",
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class ClassCell:
-    """A figure with its mean and deviation over seeds, each seed's value, and the talk's figure.
-
-    The deviation is in percentage points.
-    """
-
-    mean: float
-    deviation: float | None
-    values: tuple[float, ...]
-    published: str
-    digits: int = 4
-
-    @property
-    def text(self) -> str:
-        """The mean in its format for people."""
-        return format_number(self.mean, self.digits)
-
-    @property
-    def by_seed(self) -> list[str]:
-        """Each seed's value in its format for people."""
-        return [format_number(value, self.digits) for value in self.values]
-
-    @property
-    def difference(self) -> str:
-        """Our figure minus the talk's in percentage points; empty where they are not compared."""
-        if not self.published or self.digits != 4:
-            return ""
-        return format_points(100 * (self.mean - float(self.published)), 1)
-
-
-@dataclasses.dataclass(frozen=True)
-class ClassRow:
-    """A row of a table of the talk: a class or an average."""
-
-    name: str
-    kind: str  # class or average
-    cells: dict[str, ClassCell]
-
-
-@dataclasses.dataclass(frozen=True)
-class ClassTable:
-    """The figures of one model or opponent by class, as in the talk's tables, and their notes."""
-
-    key: str
-    title: str
-    rows: list[ClassRow]
-    runs: list[str]  # the names of a cell's values: seed 1, seed 2, or fold 0, fold 1
-    deviation: float | None
-    no_deviation_reason: str
-    talk_deviation: str
-    gain: Gain | None
-    talk_gain: float | None
-    settings: list[Setting]  # of a model; an opponent has none
-    unmatched: list[str]  # classes that only the talk has
-
-    @property
-    def has_published(self) -> bool:
-        """Whether any cell has a figure of the talk."""
-        return any(cell.published for row in self.rows for cell in row.cells.values())
-
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """An experiment's row of the first table; accuracies are None without such a model."""
+    """An experiment's row of the first table; figures are None without such a model."""
 
     baseline: float | None
     attention: float | None
     gain: Gain | None
     controls: dict[str, float]  # without a score function, or with equal weights
     variants: dict[str, float]  # with a score function
-    linear: float | None
-    majority: float | None
+    opponents: dict[str, float]
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
     comparable: bool  # whether the talk's figures can be compared with ours
@@ -150,6 +74,7 @@ class Experiment:
 
     key: str
     title: str
+    measure: Measure  # by which its models are compared
     mark: str  # generated text, reduced corpus: printed with all of its numbers
     generated: bool
     corpus_name: str
@@ -158,7 +83,8 @@ class Experiment:
     line: Line
     gain: TestedDifference | None  # attention over the baseline
     comparisons: list[TestedDifference]
-    pair: list[ClassTable]  # baseline and attention, side by side
+    settings: dict[str, list[Setting]]  # of each model, by variant: the compared two first
+    pair: list[ClassTable]  # of a classification: baseline and attention, side by side
     others: list[ClassTable]
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
@@ -166,7 +92,7 @@ class Experiment:
 
     @property
     def tables(self) -> list[ClassTable]:
-        """All tables of the experiment."""
+        """All tables of a classification; none of another task."""
         return [*self.pair, *self.others]
 
 
@@ -199,20 +125,23 @@ def _experiment(
         degraded_from = params.experiments[original].title
         original_talk = _talk_figures(original, params.experiments[original], published)
         degradations = _degradations(result, comparison.experiments[original], talk, original_talk)
-    tables, comparisons = _tables(result, seeds, talk), tested_differences(result, method)
+    tables = class_tables(result, seeds, talk) if result.task == CLASSIFICATION else []
+    comparisons = tested_differences(result, method)
     pair = (BASELINE, *result.attention[:1])
     gain = next((each for each in comparisons if (each.second, each.first) == pair), None)
     return Experiment(
         key=name,
         title=declared.title,
+        measure=measure_of(result),
         mark=mark(result.corpus),
         generated=is_generated(result.corpus),
         corpus_name=result.corpus.name,
-        corpus=_describe_corpus(result.corpus, seeds),
+        corpus=_describe_corpus(result, seeds),
         answer=answer(result, method, seeds),
         line=_line(declared, result, talk, gain),
         gain=gain,
         comparisons=comparisons,
+        settings=_settings(result, pair, talk),
         pair=[table for table in tables if table.key in pair],
         others=[table for table in tables if table.key not in pair],
         degraded_from=degraded_from,
@@ -243,25 +172,26 @@ def _talk_figures(
     )
 
 
-def _describe_corpus(corpus: Corpus, seeds: list[int]) -> str:
-    parts = {part: format_count(count) for part, count in corpus.facts.parts.items()}
-    text = say(
-        (
-            "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
-            "{validation} to validate, {test} to test; "
-        ),
-        name=corpus.name,
-        documents=format_count(corpus.facts.documents),
-        tokens=format_count(corpus.facts.tokens),
-        **parts,
-    )
+def _settings(
+    result: ExperimentResult, first: tuple[str, ...], talk: dict[str, Talk]
+) -> dict[str, list[Setting]]:
+    """Return the hyperparameters of the models by variant, those of `first` before all others."""
+    return {
+        variant: model_settings(result.models[variant], talk.get(variant, NO_FIGURES), result.task)
+        for variant in sorted(result.models, key=lambda each: each not in first)
+    }
+
+
+def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
+    corpus = result.corpus
+    text = _describe_size(result)
     if corpus.folds:
         text += say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
     listed = ", ".join(map(str, seeds))
     text += say_count(
         "{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed
     )
-    text += _describe_near_duplicates(corpus)
+    text += _describe_near_duplicates(result)
     text += (
         say(" Its text is generated: the figures say nothing about real text.")
         if is_generated(corpus)
@@ -270,20 +200,56 @@ def _describe_corpus(corpus: Corpus, seeds: list[int]) -> str:
     return text + (say(" REDUCED: a random part of its source.") if corpus.facts.reduced else "")
 
 
-def _describe_near_duplicates(corpus: Corpus) -> str:
-    """Return how many test documents have a near duplicate in train, of all folds together."""
-    near, facts = corpus.facts.near_duplicates, corpus.facts
-    tested = facts.documents if corpus.folds else facts.parts["test"]
+def _describe_size(result: ExperimentResult) -> str:
+    """Return the name of the corpus, and how many documents or pairs it has in each part."""
+    facts = result.corpus.facts
+    values = {
+        "name": result.corpus.name,
+        "documents": format_count(facts.documents),
+        "tokens": format_count(facts.tokens),
+        **{part: format_count(count) for part, count in facts.parts.items()},
+    }
+    if result.task == CLASSIFICATION:
+        return say(
+            "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
+            "{validation} to validate, {test} to test; ",
+            **values,
+        )
     return say(
-        " Test documents with a near duplicate in train: {count} of {tested} ({share})."
+        "Corpus {name}: {documents} pairs of sentences, {tokens} tokens; {train} to train, "
+        "{validation} to validate, {test} to test; ",
+        **values,
+    )
+
+
+def _describe_near_duplicates(result: ExperimentResult) -> str:
+    """Return how many test documents have a near duplicate in train, of all folds together."""
+    facts = result.corpus.facts
+    near = facts.near_duplicates
+    tested = facts.documents if result.corpus.folds else facts.parts["test"]
+    values = {
+        "count": format_count(near.total),
+        "tested": format_count(tested),
+        "share": f"{near.total / tested:.1%}",
+    }
+    if result.task == CLASSIFICATION:
+        return say(
+            " Test documents with a near duplicate in train: {count} of {tested} ({share})."
+            if near.complete
+            else (
+                " Test documents with a near duplicate in train: at least {count} of {tested} "
+                "({share})."
+            ),
+            **values,
+        )
+    return say(
+        " Test sentences with a near duplicate in train: {count} of {tested} ({share})."
         if near.complete
         else (
-            " Test documents with a near duplicate in train: at least {count} of {tested} "
+            " Test sentences with a near duplicate in train: at least {count} of {tested} "
             "({share})."
         ),
-        count=format_count(near.total),
-        tested=format_count(tested),
-        share=f"{near.total / tested:.1%}",
+        **values,
     )
 
 
@@ -293,30 +259,29 @@ def _line(
     talk: dict[str, Talk],
     gain: TestedDifference | None,
 ) -> Line:
-    accuracy = {name: data.compared_figure(model).mean for name, model in data.models.items()}
+    figures = {name: data.compared_figure(model).mean for name, model in data.models.items()}
     fitted = {
         name: data.compared_figure(opponent).mean for name, opponent in data.opponents.items()
     }
     attention = next(iter(data.attention), "")
-    others = {name: value for name, value in accuracy.items() if name not in (BASELINE, attention)}
+    others = {name: value for name, value in figures.items() if name not in (BASELINE, attention)}
     printed = tuple(
         talk.get(variant, NO_FIGURES).average_figures("accuracy").get("f1", "")
         for variant in TALK_VARIANTS
     )
     return Line(
-        baseline=accuracy.get(BASELINE),
-        attention=accuracy.get(attention),
+        baseline=figures.get(BASELINE),
+        attention=figures.get(attention),
         gain=data.models[attention].gain if attention else None,
         controls={name: value for name, value in others.items() if name in data.controls},
         variants={name: value for name, value in others.items() if name not in data.controls},
-        linear=fitted.get("linear"),
-        majority=fitted.get("majority"),
+        opponents=fitted,
         talk=(printed[0], printed[1]) if all(printed) else None,
-        talk_gain=_talk_gain(talk),
+        talk_gain=talk_gain(talk),
         comparable=bool(
             declared.published and declared.published.comparable and not mark(data.corpus)
         ),
-        reproduction=_reproduction(declared, data.corpus, _talk_gain(talk), gain),
+        reproduction=_reproduction(declared, data.corpus, talk_gain(talk), gain),
     )
 
 
@@ -343,14 +308,6 @@ def _reproduction(
     return say("undecided: the talk’s gain lies in our interval, but ours may be chance")
 
 
-def _talk_gain(talk: dict[str, Talk]) -> float | None:
-    """Return the talk's gain in percentage points, from the accuracies that it prints."""
-    baseline, attention = (
-        talk.get(variant, NO_FIGURES).summary.get("accuracy") for variant in TALK_VARIANTS
-    )
-    return 100 * (float(attention) - float(baseline)) if attention and baseline else None
-
-
 def _degradations(
     degraded: ExperimentResult,
     original: ExperimentResult,
@@ -369,57 +326,3 @@ def _degradations(
             change = paired_change(degraded, original, variant)
             degradations.append(Degradation(variant, change, talk_change))
     return degradations
-
-
-def _tables(data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]) -> list[ClassTable]:
-    """Return the tables of all models, then of the opponents, which have folds but no seeds."""
-    names = [say("seed {seed}", seed=seed) for seed in seeds]
-    models = [_table(key, result, data, names, talk) for key, result in data.models.items()]
-    folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
-    return models + [_table(key, result, data, folds, {}) for key, result in data.opponents.items()]
-
-
-def _table(
-    key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]
-) -> ClassTable:
-    talk, summary, classes = talks.get(key, NO_FIGURES), result.summary, result.details["classes"]
-    model = result if isinstance(result, ModelResult) else None
-    totals = [
-        sum(values)
-        for values in zip(*(classes[name]["support"].values for name in classes), strict=True)
-    ]
-    support = Spread(sum(totals) / len(totals), None, totals)
-    rows = [_row(name, "class", classes[name], talk) for name in data.groups["classes"]]
-    rows.append(_row("accuracy", "average", {"f1": summary["accuracy"], "support": support}, talk))
-    for average in ("macro", "weighted"):
-        figures = {figure: summary[f"{average}_{figure}"] for figure in FIGURES[:3]}
-        rows.append(_row(f"{average} avg", "average", figures | {"support": support}, talk))
-    ours = {name.casefold() for name in classes}
-    return ClassTable(
-        key=key,
-        title=say(TITLES[key]) if key in TITLES else say("Variant {name}", name=key),
-        rows=rows,
-        runs=runs if len(runs) > 1 else [],
-        deviation=summary["accuracy"].std_pp,
-        no_deviation_reason=say(
-            "one seed has no deviation" if runs and model else "fitted once: it has no seed"
-        ),
-        talk_deviation=talk.summary.get("std_percent", ""),
-        gain=model.gain if model else None,
-        talk_gain=_talk_gain(talks) if key == "attention" else None,
-        settings=model_settings(model, talk) if model else [],
-        unmatched=[row["class"] for name, row in talk.classes.items() if name not in ours],
-    )
-
-
-def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:
-    printed, cells = talk.class_figures(name) if kind == "class" else talk.average_figures(name), {}
-    for figure in (figure for figure in FIGURES if figure in figures):
-        spread = figures[figure]
-        whole = 0 if all(value == round(value) for value in (spread.mean, *spread.values)) else 1
-        digits = whole if figure == "support" else 4
-        deviation = None if figure == "support" else spread.std_pp
-        cells[figure] = ClassCell(
-            spread.mean, deviation, tuple(spread.values), printed.get(figure, ""), digits
-        )
-    return ClassRow(name, kind, cells)

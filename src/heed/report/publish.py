@@ -7,11 +7,14 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.evaluation.families import BASELINE
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, write_text, writing_folder
+from heed.report.answer import tested_differences
 from heed.report.experiments import is_generated
-from heed.report.formats import format_number, format_p, format_points
+from heed.report.formats import DASH, format_interval, format_number, format_p, format_points
 from heed.report.local_paths import map_texts, path_remover
+from heed.report.measures import measure_of
 from heed.report.render import render
 from heed.report.renderers import markdown
 
@@ -34,8 +37,8 @@ def publish(
 
     The folder has the page, its figures and tables, the files of COPIED, and reports/report.pdf if
     there is one. Text of a corpus is not for git: the page has a document browser only where heed
-    generated all texts. Nor are the paths of this machine. README.md in the folder is written by
-    hand, and stays.
+    generated all texts, and sentences of a translation only where heed generated them. Nor are the
+    paths of this machine. README.md in the folder is written by hand, and stays.
 
     Args:
         params: the study.
@@ -54,7 +57,8 @@ def publish(
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
     params = map_texts(params, remove_paths)
     titles = {key: experiment.title for key, experiment in params.experiments.items()}
-    block = summary(name, read_json(root / "metrics.json", "heed compare"), titles)
+    metrics = read_json(root / "metrics.json", "heed compare")
+    block = summary(name, metrics, titles, translation_rows(comparison))
     readme = with_block((root / README).read_text(encoding="utf-8"), name, block)
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
@@ -87,35 +91,88 @@ def _have_same_bytes(path: Path, other: Path) -> bool:
     return path.exists() and other.exists() and path.read_bytes() == other.read_bytes()
 
 
-def summary(name: str, metrics: dict[str, dict[str, float]], titles: dict[str, str]) -> str:
-    """Return the README's table and chart of a published study, in Markdown.
+def summary(
+    name: str,
+    metrics: dict[str, dict[str, float]],
+    titles: dict[str, str],
+    translations: dict[str, list[str]],
+) -> str:
+    """Return the README's tables and chart of a published study, in Markdown.
 
     Args:
         name: of the study.
         metrics: its metrics.json.
         titles: of its experiments, by key.
+        translations: from `translation_rows`; all other experiments are classifications.
 
     """
-    rows = []
-    for experiment, values in metrics.items():
-        gain, low, high = (values.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
-        interval = f"{format_points(low)} to {format_points(high)}" if low is not None else "–"
-        p = values.get("p_holm")
-        keys = ("baseline", "mean", "attention", "linear")
-        accuracies = [format_number(values.get(key)) for key in keys]
-        title = markdown.escape(titles.get(experiment, experiment))
-        printed_p = format_p(p) if p is None or p < 0.001 else f"{p:g}"  # as in metrics.json
-        cells = [title, *accuracies, format_points(gain), interval, printed_p]
-        rows.append(f"| {' | '.join(cells)} |")
-    head = (
-        "| test accuracy | baseline | mean (control) | attention | linear | gain of attention, "
-        "p.p. | interval | corrected p |\n"
-        "|---|---|---|---|---|---|---|---|\n"
-    )
+    tables = []
+    if rows := [
+        [_title(titles, experiment), *_classification_cells(values)]
+        for experiment, values in metrics.items()
+        if experiment not in translations
+    ]:
+        head = (
+            "| test accuracy | baseline | mean (control) | attention | linear | gain of "
+            "attention, p.p. | interval | corrected p |\n"
+            "|---|---|---|---|---|---|---|---|\n"
+        )
+        tables.append(head + _rows(rows))
+    if translations:
+        head = (
+            "| translation | baseline | attention | best opponent | gain of attention | interval "
+            "| verdict |\n|---|---|---|---|---|---|---|\n"
+        )
+        cells = [[_title(titles, key), *values] for key, values in translations.items()]
+        tables.append(head + _rows(cells))
     return (
-        f"{head}{chr(10).join(rows)}\n\n![Gain of attention with its "
+        "\n".join(tables) + f"\n![Gain of attention with its "
         f"interval](docs/studies/{name}/figures/gain.svg)\n"
     )
+
+
+def translation_rows(comparison: Comparison) -> dict[str, list[str]]:
+    """Return the figures of each translation by experiment, as the README has them."""
+    rows = {}
+    for key, result in comparison.experiments.items():
+        measure = measure_of(result)
+        if not measure.is_translation:
+            continue
+        attention, models = result.attention[:1], result.models
+        figures = [
+            f"{measure.name} {measure.figure(result.figure_of(name))}" if name in models else DASH
+            for name in (BASELINE, next(iter(attention), ""))
+        ]
+        best = max(result.opponents, key=result.figure_of)
+        opponent = f"{measure.figure(result.figure_of(best))} ({best})"
+        gains = tested_differences(result, comparison.significance)
+        gain = next(
+            (each for each in gains if [each.first, each.second] == [*attention, BASELINE]), None
+        )
+        tested = [DASH] * 3
+        if gain:
+            tested = [measure.difference(gain.mean), format_interval(gain.ends), gain.verdict]
+        rows[key] = [*figures, opponent, *tested]
+    return rows
+
+
+def _title(titles: dict[str, str], experiment: str) -> str:
+    return markdown.escape(titles.get(experiment, experiment))
+
+
+def _classification_cells(values: dict[str, float]) -> list[str]:
+    """Return the accuracies of an experiment and the gain of attention, of metrics.json."""
+    gain, low, high = (values.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
+    interval = f"{format_points(low)} to {format_points(high)}" if low is not None else DASH
+    p = values.get("p_holm")
+    keys = ("baseline", "mean", "attention", "linear")
+    accuracies = [format_number(values.get(key)) for key in keys]
+    printed_p = format_p(p) if p is None or p < 0.001 else f"{p:g}"  # as in metrics.json
+    return [*accuracies, format_points(gain), interval, printed_p]
+
+
+def _rows(rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
 def with_block(text: str, name: str, block: str) -> str:

@@ -73,6 +73,14 @@ def experiment_figures(
     return published[name]
 
 
+def talk_gain(talk: dict[str, Talk]) -> float | None:
+    """Return the talk's gain in percentage points, from the accuracies that it prints."""
+    baseline, attention = (
+        talk.get(variant, NO_FIGURES).summary.get("accuracy") for variant in TALK_VARIANTS
+    )
+    return 100 * (float(attention) - float(baseline)) if attention and baseline else None
+
+
 def _read_rows(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:

@@ -23,7 +23,11 @@ DOCUMENT_FILES = ("documents", "weights", "predictions")
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """The results of a study, for the chapters; `browsers` are by model."""
+    """The results of a study, for the chapters.
+
+    `browsers` are by model; `with_documents`: whether text of corpora is printed that heed did not
+    generate.
+    """
 
     params: "Params"
     comparison: Comparison
@@ -31,6 +35,7 @@ class Results:
     folder: Path
     sources: Sources
     browsers: dict[str, Browser]
+    with_documents: bool
 
     @property
     def coverage(self) -> str:
@@ -82,7 +87,7 @@ def read_results(
 
     """
     experiments, sources = read_experiments(params, comparison, published), Sources()
-    results = Results(params, comparison, experiments, folder, sources, {})
+    results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
     for experiment in experiments:
         for model in results.models(experiment).values():
             verify_checksums(folder / "evaluate" / model, f"heed evaluate {model}")
@@ -108,6 +113,8 @@ def _read_browsers(results: Results) -> dict[str, Browser]:
     """Return the browser of each model with weights, compared with baseline and attention."""
     folder, browsers = results.folder / "predict", {}
     for experiment in results.experiments:
+        if experiment.measure.is_translation:
+            continue
         models = results.models(experiment)
         result = results.comparison.experiments[experiment.key]
         for variant, each in result.models.items():

@@ -15,6 +15,8 @@ from heed.report.results import read_table
 def write_series(experiments: list[Experiment], evaluations: list[Path], folder: Path) -> None:
     """Write curves.csv, confusion.csv and comparisons.csv.
 
+    Each has the columns that dvc.yaml names, also where no model of the study has such values.
+
     Args:
         experiments: with their comparisons.
         evaluations: the folders of the models' evaluations.
@@ -24,13 +26,8 @@ def write_series(experiments: list[Experiment], evaluations: list[Path], folder:
     curves, confusions = [], []
     for evaluation in evaluations:
         curves.append(read_table(evaluation / "history.csv").assign(model=evaluation.name))
-        counts = (
-            read_table(evaluation / "confusion.csv")
-            .groupby(["label", "predicted"], as_index=False)["documents"]
-            .sum()
-        )
-        share = counts["documents"] / counts.groupby("label")["documents"].transform("sum")
-        confusions.append(counts.assign(model=evaluation.name, share=share))
+        if (evaluation / "confusion.csv").exists():  # of a classification
+            confusions.append(_confusion(evaluation))
     comparisons = [
         {
             "experiment": experiment.key,
@@ -44,9 +41,28 @@ def write_series(experiments: list[Experiment], evaluations: list[Path], folder:
         for each in experiment.comparisons
     ]
     columns = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
-    _write(pd.concat(curves), folder / "curves.csv")
-    _write(pd.concat(confusions).rename(columns={"label": "actual"}), folder / "confusion.csv")
+    curve_columns = ["seed", "epoch", "validation_accuracy", "model"]
+    confusion_columns = ["actual", "predicted", "documents", "model", "share"]
+    _write(_with_columns(curves, curve_columns), folder / "curves.csv")
+    _write(_with_columns(confusions, confusion_columns), folder / "confusion.csv")
     _write(pd.DataFrame(comparisons, columns=columns), folder / "comparisons.csv")
+
+
+def _confusion(evaluation: Path) -> pd.DataFrame:
+    """Return the documents of a model by true and predicted class, with shares of the true."""
+    counts = (
+        read_table(evaluation / "confusion.csv")
+        .groupby(["label", "predicted"], as_index=False)["documents"]
+        .sum()
+    )
+    share = counts["documents"] / counts.groupby("label")["documents"].transform("sum")
+    return counts.assign(model=evaluation.name, share=share).rename(columns={"label": "actual"})
+
+
+def _with_columns(tables: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    """Return the tables in one, which has at least these columns: dvc.yaml names them."""
+    table = pd.concat(tables) if tables else pd.DataFrame()
+    return table.reindex(columns=[*table, *(each for each in columns if each not in table)])
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

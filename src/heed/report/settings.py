@@ -6,6 +6,7 @@ from typing import Any
 from heed.evaluation.results import ModelResult
 from heed.report.formats import format_count
 from heed.report.language import say
+from heed.report.measures import CLASSIFICATION
 from heed.report.published import Talk
 
 # The talk's hyperparameters, by its groups: the key of a recipe, and the column of the talk's
@@ -50,8 +51,13 @@ class Setting:
         return self.always or self.value != self.default
 
 
-def model_settings(model: ModelResult, talk: Talk) -> list[Setting]:
-    """Return every hyperparameter of a model: the talk's first, by its groups, then all others."""
+def model_settings(model: ModelResult, talk: Talk, task: str) -> list[Setting]:
+    """Return every hyperparameter of a model, and the numbers that follow from all of them.
+
+    Those of a classification are in the talk's groups: the talk's first, then all others.
+    """
+    if task != CLASSIFICATION:
+        return _ungrouped(model)
     others = {field.name: field for field in dataclasses.fields(model.hyperparameters)}
     settings = [
         _talk_setting(say(group), others.pop(key), model.hyperparameters, talk.summary.get(column))
@@ -69,22 +75,35 @@ def model_settings(model: ModelResult, talk: Talk) -> list[Setting]:
         differs=bool(millions),
     )
     last = say("What the talk leaves open")
-    settings += [
-        count,
-        *(
-            Setting(
-                group=last,
-                key=name,
-                meaning=_meaning(field),
-                value=getattr(model.hyperparameters, name),
-                default=field.default,
-                always=False,
-            )
-            for name, field in others.items()
-        ),
+    others_settings = (_setting(last, field, model) for field in others.values())
+    return [*settings, count, *others_settings, _best_epochs(last, model)]
+
+
+def _ungrouped(model: ModelResult) -> list[Setting]:
+    """Return the hyperparameters of a model in the order of their declarations."""
+    fields = dataclasses.fields(model.hyperparameters)
+    return [
+        *(_setting("", field, model) for field in fields),
+        Setting("", "parameters", say("number of parameters"), model.parameters),
+        _best_epochs("", model),
     ]
+
+
+def _setting(group: str, field: "dataclasses.Field[Any]", model: ModelResult) -> Setting:
+    """Return a hyperparameter that the talk does not name."""
+    return Setting(
+        group=group,
+        key=field.name,
+        meaning=_meaning(field),
+        value=getattr(model.hyperparameters, field.name),
+        default=field.default,
+        always=False,
+    )
+
+
+def _best_epochs(group: str, model: ModelResult) -> Setting:
     epochs = ", ".join(map(str, model.best_epochs))
-    return [*settings, Setting(last, "best_epochs", say("epoch kept, by seed"), epochs)]
+    return Setting(group, "best_epochs", say("epoch kept, by seed"), epochs)
 
 
 def _talk_setting(

@@ -17,6 +17,7 @@ from heed.report.chapters import (
     provenance,
     scores,
     searches,
+    translation,
 )
 from heed.report.experiments import Experiment
 from heed.report.results import Results
@@ -40,6 +41,13 @@ CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
         hyperparameters.chapter,
         searches.chapter,
         documents.chapter,
+    ],
+    "translation": [
+        experiment.chapter,
+        translation.chapter,
+        comparisons.chapter,
+        hyperparameters.chapter,
+        searches.chapter,
     ],
 }
 

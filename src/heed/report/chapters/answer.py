@@ -10,16 +10,15 @@ from heed.report.chapters.shared import (
     interval_columns,
     join_columns,
     p_column,
-    percentage_points,
 )
-from heed.report.experiments import Experiment
-from heed.report.figures.gains import gain_chart
+from heed.report.experiments import Experiment, Line
+from heed.report.figures.gains import gain_charts
 from heed.report.formats import (
     INTERVAL,
     POINTS,
     TEXT,
+    Format,
     decimals,
-    format_number,
     format_points,
 )
 from heed.report.language import say, say_count
@@ -32,8 +31,8 @@ def chapter(results: Results) -> list[Block]:
     """Return the section with the answers."""
     blocks = (
         Items(tuple(_answer(each) for each in results.experiments)),
-        *gain_chart(results, generated_warning(results.experiments)),
-        _summary_table(results),
+        *gain_charts(results, generated_warning(results.experiments)),
+        *_summary_tables(results),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
 
@@ -60,35 +59,59 @@ def _answer(experiment: Experiment) -> Texts:
     )
 
 
-def _summary_table(results: Results) -> Table:
-    """Return the first table: the accuracies of all models and opponents, and the gains."""
-    experiments = results.experiments
-    columns = (*_columns(results), *_talk_columns(experiments))
-    accuracy = say_count(
-        "Test accuracy, mean over {count} seed.",
-        "Test accuracy, mean over {count} seeds.",
-        len(results.comparison.seeds),
-    )
+def _summary_tables(results: Results) -> list[Table]:
+    """Return the first table of each task: the figures of all its models, and the gains."""
+    tasks: dict[str, list[Experiment]] = {}
+    for each in results.experiments:
+        tasks.setdefault(each.measure.task, []).append(each)
+    return [
+        _summary_table(results, experiments, f"summary_{task}" if index else "summary")
+        for index, (task, experiments) in enumerate(tasks.items())
+    ]
+
+
+def _summary_table(results: Results, experiments: list[Experiment], key: str) -> Table:
+    columns = (*_columns(results, experiments), *_talk_columns(experiments))
+    title, figure = _titles(experiments, len(results.comparison.seeds))
     return Table(
-        "summary",
-        say("Test accuracy and gain of every experiment"),
+        key,
+        title,
         columns,
         make_rows(columns, experiments),
-        notes=((" ".join((accuracy, *_method(results))) + " ", _signature(results)),),
+        notes=((" ".join((figure, *_method(results, experiments))) + " ", _signature(results)),),
         sources=results.comparison_sources,
         location="experiments",
         style="first",
     )
 
 
-def _columns(results: Results) -> tuple[Column, ...]:
-    names = dict.fromkeys(name for each in results.experiments for name in _variants(each))
+def _titles(experiments: list[Experiment], seeds: int) -> tuple[str, str]:
+    """Return the title of a first table, and the sentence that says what its figures are."""
+    if not experiments[0].measure.is_translation:
+        return say("Test accuracy and gain of every experiment"), say_count(
+            "Test accuracy, mean over {count} seed.",
+            "Test accuracy, mean over {count} seeds.",
+            seeds,
+        )
+    names = say(" and ").join(dict.fromkeys(each.measure.name for each in experiments))
+    return say("{figure} on test, and gain, of every experiment", figure=names), say_count(
+        "{figure} on test, between 0 and 100, mean over {count} seed.",
+        "{figure} on test, between 0 and 100, mean over {count} seeds.",
+        seeds,
+        figure=names,
+    )
+
+
+def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:
+    names = dict.fromkeys(name for each in experiments for name in _variants(each))
+    measure = experiments[0].measure
+    accuracy = decimals(2) if measure.is_translation else ACCURACY
     return (
         *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=28),
-        Column("baseline", say("Baseline"), ACCURACY, lambda each: each.line.baseline),
-        Column("attention", say("Attention"), ACCURACY, lambda each: each.line.attention),
-        Column("", say("Gain"), POINTS, _gain, unit=percentage_points()),
+        Column("baseline", say("Baseline"), accuracy, _scaled(lambda line: line.baseline)),
+        Column("attention", say("Attention"), accuracy, _scaled(lambda line: line.attention)),
+        Column("", say("Gain"), POINTS, _gain, unit=measure.unit),
         Column("gain_pp", "", POINTS, _gain_value("mean_pp")),
         Column("gain_std_pp", "", decimals(2), _gain_value("std_pp")),
         Column(
@@ -101,23 +124,50 @@ def _columns(results: Results) -> tuple[Column, ...]:
         p_column(_tested_gain),
         corrected_p_column(_tested_gain),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
-        *(Column(name, "", ACCURACY, _variant_accuracy(name)) for name in names),
+        *(Column(name, "", accuracy, _scaled(_variant_figure(name))) for name in names),
+        *_opponent_columns(experiments, accuracy),
+    )
+
+
+def _opponent_columns(experiments: list[Experiment], figure: Format) -> tuple[Column, ...]:
+    """Return a column for each opponent, which is a reference model from outside."""
+    if not experiments[0].measure.is_translation:
+        return (
+            Column(
+                "linear",
+                say("Linear"),
+                figure,
+                _scaled(_opponent_figure("linear")),
+                meaning=say(
+                    "an opponent, which is a reference model from outside: TF-IDF with a linear "
+                    "support vector machine"
+                ),
+            ),
+            Column(
+                "majority",
+                say("Majority"),
+                figure,
+                _scaled(_opponent_figure("majority")),
+                meaning=say("the opponent that always predicts the most frequent class"),
+            ),
+        )
+    return (
         Column(
-            "linear",
-            say("Linear"),
-            ACCURACY,
-            lambda each: each.line.linear,
+            "statistical",
+            say("Statistical"),
+            figure,
+            _scaled(_opponent_figure("statistical")),
             meaning=say(
-                "an opponent, which is a reference model from outside: TF-IDF with a linear "
-                "support vector machine"
+                "an opponent, which is a reference model from outside: IBM model 1 and a trigram "
+                "language model"
             ),
         ),
         Column(
-            "majority",
-            say("Majority"),
-            ACCURACY,
-            lambda each: each.line.majority,
-            meaning=say("the opponent that always predicts the most frequent class"),
+            "copy",
+            say("Copy"),
+            figure,
+            _scaled(_opponent_figure("copy")),
+            meaning=say("the opponent that gives the source for its translation"),
         ),
     )
 
@@ -166,15 +216,25 @@ def _variants(each: Experiment) -> dict[str, float]:
     return each.line.controls | each.line.variants
 
 
-def _variant_accuracy(variant: str) -> Callable[[Experiment], float | None]:
-    """Return a function from an experiment to the accuracy of this variant."""
-    return lambda each: _variants(each).get(variant)
+def _scaled(get: Callable[[Line], float | None]) -> Callable[[Experiment], float | None]:
+    """Return a function from an experiment to a figure of its line as it is printed."""
+    return lambda each: each.measure.scaled(get(each.line))
+
+
+def _variant_figure(variant: str) -> Callable[[Line], float | None]:
+    """Return a function from a line to the figure of this variant."""
+    return lambda line: (line.controls | line.variants).get(variant)
+
+
+def _opponent_figure(opponent: str) -> Callable[[Line], float | None]:
+    """Return a function from a line to the figure of this opponent."""
+    return lambda line: line.opponents.get(opponent)
 
 
 def _format_variants(each: Experiment) -> str:
     """Return the accuracies of controls and other variants for people."""
     controls, variants = (
-        ", ".join(f"{name}\u00a0{format_number(value)}" for name, value in values.items())
+        ", ".join(f"{name}\u00a0{each.measure.figure(value)}" for name, value in values.items())
         for values in (each.line.controls, each.line.variants)
     )
     return "; ".join([controls or "–", *filter(None, [variants])])
@@ -192,15 +252,24 @@ def _degradation(experiment: Experiment, variant: str) -> float | None:
     return changes.get(variant)
 
 
-def _method(results: Results) -> list[str]:
+def _method(results: Results, experiments: list[Experiment]) -> list[str]:
     """Return sentences on how the numbers of the first table are made, and on their limits."""
-    comparison = results.comparison
-    method = [
-        say(
-            "Gain: attention minus baseline in percentage points, paired by seed and document. "
-            "Interval and p allow for variation over seeds and test documents."
-        )
-    ]
+    comparison, measure = results.comparison, experiments[0].measure
+    if measure.is_translation:
+        method = [
+            say(
+                "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
+                "and p allow for variation over seeds and test sentences.",
+                unit=measure.long_unit,
+            )
+        ]
+    else:
+        method = [
+            say(
+                "Gain: attention minus baseline in percentage points, paired by seed and "
+                "document. Interval and p allow for variation over seeds and test documents."
+            )
+        ]
     if len(comparison.seeds) == 1:
         method.append(say("One seed has neither."))
     method.append(
@@ -208,15 +277,15 @@ def _method(results: Results) -> list[str]:
             "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
             "{count} comparisons of the study's question, which are those of every attention "
             "variant ({variants}) and every control with the baseline, in all experiments. A "
-            "difference within ±{margin} p.p. is practically the same; a training that still "
-            "improved by more than {limit} p.p. over its last two validations had not converged.",
+            "difference within {margin} is practically the same; a training that still improved "
+            "by more than {limit} over its last two validations had not converged.",
             count=comparison.significance.families["question"].tests,
             variants=", ".join(results.params.study.attention),
-            margin=f"{comparison.significance.margin_pp:g}",
-            limit=f"{comparison.significance.convergence_pp:g}",
+            margin=measure.margin(comparison.significance.margin_pp),
+            limit=measure.limit(comparison.significance.convergence_pp),
         )
     )
-    if any(result.corpus.folds for result in comparison.experiments.values()):
+    if any(comparison.experiments[each.key].corpus.folds for each in experiments):
         method.append(say("With folds both allow for training parts that overlap."))
     method.append(
         say(

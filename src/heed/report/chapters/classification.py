@@ -20,7 +20,8 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import join_columns
-from heed.report.experiments import FIGURES, ClassRow, ClassTable, Experiment
+from heed.report.class_tables import FIGURES, ClassRow, ClassTable
+from heed.report.experiments import Experiment
 from heed.report.figures import classification as figures
 from heed.report.formats import PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
@@ -88,7 +89,7 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
             for figure in MEASURES
         ),
     )
-    kind = "models" if table.settings else "opponents"
+    kind = "models" if table.of_model else "opponents"
     paired = len(experiment.pair) == 2 and table in experiment.pair
     block = Table(
         f"{experiment.key}--{table.key}",

@@ -29,7 +29,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     comparisons, columns = experiment.comparisons, _columns(results, experiment)
     table = Table(
         f"{experiment.key}_comparisons",
-        say("Differences of accuracy in percentage points"),
+        _title(experiment),
         columns,
         make_rows(columns, comparisons),
         notes=((_reading_note(results, comparisons),),) if comparisons else (),
@@ -42,6 +42,13 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         return [Disclosure("", (table,), media=())]
     summary = say("Comparisons and tests: {count} differences", count=len(comparisons))
     return [Disclosure(summary, (table,), "worth")]
+
+
+def _title(experiment: Experiment) -> str:
+    measure = experiment.measure
+    if not measure.is_translation:
+        return say("Differences of accuracy in percentage points")
+    return say("Differences of {figure} in {unit}", figure=measure.name, unit=measure.long_unit)
 
 
 def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
@@ -69,29 +76,22 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
             PROBABILITY,
             lambda each: each.result.equivalence_p_holm,
             meaning=say(
-                "corrected p of the tests that the difference lies within ±{margin} p.p.",
-                margin=f"{results.comparison.significance.margin_pp:g}",
+                "corrected p of the tests that the difference lies within {margin}",
+                margin=experiment.measure.margin(results.comparison.significance.margin_pp),
             ),
             paper=False,
         ),
         Column("verdict", say("Verdict"), VERDICT, lambda each: each.verdict),
-        *_effects(),
-        *_other_tests(),
+        *_effects(experiment),
+        *_other_tests(experiment),
     )
 
 
-def _effects() -> tuple[Column, ...]:
+def _effects(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of effect sizes, and of what the test could detect."""
+    is_translation = experiment.measure.is_translation
     return (
-        Column(
-            "odds_ratio",
-            say("Odds ratio"),
-            decimals(2, 3),
-            lambda each: each.result.effect.odds_ratio,
-            meaning=say(
-                "documents that only the first has right over those that only the second has"
-            ),
-        ),
+        *(() if is_translation else (_odds_ratio(),)),  # a translation is not right or wrong
         Column(
             "g",
             "g",
@@ -106,8 +106,11 @@ def _effects() -> tuple[Column, ...]:
             COUNT,
             lambda each: each.result.seeds_needed,
             meaning=say(
-                "to detect this difference with 80% power (–: no number would, the test documents "
+                "to detect this difference with 80% power (–: no number would, the test sentences "
                 "are too few)"
+                if is_translation
+                else "to detect this difference with 80% power (–: no number would, the test "
+                "documents are too few)"
             ),
         ),
         Column(
@@ -121,7 +124,17 @@ def _effects() -> tuple[Column, ...]:
     )
 
 
-def _other_tests() -> tuple[Column, ...]:
+def _odds_ratio() -> Column:
+    return Column(
+        "odds_ratio",
+        say("Odds ratio"),
+        decimals(2, 3),
+        lambda each: each.result.effect.odds_ratio,
+        meaning=say("documents that only the first has right over those that only the second has"),
+    )
+
+
+def _other_tests(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of tests that decide nothing."""
     return (
         Column(
@@ -139,7 +152,11 @@ def _other_tests() -> tuple[Column, ...]:
             POINTS,
             lambda each: (each.result.others.bootstrap_pp or (None, None))[1],
         ),
-        _other("documents_p", say("p, documents"), paper=False),
+        _other(
+            "documents_p",
+            say("p, sentences" if experiment.measure.is_translation else "p, documents"),
+            paper=False,
+        ),
         _other("seeds_t_p", say("p, seeds (t)"), paper=False),
         _other("seeds_sign_p", say("p, seeds (signs)"), paper=False),
         _other("seeds_sign_smallest_p", ""),

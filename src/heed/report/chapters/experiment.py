@@ -37,7 +37,7 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
         experiment=experiment.degraded_from,
         variant=degradation.variant,
     )
-    unit, deviation = say("p.p."), degradation.change.std_pp
+    unit, deviation = experiment.measure.unit, degradation.change.std_pp
     texts: list[str | Span] = [
         f"{change} ",
         Span(f"{format_points(degradation.change.mean_pp)} {unit}", "strong"),

@@ -11,6 +11,7 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
+    Heading,
     Items,
     Section,
     Span,
@@ -19,9 +20,10 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import join_columns
-from heed.report.experiments import ClassTable, Experiment
+from heed.report.experiments import Experiment
 from heed.report.formats import RIGHT
 from heed.report.language import say
+from heed.report.measures import task_name
 from heed.report.results import Results
 from heed.report.settings import Setting, format_plain, format_setting
 
@@ -45,40 +47,42 @@ class Line:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a table with a column for each model, and a CSV file with a row for each value."""
-    tables = [table for table in experiment.tables if table.settings]
+    models = experiment.settings
     key = f"{experiment.key}_hyperparameters"
     columns = (
         *join_columns(lambda _: experiment),
-        Column("variant", "", value=lambda pair: pair[0].key),
+        Column("variant", "", value=lambda pair: pair[0]),
         Column("group", "", value=lambda pair: pair[1].group),
         Column("hyperparameter", "", value=lambda pair: pair[1].key),
         Column("value", "", value=lambda pair: format_plain(pair[1].value)),
         Column("default", "", value=lambda pair: _default(pair[1])),
         Column("published", "", value=lambda pair: pair[1].talk),
     )
-    pairs = [(table, setting) for table in tables for setting in table.settings]
+    pairs = [(variant, setting) for variant, settings in models.items() for setting in settings]
     csv_table = Table(key, "", columns, make_rows(columns, pairs), files=("csv",), media=())
-    return [csv_table, *(_model_table(results, experiment, tables, key) if tables else [])]
+    return [csv_table, *(_model_table(results, experiment, key) if models else [])]
 
 
 def _default(setting: Setting) -> str:
     return "" if setting.default is None else format_plain(setting.default)
 
 
-def _model_table(
-    results: Results, experiment: Experiment, tables: list[ClassTable], key: str
-) -> list[Block]:
+def _model_table(results: Results, experiment: Experiment, key: str) -> list[Block]:
     lines = [
-        Line({table.key: setting for table, setting in zip(tables, settings, strict=True)})
-        for settings in zip(*(table.settings for table in tables), strict=True)
+        Line(dict(zip(experiment.settings, settings, strict=True)))
+        for settings in zip(*experiment.settings.values(), strict=True)
     ]
     columns = (
         Column("", say("Hyperparameter"), value=lambda line: line.first.key, code=True),
         *(
             Column("", name, RIGHT, _cell(name), short=name.replace("-", "- "))  # on two lines
-            for name in (table.key for table in tables)
+            for name in experiment.settings
         ),
-        Column("", say("Group"), value=lambda line: line.first.group, width=18, merge=True),
+        *(
+            (Column("", say("Group"), value=lambda line: line.first.group, width=18, merge=True),)
+            if any(line.first.group for line in lines)
+            else ()
+        ),
     )
     return [
         Table(
@@ -119,15 +123,18 @@ def _cell(variant: str) -> Callable[[Line], Cell]:
 
 
 def meanings(results: Results) -> list[Block]:
-    """Return the section with the meaning and the default of every hyperparameter."""
-    settings = {
-        setting.key: setting
-        for experiment in results.experiments
-        for table in experiment.tables
-        for setting in table.settings
-    }
-    items = tuple(_meaning(setting) for setting in settings.values())
-    return [Section("hyperparameters", say("Hyperparameters"), (Items(items),))] if items else []
+    """Return the section with the meaning and the default of every hyperparameter, by task."""
+    by_task: dict[str, dict[str, Setting]] = {}
+    for experiment in results.experiments:
+        settings = by_task.setdefault(experiment.measure.task, {})
+        for model_settings in experiment.settings.values():
+            settings |= {setting.key: setting for setting in model_settings}
+    blocks: list[Block] = []
+    for task, settings in by_task.items():
+        items = Items(tuple(_meaning(setting) for setting in settings.values()))
+        heading = (Heading(task_name(task)),) if len(by_task) > 1 else ()
+        blocks += [*heading, items] if settings else []
+    return [Section("hyperparameters", say("Hyperparameters"), tuple(blocks))] if blocks else []
 
 
 def _meaning(setting: Setting) -> Texts:

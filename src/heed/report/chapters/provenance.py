@@ -12,6 +12,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.language import say
+from heed.report.measures import CLASSIFICATION, TRANSLATION
 from heed.report.results import Results
 
 
@@ -36,7 +37,7 @@ def chapter(results: Results) -> list[Block]:
         Paragraph((_page_text(),), media=(PAGE,)),
         Paragraph((_paper_text(),), "small", media=(PAPER,)),
         table,
-        Paragraph((_values_text(),), "small", media=(PAGE,)),
+        Paragraph((_values_text(results),), "small", media=(PAGE,)),
         Paragraph(_paper_link(), "small", media=(PAGE,)),
     )
     return [Section("sources", say("Where every number comes from"), blocks)]
@@ -60,7 +61,21 @@ def _paper_text() -> str:
     )
 
 
-def _values_text() -> str:
+def _values_text(results: Results) -> str:
+    tasks = {each.measure.task for each in results.experiments}
+    texts = {CLASSIFICATION: _of_classification(), TRANSLATION: _of_translation()}
+    return " ".join(text for task, text in texts.items() if task in tasks)
+
+
+def _of_translation() -> str:
+    return say(
+        "Figures of translations are means over seeds of figures of the whole test part: BLEU is "
+        "not averaged over sentences. The statistical opponent is tuned on the validation part; "
+        "without folds the opponents are fitted once and have no deviation."
+    )
+
+
+def _of_classification() -> str:
     return say(
         "Values are means over seeds. Standard deviation: sample standard deviation of the "
         "accuracy over seeds, in percentage points; the talk does not define its own. With folds "

@@ -14,7 +14,8 @@ from heed.report.chapters.shared import (
     p_column,
     percentage_points,
 )
-from heed.report.experiments import ClassCell, Experiment
+from heed.report.class_tables import ClassCell
+from heed.report.experiments import Experiment
 from heed.report.formats import INTERVAL, POINTS, PRINTED, decimals
 from heed.report.language import say
 from heed.report.results import Results
@@ -59,7 +60,9 @@ class Line:
 
 
 def chapter(results: Results) -> list[Block]:
-    """Return the section of the score functions."""
+    """Return the section of the score functions; nothing in a study without a classification."""
+    if all(each.measure.is_translation for each in results.experiments):
+        return []
     columns, lines = _columns(results), _lines(results)
     table = Table(
         "scores",

@@ -14,7 +14,8 @@ from matplotlib.transforms import Affine2D
 
 from heed.evaluation.families import BASELINE
 from heed.report.blocks import Figure
-from heed.report.experiments import ClassTable, Experiment
+from heed.report.class_tables import ClassTable
+from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import (
     GROUND,

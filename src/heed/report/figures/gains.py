@@ -28,7 +28,7 @@ BOX = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0}
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """An experiment's gain, in percentage points."""
+    """An experiment's gain, in percentage points or in points of its figure."""
 
     title: str
     mark: str
@@ -54,9 +54,10 @@ class Bar:
     def alt_text(self) -> str:
         """The gain in words, for readers who cannot see the chart."""
         text = say(
-            "{title}: gain {gain} percentage points, interval {interval}, {verdict}",
+            "{title}: gain {gain} {unit}, interval {interval}, {verdict}",
             title=f"{self.title} ({self.mark})" if self.mark else self.title,
             gain=format_points(self.gain.mean),
+            unit=self.gain.measure.long_unit,
             interval=format_interval(self.gain.ends),
             verdict=verdict_text(self.gain.verdict),
         )
@@ -82,31 +83,45 @@ def gain_bars(experiments: list[Experiment]) -> list[Bar]:
     ]
 
 
-def gain_chart(results: Results, warning: str) -> list[Figure]:
-    """Return the chart, with a warning before its title; nothing where no experiment has a gain."""
+def gain_charts(results: Results, warning: str) -> list[Figure]:
+    """Return a chart for each unit of gains, with a warning before its title.
+
+    Its key is `gain`; that of further units has the name of the figure that they are points of.
+    Nothing where no experiment has a gain.
+    """
     bars = gain_bars(results.experiments)
-    if not bars:
-        return []
+    by_unit = dict.fromkeys(bar.gain.measure.long_unit for bar in bars)
+    return [
+        _gain_chart(
+            results, [bar for bar in bars if bar.gain.measure.long_unit == unit], warning, not index
+        )
+        for index, unit in enumerate(by_unit)
+    ]
+
+
+def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) -> Figure:
+    measure = bars[0].gain.measure
+    values = {"name": measure.name, "covers": results.coverage}
     title = say(
-        "Gain of attention over the baseline in percentage points, with its {covers} interval",
-        covers=results.coverage,
+        "Gain of attention over the baseline in percentage points, with its {covers} interval"
+        if measure.in_percentage_points
+        else "Gain of attention over the baseline in {name} points, with its {covers} interval",
+        **values,
     )
     caption = say("Filled: better or worse; hollow: no such verdict")
     if any(bar.talk is not None for bar in bars):
         caption += "; " + say("diamond: the talk’s gain (hollow: not comparable with ours)")
     reasons = dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
     caption = "; ".join([caption, *reasons])
-    return [
-        Figure(
-            "gain",
-            title,
-            f"{caption}.",
-            results.comparison_sources,
-            lambda figure: draw_gains(figure, bars, " ".join(filter(None, [warning, title]))),
-            (WIDTH, 1.2 + 0.62 * len(bars)),
-            alt_text=". ".join(bar.alt_text for bar in bars),
-        )
-    ]
+    return Figure(
+        "gain" if first else f"gain_{measure.metric}",
+        title,
+        f"{caption}.",
+        results.comparison_sources,
+        lambda figure: draw_gains(figure, bars, " ".join(filter(None, [warning, title]))),
+        (WIDTH, 1.2 + 0.62 * len(bars)),
+        alt_text=". ".join(bar.alt_text for bar in bars),
+    )
 
 
 def draw_gains(figure: matplotlib.figure.Figure, bars: list[Bar], title: str) -> None:
@@ -122,7 +137,7 @@ def draw_gains(figure: matplotlib.figure.Figure, bars: list[Bar], title: str) ->
     axes.set_xticks(ticks, [f"{tick:+.4g}".replace("-", "−") if tick else "0" for tick in ticks])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(say("percentage points"))
+    axes.set_xlabel(bars[0].gain.measure.long_unit)
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold", wrap=True)
     legend(figure, axes, 1, "outside lower left")
 

@@ -6,7 +6,7 @@ import re
 
 import jinja2
 
-from heed.report.blocks import PAPER, Block, Cell, Column, Formula, Row, Table
+from heed.report.blocks import PAPER, Block, Cell, Column, Formula, Phrase, Row, Span, Table
 from heed.report.language import current_language, say
 from heed.report.renderers.escape import Latex, cell, escape
 from heed.report.renderers.html import spans
@@ -174,6 +174,8 @@ def _cell(block: Table, row: Row, index: int) -> Latex:
     column, value = block.columns[index], row.cells[index]
     if isinstance(value.value, Formula):
         return Latex(value.value.tex)
+    if isinstance(value.value, Phrase):
+        return Latex("".join(map(_span, spans(value.value.texts))))
     text = block.printed(row, index)
     if column.format.align == "number":
         return Latex(cell(text)) if text else Latex("")
@@ -181,6 +183,12 @@ def _cell(block: Table, row: Row, index: int) -> Latex:
     printed = escape(text).replace(r"\allowbreak{}", "") if unbroken else escape(text)
     printed = rf"\texttt{{{printed}}}" if column.code else printed
     return Latex(MARKED.format(printed, escape(value.mark)) if value.mark else printed)
+
+
+def _span(span: Span) -> str:
+    """Return a part of a cell's text; wrong words are bold and underlined."""
+    text = escape(span.text)
+    return rf"\underline{{\textbf{{{text}}}}}" if span.style == "wrong" else text
 
 
 def _note(value: Cell) -> Latex:

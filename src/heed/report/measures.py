@@ -1,0 +1,97 @@
+"""The figure by which an experiment compares its models: its name, its format, its unit.
+
+Figures between 0 and 1 of a classification are printed as they are, and their differences in
+percentage points. Those of a translation are printed as sacrebleu prints them, between 0 and 100,
+and their differences in points: a BLEU of 0.39 is 39, and 0.01 more is 1 BLEU point more.
+"""
+
+import dataclasses
+
+from heed.evaluation.results import ExperimentResult
+from heed.report.formats import format_number, format_points
+from heed.report.language import say
+
+CLASSIFICATION, TRANSLATION = "classification", "translation"  # tasks
+NAMES = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "rouge_1_precision": "ROUGE-1 precision",
+    "rouge_1_recall": "ROUGE-1 recall",
+    "rouge_2_precision": "ROUGE-2 precision",
+    "rouge_2_recall": "ROUGE-2 recall",
+    "rouge_l_precision": "ROUGE-L precision",
+    "rouge_l_recall": "ROUGE-L recall",
+    "exact_match": "exact match",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """A figure of the test part, of this task and with this name there."""
+
+    task: str
+    metric: str
+
+    @property
+    def name(self) -> str:
+        """Its name in a sentence."""
+        return NAMES.get(self.metric, self.metric.replace("_", " "))
+
+    @property
+    def is_translation(self) -> bool:
+        """Whether it is a figure of translations."""
+        return self.task == TRANSLATION
+
+    @property
+    def in_percentage_points(self) -> bool:
+        """Whether its differences are in percentage points, and not in points of the figure."""
+        return not self.is_translation or self.metric == "exact_match"
+
+    @property
+    def unit(self) -> str:
+        """The unit of differences, in a heading."""
+        return say("p.p.") if self.in_percentage_points else say("{name} points", name=self.name)
+
+    @property
+    def long_unit(self) -> str:
+        """The unit of differences, in full."""
+        if self.in_percentage_points:
+            return say("percentage points")
+        return say("{name} points", name=self.name)
+
+    def scaled(self, value: float | None) -> float | None:
+        """Return the figure on the scale that it is printed on."""
+        return value if value is None or not self.is_translation else 100 * value
+
+    def figure(self, value: float | None) -> str:
+        """Return the figure for people; a dash for None."""
+        return format_number(self.scaled(value), 2 if self.is_translation else 4)
+
+    def difference(self, value: float) -> str:
+        """Return a difference with its sign and its unit."""
+        gain = format_points(value)
+        if self.in_percentage_points:
+            return say("{gain} p.p.", gain=gain)
+        return say("{gain} {name} points", gain=gain, name=self.name)
+
+    def margin(self, value: float) -> str:
+        """Return a margin around zero with its unit."""
+        if self.in_percentage_points:
+            return say("±{margin} p.p.", margin=f"{value:g}")
+        return say("±{margin} {name} points", margin=f"{value:g}", name=self.name)
+
+    def limit(self, value: float) -> str:
+        """Return the size of a difference with its unit."""
+        if self.in_percentage_points:
+            return say("{limit} p.p.", limit=f"{value:g}")
+        return say("{limit} {name} points", limit=f"{value:g}", name=self.name)
+
+
+def measure_of(result: ExperimentResult) -> Measure:
+    """Return the figure by which an experiment compares its models."""
+    return Measure(result.task, result.metric)
+
+
+def task_name(task: str) -> str:
+    """Return a task in the report's language, as a heading has it."""
+    return {CLASSIFICATION: say("Classification"), TRANSLATION: say("Translation")}[task]

@@ -1,0 +1,341 @@
+"""A translation in the report: BLEU between 0 and 100, its differences in BLEU points."""
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.evaluation.results import Comparison
+from heed.files import HeedError, write_text
+from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
+from heed.report.chapters import translation
+from heed.report.check import check_report
+from heed.report.experiments import read_experiments
+from heed.report.figures import translation as figures
+from heed.report.publish import BEGIN, END, publish
+from heed.report.render import render
+from heed.report.renderers.csv import table as csv_table
+from heed.report.results import read_results
+from heed.report.sentences import count_wrong, mark_wrong, read_sentences
+from heed.tasks.translation.cost import multiply_adds
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+from tests.fixtures.report import made_up_translation as fixture
+from tests.test_browser import browser  # noqa: F401
+from tests.test_report import Page, empty_figures, render_to  # noqa: F401
+
+TABLE = "sample-translation_translation.csv"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+def read_made_up(folder: Path, data: Comparison, **options: bool):
+    """The made-up results as the chapters get them."""
+    written = made_up.results(data, folder / "results")
+    settings = {"with_documents": True} | options
+    return read_results(fixture.study(), data, ROOT / "data/published", written, **settings)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, module_figures) -> Path:
+    """The report of the made-up study."""
+    return render_to(
+        fixture.study(), fixture.comparison(), tmp_path_factory.mktemp("one") / "reports"
+    )
+
+
+@pytest.fixture(scope="module")
+def module_figures():
+    """Empty figures for the fixtures of this module: the tests of figures draw their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "heed.report.render.draw",
+            lambda path, alt_text, size, draw_content: write_text(
+                path.with_suffix(".svg"), "<svg/>"
+            ),
+        )
+        yield
+
+
+def test_the_answer_says_bleu_points_and_never_percentage_points(report):
+    text = Page(report / "index.html").text
+    answer = text[: text.index("Gain of attention")]
+    assert "attention did better than the baseline: +41.67 BLEU points (95% interval" in answer
+    assert "the variant input (64.00)" in answer.lower()
+    for name in ("index.html", "report.tex"):
+        content = (report / name).read_text(encoding="utf-8")
+        assert "p.p." not in content and "percentage point" not in content, name
+        assert "accuracy" not in content.lower().replace("validation_accuracy", ""), name
+
+
+def test_the_table_has_every_model_and_opponent_and_says_how_it_was_scored(report):
+    rows = {row["variant"]: row for row in rows_of(report / "tables" / TABLE)}
+    assert list(rows) == list(fixture.BLEU)
+    assert rows["attention"]["bleu"] == "62.67" and rows["statistical"]["bleu"] == "50.00"
+    assert rows["attention"]["gain_pp"] == "+41.67" and rows["attention"]["verdict"] == "better"
+    assert rows["attention"]["aer_shifted"] == "90.00" and rows["attention"]["parameters"]
+    assert rows["statistical"]["verdict"] == rows["baseline"]["verdict"] == ""
+    page = (report / "index.html").read_text(encoding="utf-8")
+    assert "nrefs:1|case:mixed|eff:no|tok:none|smooth:exp" in page
+    assert "Beam 5, length penalty 1." in page
+
+
+def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distances(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison(has_gold=False))
+    (experiment,) = results.experiments
+    assert figures.by_distance(results, experiment) == []
+    assert read_sentences(results, experiment)[0].gold is None
+    table = next(
+        each for each in translation.chapter(results, experiment) if isinstance(each, Table)
+    )
+    (row, *_) = csv.DictReader(io.StringIO(csv_table(table)))
+    assert row["ibm1_agreement"] == "70.00" and "aer" not in row
+
+
+def test_bleu_by_length_has_a_point_for_each_seed_and_a_line_through_their_means(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison())
+    (experiment,) = results.experiments
+    drawing = matplotlib.figure.Figure()
+    figures.by_length(results, experiment).draw(drawing)
+    lines = {line.get_label(): line for line in drawing.axes[0].lines}
+    means = np.mean(fixture.BLEU["attention"]) * 100 * np.array([1, 0.5, 0.25])
+    assert np.allclose(lines["attention"].get_ydata(), means)
+    points = [line for line in drawing.axes[0].lines if line.get_linestyle() == "None"]
+    assert [len(line.get_xdata()) for line in points] == [9, 9, 9]
+    assert drawing.axes[0].get_ylim()[0] == 0
+
+
+def test_a_figure_has_no_more_than_five_series_the_baseline_first(tmp_path):
+    data = fixture.comparison()
+    experiment = data.experiments[fixture.EXPERIMENT]
+    for number in range(4):
+        experiment.models[f"more-{number}"] = experiment.models["input"]
+    results = read_made_up(tmp_path, data)
+    variants = figures.compared_variants(results, results.experiments[0])
+    assert variants == ["baseline", "attention", "input", "more-0", "more-1"]
+    caption = figures.by_length(results, results.experiments[0]).caption
+    assert caption.endswith("Not drawn: more-2, more-3.")
+
+
+def test_the_dashed_line_of_operations_is_the_difference_that_attention_makes(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison())
+    (experiment,) = results.experiments
+    drawing = matplotlib.figure.Figure()
+    figures.operations(results, experiment).draw(drawing)
+    h = results.comparison.experiments[fixture.EXPERIMENT].models["attention"].hyperparameters
+    lengths = figures.LENGTHS
+    whole = np.array([multiply_adds(h, length) for length in lengths])
+    lines = drawing.axes[0].lines
+    solid = next(line for line in lines if line.get_label() == "attention")
+    dashed = lines[list(lines).index(solid) + 1]
+    assert np.allclose(solid.get_ydata(), whole)
+    linear = (whole - dashed.get_ydata()) / lengths
+    assert np.allclose(linear, linear[0]), "what is left grows with the length"
+
+
+def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_links(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison())
+    (experiment,) = results.experiments
+    (sentence,) = read_sentences(results, experiment)
+    assert set(sentence.weights) == {"attention", "input"}
+    assert sentence.weights["attention"].shape == (4, 5)
+    assert np.allclose(sentence.weights["attention"].sum(1), 1)
+    (figure,) = figures.alignments(results, experiment, [sentence])
+    drawing = matplotlib.figure.Figure()
+    figure.draw(drawing)
+    assert [axes.get_xlabel() for axes in drawing.axes] == ["attention", "input"]
+    outlines = [patch for patch in drawing.axes[0].patches if hasattr(patch, "get_xy")]
+    corners = {
+        (round(patch.get_x() + 0.42), round(patch.get_y() + 0.42)): patch.get_linestyle()
+        for patch in outlines
+        if hasattr(patch, "get_x")
+    }
+    assert set(corners) == {(0, 0), (1, 1), (2, 2), (4, 3)}
+    assert corners[0, 0] == "solid" != corners[4, 3]
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "reference", "wrong"),
+    [
+        ("the the the", "the cat", ["the", "the"]),
+        ("The cat.", "the cat.", ["The"]),
+        ("a house !", "a house.", ["!"]),
+        ("", "a house", []),
+        ("grün ist es", "es ist grün", []),
+    ],
+)
+def test_wrong_words_are_those_that_the_reference_does_not_have_so_often(
+    hypothesis, reference, wrong
+):
+    phrase = mark_wrong(hypothesis, reference)
+    assert [each.text for each in phrase.texts if isinstance(each, Span)] == wrong
+    assert str(phrase) == hypothesis and count_wrong(phrase) == len(wrong)
+
+
+def test_examples_are_text_in_page_paper_and_csv_with_wrong_words_marked(report):
+    page = (report / "index.html").read_text(encoding="utf-8")
+    assert "<b>house</b>" not in page and "&lt;<mark><u>b</u></mark>" not in page
+    assert "the <mark><u>the</u></mark>" in page
+    tex = (report / "tables/sample-translation_examples.tex").read_text(encoding="utf-8")
+    assert r"\underline{\textbf{the}}" in tex
+    rows = rows_of(report / "tables/sample-translation_examples.csv")
+    assert [row["text_of"] for row in rows] == [
+        "source",
+        "reference",
+        *[name for name in fixture.BLEU if name not in fixture.OPPONENTS],
+    ]
+    assert rows[2]["text"] == fixture.TRANSLATIONS["baseline"] and rows[0]["wrong_words"] == ""
+    assert rows[3]["wrong_words"] == "0"
+
+
+MAP = "sample-translation_alignment-1"
+
+
+def _first_key(group: Group) -> str:
+    return getattr(group.blocks[0], "key", "")
+
+
+def clone(folder: Path) -> Path:
+    """A folder with the files that `heed publish` reads at the top of a clone."""
+    for name in ("params.yaml", "dvc.lock"):
+        (folder / name).write_text("{}\n")
+    (folder / "metrics.json").write_text(json.dumps({fixture.EXPERIMENT: {"baseline": 0.21}}))
+    name = "translation-sample"
+    (folder / "README.md").write_text(BEGIN.format(name=name) + END.format(name=name))
+    return folder
+
+
+@pytest.mark.parametrize("generated", [True, False])
+def test_an_edition_has_sentences_only_where_heed_generated_them(tmp_path, generated):
+    root, data = clone(tmp_path), fixture.comparison(generated=generated)
+    results = made_up.results(data, tmp_path / "results")
+    into = publish(fixture.study(), data, ROOT / "data/published", results, root)
+    words = ("das Haus", "grün", "house is", "green")
+    texts = {
+        path.relative_to(into).as_posix(): path.read_text(encoding="utf-8")
+        for path in into.rglob("*")
+        if path.is_file()
+    }
+    found = {word for word in words for text in texts.values() if word in text}
+    assert bool(found) == generated, found
+    assert any("alignment-" in name for name in texts) == generated
+    assert any("examples" in name for name in texts) == generated
+    readme = (root / "README.md").read_text()
+    assert "| BLEU 21.00 | BLEU 62.67 | 50.00 (statistical) | +41.67 BLEU points |" in readme
+    assert "better |" in readme and "test accuracy" not in readme
+
+
+def test_paper_goes_with_an_edition_so_it_has_no_sentence_that_heed_did_not_generate(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison(generated=False))
+    (experiment,) = results.experiments
+    blocks = list(walk_blocks(translation.chapter(results, experiment)))
+    keys = {
+        medium: {each.key for each in blocks if hasattr(each, "key") and medium in each.media}
+        for medium in (PAGE, PAPER)
+    }
+    examples = "sample-translation_examples"
+    assert examples in keys[PAGE] and examples not in keys[PAPER]
+    (maps,) = (each for each in blocks if isinstance(each, Group) and _first_key(each) == MAP)
+    assert maps.media == (PAGE,)
+
+
+def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path):
+    params = fixture.with_translation(made_up.study("sample"))
+    sample = made_up.comparison("sample")
+    del sample.experiments["sample-sentiment"]
+    data = fixture.joined(sample, fixture.comparison())
+    into = render_to(params, data, tmp_path / "reports")
+    names = {path.name for path in (into / "tables").iterdir()}
+    assert {"summary.csv", "summary_translation.csv"} <= names
+    assert {path.name for path in (into / "figures").glob("gain*.svg")} == {
+        "gain.svg",
+        "gain_bleu.svg",
+    }
+    accuracy = rows_of(into / "tables/summary.csv")
+    assert fixture.EXPERIMENT not in {row["experiment"] for row in accuracy}
+    (bleu,) = rows_of(into / "tables/summary_translation.csv")
+    assert bleu["baseline"] == "21.00" and bleu["statistical"] == "50.00"
+    curves = pd.read_csv(into / "plots/curves.csv")
+    assert {"validation_accuracy", "validation_bleu"} <= set(curves)
+    page = Page(into / "index.html")
+    assert "experiment-sample-translation" in page.ids and "experiment-sample-author" in page.ids
+    text = page.source
+    assert "recurrent cell" in text and "<h3>Translation</h3>" in text
+
+
+def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report):
+    heads = {
+        path.stem: path.read_text().splitlines()[0].split(",")
+        for path in (report / "plots").iterdir()
+    }
+    assert {"epoch", "validation_accuracy", "validation_bleu", "model"} <= set(heads["curves"])
+    assert heads["confusion"] == ["actual", "predicted", "documents", "model", "share"]
+    assert {"difference_pp", "compared"} <= set(heads["comparisons"])
+
+
+def test_a_report_is_the_same_bytes_twice_and_the_check_names_a_changed_bleu(tmp_path, report):
+    again = render_to(fixture.study(), fixture.comparison(), tmp_path / "reports")
+    for path in report.rglob("*"):
+        if path.is_file():
+            assert path.read_bytes() == (again / path.relative_to(report)).read_bytes(), path
+    table = again / "tables" / TABLE
+    table.write_text(table.read_text().replace("62.67", "72.67"))
+    results = tmp_path / "reports-results"
+    arguments = (fixture.study(), fixture.comparison(), ROOT / "data/published", results)
+    with pytest.raises(HeedError, match=r"line 3, bleu: 72\.67 in the report, 62\.67 by"):
+        check_report(*arguments, again, tmp_path / "dvc.lock")
+
+
+def test_a_german_report_has_bleu_punkte(tmp_path):
+    params = fixture.study()
+    german = params.study.model_copy(update={"language": "de"})
+    into = render_to(
+        params.model_copy(update={"study": german}), fixture.comparison(), tmp_path / "reports"
+    )
+    text = Page(into / "index.html").text
+    assert "+41.67 BLEU-Punkte" in text and "BLEU points" not in text
+    assert "Alignment-Fehler" in text and "Nach einer Regel gewählte Sätze" in text
+
+
+def test_the_hyperparameters_are_read_from_every_model(tmp_path):
+    experiment = read_experiments(fixture.study(), fixture.comparison(), ROOT / "data/published")[0]
+    settings = {each.key: each.value for each in experiment.settings["baseline"]}
+    assert settings["decoder"] == "last-state" and settings["parameters"] == 123_456
+    assert list(experiment.settings)[:2] == ["baseline", "attention"]
+
+
+@pytest.mark.slow
+def test_paper_compiles_and_every_figure_is_drawn(tmp_path):
+    if not shutil.which("latexmk"):
+        pytest.skip("latexmk is not installed")
+    into = tmp_path / "reports"
+    results = made_up.results(fixture.comparison(), tmp_path / "results")
+    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
+    command = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-quiet"]
+    subprocess.run([*command, "report.tex"], cwd=into, check=True, capture_output=True)
+    log = (into / "report.log").read_text(errors="replace")
+    assert (into / "report.pdf").exists() and "Overfull \\hbox" not in log
+    assert (into / "figures/sample-translation_alignment-1.svg").stat().st_size > 1000
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize("width", [1300, 390])
+def test_the_page_of_a_translation_does_not_overflow_its_window(browser, tmp_path, width):  # noqa: F811
+    into = tmp_path / "reports"
+    results = made_up.results(fixture.comparison(), tmp_path / "results")
+    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto((into / "index.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("mark").count() and page.locator("figure.plot img").count() >= 6
+    page.close()
