@@ -449,7 +449,9 @@ def tokenised(tmp_path: Path) -> Path:
         "reduced": False,
         "generated": True,
         "duplicates": {},
-        "near_duplicates": {"test": [0], "complete": True}, "languages": {}, "alignments": [],
+        "near_duplicates": {"test": [0], "complete": True},
+        "languages": {},
+        "alignments": [],
         "treated": {},
     }
     (tmp_path / "meta.json").write_text(json.dumps(meta))
