@@ -63,7 +63,7 @@ def source_gradients(
     if len(pair.rows) != 1:
         raise ValueError(f"the gradients of one pair, found {len(pair.rows)}")
     embedded = model.embed(pair.source).detach()
-    inputs = [embedded.clone().requires_grad_() for _ in range(2)]
+    inputs = embedded.clone().requires_grad_(), embedded.clone().requires_grad_()
     # cuDNN has no backward pass of a recurrent layer in evaluation mode
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         if isinstance(model, RecurrentTranslator):
