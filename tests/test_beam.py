@@ -2,6 +2,7 @@
 of the table of bugs of beam search code is a test here.
 """
 
+import dataclasses
 import math
 
 import numpy as np
@@ -12,17 +13,20 @@ from torch import nn
 from heed.inputs.pairs import BOS, EOS, PADDING, UNKNOWN
 from heed.models import beam as beam_module
 from heed.models.beam import Hypothesis, score, search, translate
-from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.translator import Decoded, Memory, Translator
+from heed.models.translators import make_translator
 from tests.test_translators import ARCHITECTURE, SOURCE, make_pairs
 
 FORBIDDEN = (PADDING, BOS, UNKNOWN)
 
 
 def make_model(target: int = 7, decoder: str = "output", scale: float = 3.0, **changes):
+    """Return a model in evaluation mode whose weights are large, so that words differ."""
     torch.manual_seed(changes.pop("seed", 0))
-    h = {**ARCHITECTURE.__dict__, "decoder": decoder, **changes}
-    model = RecurrentTranslator(SOURCE, target, type(ARCHITECTURE)(**h)).double().eval()
+    if decoder == "transformer":
+        changes |= {"encoder": "transformer", "embedding_dim": 8, "heads": 2}
+    h = dataclasses.replace(ARCHITECTURE, decoder=decoder, **changes)
+    model = make_translator(SOURCE, target, h).double().eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter *= scale
@@ -41,11 +45,11 @@ def pad(sources: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
 
 def log_probabilities(model: Translator, source: np.ndarray, prefixes: list[list[int]]):
     """Return log P of every next token of prefixes of one length, (prefixes, vocabulary)."""
-    memory, state = model.encode(torch.tensor(source[None]), torch.tensor([len(source)]))
-    rows = torch.zeros(len(prefixes), dtype=torch.long)
+    sources = torch.tensor(source).expand(len(prefixes), -1)
     tokens = torch.tensor([[BOS, *prefix] for prefix in prefixes])
-    state = tuple(tensor[rows] for tensor in state)
-    decoded = model.decode(tokens, memory.select(rows), state)
+    decoded = model.decode(
+        tokens, *model.encode(sources, torch.tensor([len(source)] * len(tokens)))
+    )
     return model.logits(decoded.features[:, -1]).log_softmax(-1).numpy()
 
 
@@ -98,7 +102,7 @@ def assert_same(hypotheses: list[Hypothesis], expected: list[Hypothesis]) -> Non
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.7, 1.0, 3.0])
-@pytest.mark.parametrize("decoder", ["last-state", "output", "input"])
+@pytest.mark.parametrize("decoder", ["last-state", "output", "input", "transformer"])
 @torch.no_grad()
 def test_a_beam_that_is_wide_enough_equals_exhaustive_search(decoder, alpha):
     model = make_model(6, decoder, recurrence="gru" if decoder == "output" else "lstm")
@@ -136,7 +140,7 @@ def test_a_beam_of_one_is_greedy_search():
         assert search(model, *pad([source]), 1, 1.0)[0][0].tokens == tokens
 
 
-@pytest.mark.parametrize("decoder", ["last-state", "concatenate", "output", "input"])
+@pytest.mark.parametrize("decoder", ["last-state", "concatenate", "output", "input", "transformer"])
 @pytest.mark.parametrize("width", [1, 4])
 def test_a_translation_is_the_same_alone_and_in_any_batch(decoder, width):
     model = make_model(25, decoder, decoder_layers=2).float()

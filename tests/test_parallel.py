@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from heed.corpora.kinds import corpus_languages
-from heed.corpora.parallel import parse_links
+from heed.corpora.parallel import read_links
 from heed.corpora.publication import Links
 from heed.corpora.source import download
 from heed.files import CHECKSUMS, HeedError
@@ -167,7 +167,7 @@ def test_links_are_read_turned_round_and_unknown_where_the_line_is_empty(tmp_pat
 
 
 def test_links_that_count_from_one_are_the_same_links(tmp_path):
-    zero, one = parse_links("0-0 1?2", 0, "f:1"), parse_links("1-1 2?3", 1, "f:1")
+    zero, one = read_links("0-0 1?2", 0, "f:1"), read_links("1-1 2?3", 1, "f:1")
     assert zero == one == Links(((0, 0),), ((1, 2),))
 
 

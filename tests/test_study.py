@@ -41,6 +41,8 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
         "strong": False,
         "strong-letters": False,
         "talk": False,
+        "translation": False,
+        "translation-sample": False,
     }
 
 

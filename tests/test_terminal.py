@@ -10,6 +10,7 @@ import pytest
 
 from heed.progress import Bar
 from heed.terminal import print_line, visible
+from tests.conftest import ROOT
 from tests.test_architecture import MODULES, SOURCE
 
 CONTROL = {
@@ -85,3 +86,17 @@ def test_the_message_of_an_error_shows_them_too(tmp_path):
         env=os.environ | {"PYTHONPATH": str(Path(SOURCE).parent)},
     )
     assert done.returncode == 1 and "\x1b" not in done.stderr
+
+
+def test_a_reader_that_has_read_enough_is_no_error():
+    """`heed study | head -1` ends without a message, whenever `head` ends."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "heed.cli", "study"],
+            cwd=ROOT, stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=300,
+        )  # fmt: skip
+    finally:
+        os.close(write_end)
+    assert done.stderr == "" and done.returncode == 141

@@ -483,8 +483,9 @@ class PretendedGPUs(TorchFunctionMode):
         return getattr(tensor, "pretended", torch.device("cpu"))
 
 
-@pytest.mark.parametrize("recurrence", LAYERS)
-@pytest.mark.parametrize("decoder", ["last-state", "output", "input"])
+@pytest.mark.parametrize(
+    ("decoder", "recurrence"), [("last-state", "lstm"), ("output", "gru"), ("input", "lstm")]
+)
 def test_a_model_spread_over_several_pretended_gpus_is_the_model(decoder, recurrence):
     model = make_model(
         decoder=decoder, recurrence=recurrence, encoder_layers=3, decoder_layers=3, residual=True

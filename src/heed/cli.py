@@ -513,6 +513,9 @@ def main() -> None:
             function(**arguments)
     except HeedError as error:
         sys.exit(visible(f"heed: {error}"))
+    except BrokenPipeError:  # the reader of a pipe has read enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     except OSError as error:
         reason = error.strerror or error
         problem = f"{error.filename}: {error.strerror}" if error.filename else reason

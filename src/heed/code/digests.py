@@ -31,7 +31,8 @@ IGNORED = {
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {
-    "numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "spacy": "spacy",
+    "numpy": "numpy", "rouge_score": "rouge-score", "sacrebleu": "sacrebleu", "scipy": "scipy",
+    "sentencepiece": "sentencepiece", "sklearn": "scikit-learn", "spacy": "spacy",
     "torch": "torch",
 }  # fmt: skip
 # fields of syntax trees that do not change the program

@@ -5,14 +5,12 @@ alignments in the Pharaoh format: `i-j` for a sure link of word i and word j, `i
 one, separated by spaces; an empty line or cell where the links of a sentence are not known.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.publication import (
     Kind,
-    Link,
     Links,
     ParallelDocument,
     ParallelDocuments,
@@ -21,12 +19,12 @@ from heed.corpora.publication import (
 from heed.corpora.rows import SUFFIXES, read_rows
 from heed.corpora.table import SPLITS, as_text, make
 from heed.files import HeedError
+from heed.links import parse_links
 
 if TYPE_CHECKING:
     from heed.study import Corpus
 
 LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE.txt
-LINK = re.compile(r"([0-9]{1,6})([-?])([0-9]{1,6})")
 
 
 def read_table(path: Path, corpus: "Corpus") -> ParallelDocuments:
@@ -96,38 +94,15 @@ def _document(
                     f"{locations[key]}: an alignment: expected `alignment_base` of the corpus in "
                     "params.yaml, the number of a sentence's first word: 0 or 1"
                 )
-            alignments[key] = parse_links(text, corpus.alignment_base, locations[key])
+            alignments[key] = read_links(text, corpus.alignment_base, locations[key])
     texts: dict[str, str | bytes] = {key: text for key, text in values.items() if "-" not in key}
     return ParallelDocument(name, texts, alignments, split)
 
 
-def parse_links(text: str, base: int, location: str) -> Links:
-    """Return the links of an alignment in the Pharaoh format.
-
-    Args:
-        text: `i-j` or `i?j`, separated by white space.
-        base: the number of the first word of a sentence, 0 or 1.
-        location: the file and line, for messages.
-
-    Raises:
-        HeedError: an entry is no link, or counts below `base`.
-
-    """
-    links: dict[str, list[Link]] = {"-": [], "?": []}
-    for entry in text.split():
-        match = LINK.fullmatch(entry)
-        if not match:
-            raise HeedError(
-                f"{location}: expected links such as 0-0 (sure) or 0?1 (possible), found {entry!r}"
-            )
-        link = int(match[1]) - base, int(match[3]) - base
-        if min(link) < 0:
-            raise HeedError(
-                f"{location}: the link {entry} counts words from 0, but alignment_base in "
-                f"params.yaml is {base}"
-            )
-        links[match[2]].append(link)
-    return Links(tuple(links["-"]), tuple(links["?"]))
+def read_links(text: str, base: int, location: str) -> Links:
+    """Return the links of an alignment; arguments and errors as of `heed.links.parse_links`."""
+    sure, possible = parse_links(text, location, base)
+    return Links(tuple(sure), tuple(possible))
 
 
 def _read_lines(path: Path, encoding: str | None) -> Iterator[str]:

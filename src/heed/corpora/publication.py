@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from heed.files import HeedError, git_blob, sha256
+from heed.links import Link
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Source
@@ -55,9 +56,6 @@ class Document:
     group: str = ""
     split: str = ""  # train, validation or test when the source has a split of its own
     evidence: tuple[tuple[int, int], ...] = ()
-
-
-Link = tuple[int, int]  # a word of one text and a word of another, each counted from 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.corpora.letters import read_json_lines
-from heed.corpora.parallel import parse_links
+from heed.corpora.parallel import read_links
 from heed.corpora.publication import (
     Kind,
     ParallelDocument,
@@ -289,7 +289,7 @@ def read_pairs(raw: Path, corpus: "Corpus") -> ParallelDocuments:
     parts = {"train": "train", "validation": "validation", test: "test"}
     for number, row in read_json_lines(path):
         if row["part"] in parts:
-            links = parse_links(row[LINKS], 0, f"{path}:{number}")
+            links = read_links(row[LINKS], 0, f"{path}:{number}")
             texts: dict[str, str | bytes] = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
             yield ParallelDocument(row["id"], texts, {LINKS: links}, parts[row["part"]])
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from heed.files import HeedError, verify_checksums
+from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
-Link = tuple[int, int]  # a word of the source and a word of the target, each counted from 0
 
 
 @dataclasses.dataclass(frozen=True)

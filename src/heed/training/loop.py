@@ -151,7 +151,9 @@ def _validate(learner: Learner, state: _State, h: Training, schedule: Schedule) 
     last_step = schedule.first_step + schedule.steps_per_epoch
     tensors = {*state.model.parameters(), *state.average.parameters()}
     # a sum with NaN or infinity is not finite: 0.3 ms for 3 million weights; isfinite() takes 8.4
-    if not torch.stack([tensor.detach().sum() for tensor in tensors]).isfinite().all():
+    sums = [tensor.detach().sum() for tensor in tensors]
+    device = sums[0].device  # the layers of a deep model may be on several
+    if not torch.stack([each.to(device) for each in sums]).isfinite().all():
         raise _diverged("a weight", last_step, schedule, h)
     metrics = learner.validate(state.average)
     for name, value in metrics.items():

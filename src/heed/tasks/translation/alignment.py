@@ -6,12 +6,11 @@ corpus (Och & Ney 2003, "A systematic comparison of various statistical alignmen
 section 3.3): a mean of the sentences' rates would count short sentences more.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from heed.files import HeedError
+from heed import links
 from heed.tasks.translation.recipe import Data
 from heed.tokens.arrays import ParallelTokens
 
@@ -19,33 +18,11 @@ Links = set[tuple[int, int]]
 Gold = tuple[Links, Links]  # sure links, and possible ones, the sure included
 COUNTS = ("links", "sure", "links_sure", "links_possible")  # the order of `count`
 
-_LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
-
 
 def parse_links(text: str, line: str) -> Gold:
-    """Return the sure and the possible links of a line in Pharaoh's format, counted from 0.
-
-    Args:
-        text: such as `0-0 1-2 2?1`: `-` joins words for sure, `?` possibly.
-        line: names the line in the message, such as `gold.txt:7`.
-
-    Raises:
-        HeedError: something that is no link.
-
-    """
-    sure, possible = set(), set()
-    for link in text.split():
-        match = _LINK.fullmatch(link)
-        if match is None:
-            raise HeedError(
-                f"{line}: {link!r} is no link. Write SOURCE-TARGET for a sure link and "
-                "SOURCE?TARGET for a possible one, with words counted from 0: 0-0 1-2 2?1"
-            )
-        pair = int(match[1]), int(match[3])
-        possible.add(pair)
-        if match[2] == "-":
-            sure.add(pair)
-    return sure, possible
+    """Return the sure and the possible links of a line, as `heed.links.parse_links` reads them."""
+    sure, possible = links.parse_links(text, line)
+    return {*sure}, {*sure, *possible}
 
 
 def format_links(sure: Links, possible: Iterable[tuple[int, int]] = ()) -> str:

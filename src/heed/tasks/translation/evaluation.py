@@ -1,5 +1,6 @@
 """The tables of a translator: its figures on test, by length of source, by distance of links."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,7 @@ def tables(
     tokens: ParallelTokens = load_tokens(TOKENS / recipe.corpus)
     is_test = predictions["split"] == "test"
     edges = diagnosis.group_edges(predictions.loc[is_test, "source_words"].to_numpy())
+    agreement = _Agreement(tokens, tested)
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed].set_index("id")
@@ -63,7 +65,7 @@ def tables(
         lengths = diagnosis.by_length(
             statistics.to_numpy(), test["source_words"].to_numpy(), edges, recipe.data
         )
-        figures, by_distance = _alignment(test, tokens, tested, tested.folds[i])
+        figures, by_distance = _alignment(test, tokens, tested, tested.folds[i], agreement)
         of_seed = {"summary": pd.DataFrame([summary | figures]), "lengths": lengths}
         for name, table in (of_seed | by_distance).items():
             table.insert(0, "seed", seed)
@@ -81,7 +83,11 @@ def _validation_bleu(run: pd.DataFrame, scoring: Prediction) -> float:
 
 
 def _alignment(
-    test: pd.DataFrame, tokens: ParallelTokens, tested: TestedModel, fold: int
+    test: pd.DataFrame,
+    tokens: ParallelTokens,
+    tested: TestedModel,
+    fold: int,
+    agreement: "_Agreement",
 ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
     """Return the figures of a run's links that its statistics do not have, and `distances`.
 
@@ -90,6 +96,7 @@ def _alignment(
         tokens: the corpus.
         tested: the model.
         fold: that the run was tested on.
+        agreement: with IBM model 1, for a corpus without gold links.
 
     """
     data = tested.recipe.data
@@ -101,8 +108,7 @@ def _alignment(
     if gold is None:
         if tested.recipe.hyperparameters.segmentation == "words":
             links = _separate(links, tokens, data, rows.to_numpy())
-        agreement = _ibm1_agreement(links, tokens, tested, rows.to_numpy(), fold)
-        return {"ibm1_agreement": agreement}, {}
+        return {"ibm1_agreement": agreement.of(links, rows.to_numpy(), fold)}, {}
     lengths = np.diff(tokens.sides[data.target].offsets)[rows]
     shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
     figures = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
@@ -125,22 +131,27 @@ def _separate(
     ]
 
 
-def _ibm1_agreement(
-    links: Sequence[Links], tokens: ParallelTokens, tested: TestedModel, rows: np.ndarray, fold: int
-) -> float:
-    """Return how far links agree with IBM model 1's; 0 for a model that links nothing.
+class _Agreement:
+    """The agreement of links with those of IBM model 1, which is fitted once for each fold."""
 
-    Both are between words that white space separates.
-    """
-    if not any(links):
-        return 0.0
-    data = tested.recipe.data
-    source, target = (
-        read_sentences(tokens, language, tested.prediction.lowercase).rows
-        for language in (data.source, data.target)
-    )
-    train = tokens.rows("train", fold)
-    table = ibm1.train([source[row] for row in train], [target[row] for row in train])
-    aligned = [table.align(source[row], target[row]) for row in rows]
-    others: list[Gold | None] = [(each, each) for each in _separate(aligned, tokens, data, rows)]
-    return 1 - float(error_rate(corpus_counts(links, others).sum(0)))
+    def __init__(self, tokens: ParallelTokens, tested: TestedModel) -> None:
+        self.tokens, self.data = tokens, tested.recipe.data
+        self.source, self.target = (
+            read_sentences(tokens, language, tested.prediction.lowercase).rows
+            for language in (self.data.source, self.data.target)
+        )
+        self.fitted = functools.cache(self._fit)
+
+    def _fit(self, fold: int) -> ibm1.TranslationTable:
+        train = self.tokens.rows("train", fold)
+        return ibm1.train([self.source[row] for row in train], [self.target[row] for row in train])
+
+    def of(self, links: Sequence[Links], rows: np.ndarray, fold: int) -> float:
+        """Return the agreement between words that white space separates; 0 without links."""
+        if not any(links):
+            return 0.0
+        table = self.fitted(fold)
+        aligned = [table.align(self.source[row], self.target[row]) for row in rows]
+        words = _separate(aligned, self.tokens, self.data, rows)
+        others: list[Gold | None] = [(each, each) for each in words]
+        return 1 - float(error_rate(corpus_counts(links, others).sum(0)))

@@ -11,6 +11,8 @@ from heed.files import HeedError, write_json
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.segmentation import Segmenter, encode_pairs, make_segmenter
 from heed.models.beam import translate
+from heed.models.recurrent_translator import RecurrentTranslator
+from heed.models.stack import layer_devices
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
 from heed.recipe import Recipe
@@ -121,20 +123,15 @@ def make_learner(
     h, data = recipe.hyperparameters, recipe.data
     rows = rows | {"train": _draw(rows["train"], h.training_share, seed)}
     source, target = (tokens.sides[language] for language in (data.source, data.target))
-    segmenters = (
-        make_segmenter(source, rows["train"], h.source_vocabulary, h),
-        make_segmenter(target, rows["train"], h.target_vocabulary, h),
-    )
-    encoded = encode_pairs(
-        tokens,
-        np.concatenate([rows["train"], rows["validation"]]),
-        (data.source, data.target),
-        segmenters,
-    )
+    sizes = ((source, h.source_vocabulary), (target, h.target_vocabulary))
+    first, second = (make_segmenter(side, rows["train"], size, h) for side, size in sizes)
+    segmenters = first, second
+    read = np.concatenate([rows["train"], rows["validation"]])
+    encoded = encode_pairs(tokens, read, (data.source, data.target), segmenters)
     model = make_model(segmenters, h)
     references = target.texts(rows["validation"])
     learner = TranslationLearner(
-        model.to(device), segmenters, encoded, references, rows, recipe, seed, device
+        _place(model, h, device), segmenters, encoded, references, rows, recipe, seed, device
     )
     if not learner.items:
         raise HeedError(
@@ -151,6 +148,15 @@ def _draw(rows: np.ndarray, share: float, seed: int) -> np.ndarray:
         return rows
     count = max(1, round(share * len(rows)))
     return np.sort(np.random.default_rng(seed).permutation(rows)[:count])
+
+
+def _place(model: Translator, h: Hyperparameters, device: str) -> Translator:
+    """Return the model on its device, or a recurrent one's layers on as many as it asks for."""
+    devices = layer_devices(device, h.layer_devices)
+    if len(devices) > 1 and isinstance(model, RecurrentTranslator):
+        model.place_layers(devices)
+        return model
+    return model.to(device)
 
 
 def make_model(segmenters: tuple[Segmenter, Segmenter], h: Hyperparameters) -> Translator:
