@@ -228,8 +228,11 @@ class MarkovChain(Translator):
                 table[token, next_token] = math.log(probability)
         self.output.weight = nn.Parameter(table.T)
 
-    def encode(self, source, lengths):
-        return Memory(torch.zeros(*source.shape, 1), torch.zeros(source.shape, dtype=bool)), ()
+    def embed(self, source):
+        return torch.zeros(*source.shape, 1)
+
+    def read(self, embedded, lengths):
+        return Memory(embedded, torch.zeros(embedded.shape[:2], dtype=bool)), ()
 
     def decode(self, tokens, memory, state, weights=None):
         return Decoded(nn.functional.one_hot(tokens, self.output.in_features).float(), None, ())

@@ -203,6 +203,26 @@ def test_the_same_sentences_are_shown_for_every_model(runs):
     assert pd.read_parquet("results/predict/pair-baseline/weights.parquet").empty
 
 
+def test_the_gradients_of_the_same_sentences_are_measured_for_every_model(runs):
+    tables = {
+        variant: pd.read_parquet(f"results/predict/pair-{variant}/gradients.parquet")
+        for variant in ("baseline", "attention", "pieces")
+    }
+    tested = predictions("baseline").query("split == 'test'").drop_duplicates("id")
+    for table in tables.values():
+        assert set(table["id"]) == set(tested["id"]) and set(table["truncation"]) == {0, 8}
+        means = table.groupby(["id", "truncation"])[["relative", "forward_relative"]].mean()
+        assert np.allclose(means, 1)
+    lengths = tables["attention"].groupby(["id", "truncation"])["position"].agg(["size", "max"])
+    words = tested.set_index("id")["source_words"]
+    assert (lengths["size"] == words.loc[lengths.index.get_level_values("id")].to_numpy()).all()
+    assert (lengths["max"] == lengths["size"] - 1).all()
+    truncated = tables["baseline"].query("truncation == 8")
+    is_cut = truncated["position"] < (truncated["source_words"] - 1) // 8 * 8
+    assert is_cut.any() and ((truncated["forward_norm"] == 0) == is_cut).all()
+    assert (tables["attention"]["forward_norm"] > 0).all()
+
+
 def test_gold_links_are_those_of_the_generator(runs):
     table = predictions("attention")
     tokens = load_tokens("data/tokens/pair")

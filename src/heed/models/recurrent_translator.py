@@ -100,18 +100,25 @@ class RecurrentTranslator(Translator):
             nn.init.normal_(self.target_embedding.weight, std=e**-0.5)
             self.output.weight = self.target_embedding.weight
 
-    def encode(self, source: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and its first state."""
-        return self.read(self.embed(source), lengths)
-
     def embed(self, source: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of the source (batch, source time, embedding_dim)."""
         return self.embedding_dropout(self.source_embedding(source))
 
     def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
-        """Return what `encode` returns, from the result of `embed`."""
+        """Return what the decoder reads of the source, and its first state."""
         states, last = self.encoder(embedded, lengths)
-        padding = padding_mask(lengths, embedded.shape[1])
+        return self.hand_on(states, last, padding_mask(lengths, embedded.shape[1]))
+
+    def hand_on(
+        self, states: torch.Tensor, last: list[torch.Tensor], padding: torch.Tensor
+    ) -> tuple[Memory, State]:
+        """Return what `read` returns, from the encoder's states and h(L) of each of its layers.
+
+        Args:
+            states, last: of the encoder
+            padding: (batch, source time), True at padding
+
+        """
         if self.concatenated is not None:
             last = [self.concatenated(states, padding)]
         memory = Memory(states, padding, self.decoder.keys(states))

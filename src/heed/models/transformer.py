@@ -46,13 +46,17 @@ class TransformerTranslator(Translator):
         if h.tied_readout:
             self.output.weight = self.target_embedding.weight
 
-    def encode(self, source: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+    def embed(self, source: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings times the square root of their size, without positions."""
+        return self.source_embedding(source) * self.scale
+
+    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
         """Return what the decoder reads of the source, and the state before any target token.
 
-        That state has tensors of time 0. Arguments as in `Translator.encode`.
+        That state has tensors of time 0. Arguments as in `Translator.read`.
         """
-        padding = padding_mask(lengths, source.shape[1])
-        states = self.encoder(self.source_embedding(source) * self.scale, padding)
+        padding = padding_mask(lengths, embedded.shape[1])
+        states = self.encoder(embedded, padding)
         keys = self.decoder.project(states)
         return Memory(states, padding, keys), tuple(each[:, :0] for each in keys)
 

@@ -1,7 +1,8 @@
 """The interface of a translator, and its loss: what every encoder and decoder has in common.
 
-`encode` reads the source once. `decode` reads target tokens: all of them in training (teacher
-forcing), one at a time in a search, with the same result. `logits` scores the next token.
+`encode` reads the source once: `embed`, then `read`. `decode` reads target tokens: all of them in
+training (teacher forcing), one at a time in a search, with the same result. `logits` scores the
+next token.
 """
 
 import abc
@@ -61,14 +62,27 @@ class Translator(nn.Module, abc.ABC):
     output_dropout: nn.Dropout
 
     @abc.abstractmethod
-    def encode(self, source: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+    def embed(self, source: torch.Tensor) -> torch.Tensor:
+        """Return the encoder's input, (batch, source time, embedding_dim), of vocabulary indices.
+
+        Args:
+            source: (batch, source time)
+
+        """
+
+    @abc.abstractmethod
+    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
         """Return what the decoder reads of the source, and its first state.
 
         Args:
-            source: vocabulary indices (batch, source time)
+            embedded: of `embed`
             lengths: (batch,), at least 1
 
         """
+
+    def encode(self, source: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+        """Return what `read` returns, of vocabulary indices (batch, source time)."""
+        return self.read(self.embed(source), lengths)
 
     @abc.abstractmethod
     def decode(

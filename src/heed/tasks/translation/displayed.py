@@ -21,21 +21,24 @@ if TYPE_CHECKING:
 GROUPS = 6
 
 
-def displayed_rows(tokens: ParallelTokens, data: Data, predictions: pd.DataFrame) -> np.ndarray:
+def displayed_rows(
+    tokens: ParallelTokens, data: Data, predictions: pd.DataFrame, groups: int = GROUPS
+) -> np.ndarray:
     """Return the rows that are shown, in the order of their lengths.
 
     Args:
         tokens: the corpus.
         data: the languages.
         predictions: of the test part.
+        groups: the number of groups, and so of rows where there are enough.
 
     """
     ids = tokens.documents(["id"])["id"]
     rows = pd.Series(ids.index, ids)[predictions["id"]].to_numpy()
     lengths = np.diff(tokens.sides[data.source].offsets)[rows]
     order = rows[np.lexsort([rows, lengths])]
-    middles = (2 * np.arange(GROUPS) + 1) * len(order) // (2 * GROUPS)
-    return np.unique(order[middles]) if len(order) < GROUPS else order[middles]
+    middles = (2 * np.arange(groups) + 1) * len(order) // (2 * groups)
+    return order[np.unique(middles)]
 
 
 def displayed_tables(

@@ -12,10 +12,13 @@ from heed.inputs.pairs import UNKNOWN, EncodedPairs
 from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
 from heed.models import beam
 from heed.models.beam import Hypothesis
+from heed.models.recurrent_translator import RecurrentTranslator
+from heed.models.source_gradients import source_gradients
 from heed.models.translator import Translator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
 from heed.tasks.interface import Predictor
+from heed.tasks.translation import gradients
 from heed.tasks.translation.alignment import (
     Links,
     format_links,
@@ -132,13 +135,30 @@ class TranslationPredictor(Predictor):
         return statistics_table(predictions, gold, self.recipe.data, self.settings)
 
     def explain(self, tokens: ParallelTokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return the tables `sentences` and `weights` (displayed.py).
+        """Return `sentences` and `weights` (displayed.py), and `gradients` (gradients.py).
 
         The sentences are chosen by their lengths alone, so they are the same for every model.
         """
-        rows = displayed_rows(tokens, self.recipe.data, predictions)
+        data = self.recipe.data
+        rows = displayed_rows(tokens, data, predictions)
         aligned = self.align(self.encode(tokens, rows), rows)
-        return displayed_tables(tokens, self.recipe.data, predictions, rows, aligned, self.words)
+        tables = displayed_tables(tokens, data, predictions, rows, aligned, self.words)
+        rows = displayed_rows(tokens, data, predictions, gradients.SENTENCES)
+        return tables | {"gradients": self.gradient_table(tokens, rows)}
+
+    def gradient_table(self, tokens: ParallelTokens, rows: np.ndarray) -> pd.DataFrame:
+        """Return the gradient that reaches each word of these sources, also truncated."""
+        pairs, tables = self.encode(tokens, rows), []
+        ids = tokens.documents(["id"])["id"].to_numpy()[rows]
+        words = np.diff(tokens.sides[self.recipe.data.source].offsets)[rows]
+        is_recurrent = isinstance(self.model, RecurrentTranslator)
+        truncations = (None, gradients.TRUNCATION) if is_recurrent else (None,)
+        for i, id_ in enumerate(ids):
+            pair = pairs.batch(rows[i : i + 1]).to(self.device)
+            for truncation in truncations:
+                norms = source_gradients(self.model, pair, truncation)
+                tables.append(gradients.sentence_table(id_, int(words[i]), truncation, norms))
+        return pd.concat(tables, ignore_index=True)
 
     def encode(self, tokens: ParallelTokens, rows: np.ndarray) -> EncodedPairs:
         """Return the pairs of these rows as indices."""

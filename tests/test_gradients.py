@@ -1,0 +1,217 @@
+"""The lectures' claim on the long way of the gradient, as statements that are exact: how much of it
+reaches the first word, with and without attention, and when backpropagation is truncated.
+"""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import torch.nn.functional as F
+
+from heed.hyperparameters.translator import TranslatorArchitecture
+from heed.inputs.pairs import BOS, EOS, PairBatch
+from heed.models.source_gradients import SourceGradients, source_gradients
+from heed.models.stack import step_layer
+from heed.models.translator import Translator
+from heed.models.translators import make_translator
+from heed.tasks.translation.gradients import by_length, sentence_table
+
+ARCHITECTURE = TranslatorArchitecture(
+    embedding_dim=6, hidden_size=6, max_source_tokens=40, heads=2, feed_forward_size=8
+)
+TRANSFORMER = {"encoder": "transformer", "decoder": "transformer"}
+DEEP = {"encoder_layers": 3, "decoder_layers": 2, "residual": True}
+RECURRENT = [
+    {"decoder": decoder, "encoder": encoder, **stack}
+    for decoder in ("last-state", "concatenate", "output", "input", "input-literal")
+    for encoder in ("unidirectional", "bidirectional")
+    for stack in ({"recurrence": "gru"}, {"recurrence": "lstm", **DEEP})
+]
+ATTENTION = ("output", "input", "input-literal")
+LENGTH = 10
+
+
+def make_model(**changes) -> Translator:
+    """Return a model whose weights are large, so that what is not exactly 0 is not small."""
+    torch.manual_seed(0)
+    model = make_translator(20, 20, dataclasses.replace(ARCHITECTURE, **changes)).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= 1.5
+    return model
+
+
+def make_pair(source: int = LENGTH, target: int = 7) -> PairBatch:
+    """Return one pair of these lengths as a batch."""
+    generator = torch.Generator().manual_seed(1)
+    words = torch.randint(4, 20, (1, source), generator=generator)
+    ids = torch.randint(4, 20, (target,), generator=generator).tolist()
+    framed = torch.tensor([[BOS, *ids, EOS]])
+    return PairBatch(words, torch.tensor([source]), framed, torch.tensor([target + 2]), np.zeros(1))
+
+
+def log_probability(model: Translator, pair: PairBatch, embedded: torch.Tensor) -> torch.Tensor:
+    """Return the mean log probability of the target's tokens, computed as in training."""
+    memory, state = model.read(embedded, pair.source_lengths)
+    features = model.decode(pair.target[:, :-1], memory, state).features
+    logits = model.logits(features)
+    return logits.log_softmax(-1).gather(-1, pair.target[:, 1:, None]).mean()
+
+
+@pytest.mark.parametrize("changes", [*RECURRENT, TRANSFORMER], ids=str)
+def test_the_gradient_is_that_of_the_translator_itself(changes):
+    model, pair = make_model(**changes), make_pair()
+    embedded = model.embed(pair.source).detach().requires_grad_()
+    (expected,) = torch.autograd.grad(log_probability(model, pair, embedded), embedded)
+    found = source_gradients(model, pair)
+    np.testing.assert_allclose(found.whole, expected[0].norm(dim=-1).numpy(), rtol=1e-9)
+    assert (found.whole > 0).all()
+
+
+def test_the_gradient_equals_finite_differences():
+    model, pair, step = make_model(decoder="input"), make_pair(), 1e-6
+    embedded = model.embed(pair.source).detach()
+    gradient = torch.zeros_like(embedded)
+    with torch.no_grad():
+        for index in np.ndindex(*embedded.shape):
+            values = []
+            for sign in (1, -1):
+                moved = embedded.clone()
+                moved[index] += sign * step
+                values.append(float(log_probability(model, pair, moved)))
+            gradient[index] = (values[0] - values[1]) / (2 * step)
+    expected = gradient[0].norm(dim=-1).numpy()
+    np.testing.assert_allclose(source_gradients(model, pair).whole, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("changes", RECURRENT, ids=str)
+def test_the_forward_part_is_the_gradient_of_what_the_forward_direction_reads(changes):
+    model, pair = make_model(**changes), make_pair()
+    first = model.encoder.layers[0]
+    if changes["encoder"] == "bidirectional":
+        first = next(first.children())
+    added = torch.zeros(1, LENGTH, 6, dtype=torch.float64, requires_grad=True)
+    first.register_forward_pre_hook(lambda _, inputs: (inputs[0] + added, *inputs[1:]))
+    embedded = model.embed(pair.source).detach()
+    (expected,) = torch.autograd.grad(log_probability(model, pair, embedded), added)
+    found = source_gradients(model, pair)
+    np.testing.assert_allclose(found.forward, expected[0].norm(dim=-1).numpy(), rtol=1e-9)
+    if changes["encoder"] == "unidirectional":
+        np.testing.assert_array_equal(found.forward, found.whole)
+    else:
+        assert (np.abs(found.forward - found.whole) > 1e-12).all()
+
+
+@pytest.mark.parametrize("changes", RECURRENT, ids=str)
+def test_truncation_at_the_length_or_after_it_truncates_nothing(changes):
+    model, pair = make_model(**changes), make_pair()
+    whole = source_gradients(model, pair)
+    for truncation in (LENGTH, LENGTH + 5):
+        truncated = source_gradients(model, pair, truncation)
+        np.testing.assert_array_equal(truncated.whole, whole.whole)
+        np.testing.assert_array_equal(truncated.forward, whole.forward)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("changes", RECURRENT, ids=str)
+def test_truncation_changes_no_value(changes, dtype):
+    model, pair = make_model(**changes).to(dtype), make_pair()
+    logits = []
+    model.output.register_forward_hook(lambda _, inputs, result: logits.append(result.detach()))
+    log_probability(model, pair, model.embed(pair.source))
+    for truncation in (None, 1, 3, 4):
+        source_gradients(model, pair, truncation)
+    rounding = 20 * torch.finfo(dtype).eps
+    for each in logits[1:]:
+        torch.testing.assert_close(each, logits[0], rtol=0, atol=rounding)
+
+
+@pytest.mark.parametrize("decoder", ["last-state", "output"])
+@pytest.mark.parametrize("recurrence", ["lstm", "gru"])
+@pytest.mark.parametrize("truncation", [1, 3, 4])
+def test_truncation_detaches_every_state_after_so_many_steps(decoder, recurrence, truncation):
+    model = make_model(decoder=decoder, recurrence=recurrence, encoder="unidirectional")
+    pair = make_pair()
+    embedded = model.embed(pair.source).detach().requires_grad_()
+    layer = model.encoder.layers[0]
+    state = tuple(embedded.new_zeros(1, 6) for _ in range(2 if recurrence == "lstm" else 1))
+    states = []
+    for t in range(LENGTH):
+        if t % truncation == 0:
+            state = tuple(each.detach() for each in state)
+        state = step_layer(layer, embedded[:, t], state)
+        states.append(state[0])
+    padding = torch.zeros(1, LENGTH, dtype=torch.bool)
+    memory, state = model.hand_on(torch.stack(states, 1), [states[-1]], padding)
+    loss = torch.zeros(())
+    tokens = pair.target.shape[1] - 1
+    for t in range(tokens):
+        if t and t % truncation == 0:
+            state = tuple(each.detach() for each in state)
+        decoded = model.decode(pair.target[:, t : t + 1], memory, state)
+        state = decoded.state
+        loss = loss + F.cross_entropy(
+            model.logits(decoded.features)[0], pair.target[0, t + 1 : t + 2]
+        )
+    (expected,) = torch.autograd.grad(loss / tokens, embedded)
+    found = source_gradients(model, pair, truncation).whole
+    np.testing.assert_allclose(found, expected[0].norm(dim=-1).numpy(), rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("changes", RECURRENT, ids=str)
+def test_truncated_the_first_word_learns_through_attention_alone(changes):
+    model, pair = make_model(**changes), make_pair()
+    found = source_gradients(model, pair, 4)  # 10 words: steps 1 to 4, 5 to 8, 9 and 10
+    reads_all_states = changes["decoder"] in (*ATTENTION, "concatenate")
+    if reads_all_states:
+        assert (found.forward > 0).all()
+    else:
+        assert (found.forward[:8] == 0).all() and (found.forward[8:] > 0).all()
+    if changes["encoder"] == "unidirectional":
+        np.testing.assert_array_equal(found.whole, found.forward)
+    elif "encoder_layers" not in changes:  # the backward direction ends at the first word
+        assert found.whole[0] > 0
+
+
+def test_a_transformer_has_no_time_to_go_back_through():
+    model, pair = make_model(**TRANSFORMER), make_pair()
+    assert source_gradients(model, pair).forward is None
+    with pytest.raises(ValueError, match="recurrent models alone"):
+        source_gradients(model, pair, 4)
+
+
+def test_the_gradients_of_a_batch_are_refused():
+    pair = make_pair()
+    two = dataclasses.replace(pair, rows=np.arange(2))
+    with pytest.raises(ValueError, match="one pair, found 2"):
+        source_gradients(make_model(), two)
+
+
+def test_the_first_words_share_is_averaged_over_the_sentences_of_a_length():
+    def sentence(id_: str, norms: list[float], truncation: int | None) -> pd.DataFrame:
+        values = np.asarray(norms)
+        return sentence_table(id_, len(norms), truncation, SourceGradients(values, values**2))
+
+    table = pd.concat(
+        [
+            sentence("a", [1, 3], None),
+            sentence("b", [2, 2, 2], None),
+            sentence("c", [1, 2, 3, 6], None),
+            sentence("c", [0, 0, 0, 2], 2),
+            sentence("d", [0, 0, 0, 0, 0], 2),
+        ]
+    )
+    found = by_length(table, np.array([3, 5]))
+    expected = pd.DataFrame(
+        {
+            "truncation": [0, 0, 2],
+            "longest": [3, 5, 5],
+            "sentences": [2, 1, 2],
+            "mean_length": [2.5, 4.0, 4.5],
+            "relative": [(0.5 + 1) / 2, 1 / 3, 0.0],
+            "forward_relative": [(0.2 + 1) / 2, 1 / 12.5, 0.0],
+        }
+    )
+    pd.testing.assert_frame_equal(found, expected)
