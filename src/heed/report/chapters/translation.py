@@ -34,6 +34,7 @@ from heed.report.chapters.shared import (
     p_column,
 )
 from heed.report.experiments import Experiment
+from heed.report.figures import gradients, training_pairs
 from heed.report.figures import translation as figures
 from heed.report.formats import (
     COUNT,
@@ -93,6 +94,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         figures.by_length(results, experiment),
         figures.curves(results, experiment),
         *figures.by_distance(results, experiment),
+        *training_pairs.by_share(results, experiment),
+        *training_pairs.by_cap(results, experiment),
+        gradients.first_word(results, experiment, figures.compared_series(results, experiment)),
         figures.operations(results, experiment),
     )
     return [

@@ -47,22 +47,29 @@ def compared_variants(results: Results, experiment: Experiment) -> list[str]:
     return [name for name in dict.fromkeys(order) if name in result.models][:MAX_SERIES]
 
 
+def compared_series(results: Results, experiment: Experiment) -> dict[str, int]:
+    """Return the series of each of these models: the same in every figure."""
+    variants = compared_variants(results, experiment)
+    series = series_of(variants)
+    return {variant: series[variant] for variant in variants}
+
+
 def by_length(results: Results, experiment: Experiment) -> Figure:
     """Return BLEU against the length of the source: the bottleneck of one vector."""
     variants = compared_variants(results, experiment)
-    tables = _tables(results, experiment, "lengths", variants)
+    tables = read_tables(results, experiment, "lengths", variants)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
         for variant, table in tables.items():
             values = table.assign(value=100 * table["bleu"], x=table["mean_length"])
-            _draw_groups(axes, variant, values, _series(variants)[variant])
+            draw_groups(axes, variant, values, series_of(variants)[variant])
         axes.set_xlabel(say("words of the source, mean of each group"))
         axes.set_ylabel("BLEU")
         axes.set_ylim(bottom=0)
         legend(figure, axes, 3)
 
-    return _figure(
+    return make_figure(
         results,
         experiment,
         "lengths",
@@ -82,8 +89,8 @@ def by_length(results: Results, experiment: Experiment) -> Figure:
 
 def curves(results: Results, experiment: Experiment) -> Figure:
     """Return loss and BLEU by epoch: a line for each seed, a row of axes for each model."""
-    variants = list(results.models(experiment))
-    tables = _tables(results, experiment, "history", variants)
+    variants = compared_variants(results, experiment)
+    tables = read_tables(results, experiment, "history", variants)
     seeds = sorted({seed for table in tables.values() for seed in table["seed"]})
 
     def draw(figure: matplotlib.figure.Figure) -> None:
@@ -98,7 +105,7 @@ def curves(results: Results, experiment: Experiment) -> Figure:
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         legend(figure, grid[0][1], len(seeds))
 
-    return _figure(
+    return make_figure(
         results,
         experiment,
         "curves",
@@ -108,7 +115,8 @@ def curves(results: Results, experiment: Experiment) -> Figure:
             "One line for each seed. Loss of a token: dashed on the training part, solid on the "
             "validation part. BLEU: on the validation part, translated greedily. All models on the "
             "same scales."
-        ),
+        )
+        + _left_out(results, experiment, variants),
         (WIDTH, 0.5 + 1.35 * len(tables)),
         draw,
         variants,
@@ -132,13 +140,13 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
     Nothing where the corpus has no gold links, or no model has attention.
     """
     compared = compared_variants(results, experiment)
-    series = _series(compared)
+    series = series_of(compared)
     variants = [name for name in compared if _attends(results, experiment, name)]
     models = results.models(experiment)
     folders = [results.evaluation_folder(models[name]) for name in variants]
     if not folders or not all((folder / "distances.csv").exists() for folder in folders):
         return []
-    tables = _tables(results, experiment, "distances", variants)
+    tables = read_tables(results, experiment, "distances", variants)
     furthest = sorted({int(each) for table in tables.values() for each in table["furthest"]})
 
     def draw(figure: matplotlib.figure.Figure) -> None:
@@ -146,14 +154,14 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
         for variant, table in tables.items():
             places = table["furthest"].map(furthest.index)
             values = table.assign(value=100 * table["found"] / table["links"], x=places)
-            _draw_groups(axes, variant, values.assign(longest=places), series[variant])
+            draw_groups(axes, variant, values.assign(longest=places), series[variant])
         axes.set_xticks(range(len(furthest)), _ranges(furthest))
         axes.set_xlabel(say("words between the positions of a linked pair"))
         axes.set_ylabel(say("links found, %"))
         axes.set_ylim(0, 105)
         legend(figure, axes, 3)
 
-    figure = _figure(
+    figure = make_figure(
         results,
         experiment,
         "distances",
@@ -173,7 +181,7 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
 def operations(results: Results, experiment: Experiment) -> Figure:
     """Return the multiply-adds of a pair of sentences by its length, as cost.py computes them."""
     variants = compared_variants(results, experiment)
-    models, series = results.comparison.experiments[experiment.key].models, _series(variants)
+    models, series = results.comparison.experiments[experiment.key].models, series_of(variants)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
@@ -189,7 +197,7 @@ def operations(results: Results, experiment: Experiment) -> Figure:
         axes.set_ylabel(say("multiply-adds"))
         legend(figure, axes, 3)
 
-    return _figure(
+    return make_figure(
         results,
         experiment,
         "operations",
@@ -313,7 +321,7 @@ def _outline_gold(axes: Axes, sentence: Sentence) -> None:
         axes.add_patch(Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, **style))
 
 
-def _draw_groups(axes: Axes, variant: str, table: pd.DataFrame, series: int) -> None:
+def draw_groups(axes: Axes, variant: str, table: pd.DataFrame, series: int) -> None:
     """Draw the `value` of each group at its `x`: a point for each seed, a line for their mean."""
     style: Style = {"color": colour(series), "marker": marker(series)}
     axes.plot(
@@ -350,14 +358,14 @@ def _left_out(results: Results, experiment: Experiment, variants: list[str]) -> 
     return " " + say("Not drawn: {names}.", names=", ".join(others))
 
 
-def _series(variants: list[str]) -> dict[str, int]:
+def series_of(variants: list[str]) -> dict[str, int]:
     """Return the series of each variant: the baseline is the second in every figure."""
     others = [name for name in variants if name != BASELINE]
     numbers = itertools.chain([0], itertools.count(2))
     return {BASELINE: 1} | dict(zip(others, numbers, strict=False))
 
 
-def _tables(results: Results, experiment: Experiment, name: str, variants: list[str]) -> Tables:
+def read_tables(results: Results, experiment: Experiment, name: str, variants: list[str]) -> Tables:
     """Return a table of `heed evaluate` by variant."""
     models = results.models(experiment)
     return {
@@ -366,7 +374,7 @@ def _tables(results: Results, experiment: Experiment, name: str, variants: list[
     }
 
 
-def _figure(
+def make_figure(
     results: Results,
     experiment: Experiment,
     key: str,
