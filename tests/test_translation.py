@@ -1,7 +1,9 @@
 """Translation from end to end: from a generated pair of languages to a comparison."""
 
 import contextlib
+import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from heed.tasks.translation.translate import translate
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import train_run
+from tests.conftest import ROOT
 
 MODELS = {
     "baseline": "decoder: last-state",
@@ -221,6 +224,24 @@ def test_the_gradients_of_the_same_sentences_are_measured_for_every_model(runs):
     is_cut = truncated["position"] < (truncated["source_words"] - 1) // 8 * 8
     assert is_cut.any() and ((truncated["forward_norm"] == 0) == is_cut).all()
     assert (tables["attention"]["forward_norm"] > 0).all()
+
+
+def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monkeypatch):
+    text = (ROOT / "docs/translation.md").read_text(encoding="utf-8")
+    (study,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    pairs = [(f"Der Hund {n} schläft.", f"The dog {n} sleeps.") for n in range(40)]
+    pd.DataFrame(pairs, columns=["german", "english"]).to_csv("pairs.csv", index=False)
+    digest = hashlib.sha256(Path("pairs.csv").read_bytes()).hexdigest()
+    Path("params.yaml").write_text(study.replace("SHA256", digest), encoding="utf-8")
+    cli.download("mine")
+    cli.tokenize("mine")
+    cli.search("none", "")
+    for model in load().models:
+        cli.recipe(model)
+        recipe = read_model_recipe(model)
+        assert (recipe.data.source, recipe.data.target) == ("de", "en")
+    assert read_meta(Path("data/tokens/mine")).parts == {"train": 31, "validation": 3, "test": 6}
 
 
 def test_gold_links_are_those_of_the_generator(runs):

@@ -40,19 +40,6 @@ def first_word(results: Results, experiment: Experiment, series: Mapping[str, in
         for variant, path in zip(series, lengths, strict=True)
     }
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        whole, truncated = figure.subplots(1, 2, sharex=True, sharey=True)
-        for variant, number in series.items():
-            _draw_line(whole, variant, tables[variant].query("truncation == 0"), number)
-            _draw_line(truncated, variant, tables[variant].query("truncation > 0"), number)
-        whole.set_title(say("through all steps"))
-        truncated.set_title(say("truncated to {steps} steps", steps=TRUNCATION))
-        whole.set_ylabel(say("gradient, mean word = 1"))
-        whole.set_ylim(bottom=0)
-        for axes in (whole, truncated):
-            axes.set_xlabel(say("words of the source"))
-        legend(figure, whole, 3)
-
     title = say("Gradient at the first word of the source")
     caption = say(
         "The norm of the gradient of the reference’s log probability with respect to what the "
@@ -67,11 +54,27 @@ def first_word(results: Results, experiment: Experiment, series: Mapping[str, in
         title,
         caption,
         results.sources.add(*paths.values(), *lengths),
-        draw,
+        lambda figure: _draw(figure, tables, series),
         (WIDTH, 2.9),
         alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
         mark=experiment.mark,
     )
+
+
+def _draw(
+    figure: matplotlib.figure.Figure, tables: Mapping[str, pd.DataFrame], series: Mapping[str, int]
+) -> None:
+    whole, truncated = figure.subplots(1, 2, sharex=True, sharey=True)
+    for variant, number in series.items():
+        _draw_line(whole, variant, tables[variant].query("truncation == 0"), number)
+        _draw_line(truncated, variant, tables[variant].query("truncation > 0"), number)
+    whole.set_title(say("through all steps"))
+    truncated.set_title(say("truncated to {steps} steps", steps=TRUNCATION))
+    whole.set_ylabel(say("gradient, mean word = 1"))
+    whole.set_ylim(bottom=0)
+    for axes in (whole, truncated):
+        axes.set_xlabel(say("words of the source"))
+    legend(figure, whole, 3)
 
 
 def _draw_line(axes: Axes, variant: str, table: pd.DataFrame, series: int) -> None:
