@@ -18,7 +18,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heed.paths import (
     COMPARISON,
@@ -490,9 +490,24 @@ def _read_arguments() -> list[str]:
     return arguments + (stage_arguments(*arguments) if len(arguments) == 1 else [])
 
 
+def _run_stage(function: Callable[..., None], arguments: dict[str, Any]) -> None:
+    """Run the command of a stage: alone in this folder, and with the code that it was planned by."""
+    from heed.code.guard import guarded
+
+    names = [
+        str(value)
+        for option, value in arguments.items()
+        if isinstance(value, str | int) and value and option != "address"
+    ]
+    command = " ".join([function.__name__, *names])
+    key = next((value for value in arguments.values() if isinstance(value, str)), "")
+    with _lock_command(command), guarded(function.__name__, key, command):
+        function(**arguments)
+
+
 def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
-    from heed.code.guard import guarded, run_own_code
+    from heed.code.guard import run_own_code
     from heed.files import HeedError
 
     try:
@@ -500,15 +515,7 @@ def main() -> None:
         arguments = vars(_parser().parse_args(_read_arguments()))
         function = arguments.pop("function")
         if function in STAGES:
-            names = [
-                str(value)
-                for option, value in arguments.items()
-                if isinstance(value, str | int) and value and option != "address"
-            ]
-            command = " ".join([function.__name__, *names])
-            key = next((value for value in arguments.values() if isinstance(value, str)), "")
-            with _lock_command(command), guarded(function.__name__, key, command):
-                function(**arguments)
+            _run_stage(function, arguments)
         else:
             function(**arguments)
     except HeedError as error:
