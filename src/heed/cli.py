@@ -491,7 +491,7 @@ def _read_arguments() -> list[str]:
 
 
 def _run_stage(function: Callable[..., None], arguments: dict[str, Any]) -> None:
-    """Run the command of a stage: alone in this folder, and with the code that it was planned by."""
+    """Run the command of a stage: alone in this folder, with the code that was planned."""
     from heed.code.guard import guarded
 
     names = [
