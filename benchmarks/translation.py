@@ -24,6 +24,8 @@ from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, PairBatch
 from heed.models.beam import translate
 from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.translator import Translator
+from heed.tasks.translation.cost import multiply_adds
+from heed.tasks.translation.recipe import Hyperparameters
 from heed.training.allocator import keep_memory
 
 WORDS = (7859, 5979)  # words of Multi30k's German and English training part that occur twice
@@ -278,18 +280,12 @@ def search_row(steps: int = 500, sentences: int = 500) -> Row:
     )
 
 
-def multiply_adds(h: TranslatorArchitecture, vocabulary: int, source: int, target: int) -> int:
-    """Return the multiply-adds of reading a source and scoring a target, both of so many tokens.
-
-    For LSTMs of one layer, the encoder bidirectional, and the score general.
-    """
-    e, size = h.embedding_dim, h.hidden_size
-    encoder = source * 2 * 4 * (size // 2) * (e + size // 2)
-    decoder = target * 4 * size * (e + size)
-    if h.decoder == "last-state":
-        return encoder + decoder + target * size * vocabulary
-    attention = target * (size * size + 2 * source * size)  # query; scores and sum
-    return encoder + decoder + attention + target * 2 * size * vocabulary
+def cost_settings(decoder: str) -> Hyperparameters:
+    """Return the hyperparameters of `SETTINGS` as those of a model of the task."""
+    values = dataclasses.asdict(SETTINGS) | {
+        "decoder": decoder, "source_vocabulary": PIECES, "target_vocabulary": PIECES,
+    }  # fmt: skip
+    return Hyperparameters(**values)
 
 
 def cost_rows() -> list[Row]:
@@ -301,7 +297,7 @@ def cost_rows() -> list[Row]:
         for decoder in ("last-state", "output"):
             h = dataclasses.replace(SETTINGS, decoder=decoder, dropout=0.0)
             model = RecurrentTranslator(PIECES, PIECES, h)
-            operations[decoder] = multiply_adds(h, PIECES, length, length)
+            operations[decoder] = multiply_adds(cost_settings(decoder), length)
             times = []
             for _ in range(ROUNDS + 1):
                 started = time.thread_time()

@@ -40,8 +40,8 @@ STAGES = (
     "compare", "report",
 )  # fmt: skip
 # heed.study checks params.yaml by what these modules say of each kind of corpus and by the rules of
-# each task, and uses nothing else of them. The stage `code` runs that check before any other stage,
-# so an edit of how a corpus is read repeats no search.
+# each task, and uses nothing else of them; a search names the rules of its task itself. The stage
+# `code` runs that check before any other stage, so an edit of how a corpus is read repeats none.
 ONLY_FOR_CHECKS = (
     "heed.corpora.kinds",
     "heed.corpora.publication",

@@ -427,7 +427,11 @@ def _add_translate(command: argparse.ArgumentParser) -> None:
         help="score this translation instead of searching; a text or a file, as TEXT",
     )
     command.add_argument(
-        "--n-best", type=_count, default=1, metavar="N", help="so many translations of each line"
+        "--n-best",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="so many translations of each line; above the beam, the beam is as wide as that",
     )
     command.add_argument(
         "--format",

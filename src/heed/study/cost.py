@@ -8,7 +8,7 @@ from heed.study.corpora import Corpus
 from heed.study.schema import Params
 from heed.tasks import task_module
 
-# The cost model: 6 x multiply-adds of a token x tokens x epochs x runs / what a core does in a
+# The cost model: 6 x multiply-adds of an item x items x epochs x runs / what a core does in a
 # second. Useful FLOP/s of one core in training. With it the desk study is estimated at 17
 # core-hours; its 180 trainings took 12.1 on a machine with 4 virtual cores, its four searches,
 # which stopped three trials in four early, 1.0 (results/timing of that run).

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from heed.corpora.kinds import KINDS
+from heed.corpora.kinds import KINDS, corpus_languages
 from heed.hyperparameters import MAX_SEED, Configuration
 from heed.study.experiments import ClassificationExperiment, Experiment, TranslationExperiment
 from heed.study.model_rules import (
@@ -72,6 +72,14 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
             ("experiments", name, "corpus"),
             unknown_name(experiment.corpus, "corpus", params.corpora),
         )
+    if experiment.published and experiment.task != "classification":
+        yield ("experiments", name, "published"), "the talk's rows are of classifications"
+    original = params.experiments.get(experiment.suboptimal_of or name)
+    if original is not None and original.task != experiment.task:
+        yield (
+            ("experiments", name, "suboptimal_of"),
+            f"{experiment.suboptimal_of} is of the task {original.task}, this of {experiment.task}",
+        )
     if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
         yield (
             ("experiments", name, "suboptimal_of"),
@@ -110,7 +118,7 @@ def _data_contradictions(
 ) -> Iterator[tuple[Key, str]]:
     """Yield an error when a corpus of this kind does not have what the experiment names.
 
-    The labels of a table, and the languages of a file of one's own, are known only when it is read.
+    The labels of a table are known only when it is read.
     """
     corpus = params.corpora.get(experiment.corpus)
     if corpus is None or corpus.source not in params.sources:
@@ -119,6 +127,13 @@ def _data_contradictions(
     if params.sources[corpus.source].kind != kind.source.name:
         return
     key = ("experiments", name, "data")
+    if kind.parallel != isinstance(experiment, TranslationExperiment):
+        made_of = "sentence pairs" if kind.parallel else "documents with labels"
+        yield (
+            ("experiments", name, "corpus"),
+            f"{experiment.corpus} has {made_of}, and the task is {experiment.task}",
+        )
+        return
     if isinstance(experiment, ClassificationExperiment):
         label = experiment.data.label
         if kind.labels and label not in kind.labels:
@@ -130,14 +145,15 @@ def _data_contradictions(
                 ),
             )
     if isinstance(experiment, TranslationExperiment):
+        languages = corpus_languages(corpus, params.sources[corpus.source])
         for side in ("source", "target"):
             language = getattr(experiment.data, side)
-            if kind.languages and language not in kind.languages:
+            if languages and language not in languages:
                 yield (
                     (*key, side),
                     (
                         f"corpus {experiment.corpus} has no language {language}"
-                        f"{suggest(language, kind.languages)} Known: {', '.join(kind.languages)}"
+                        f"{suggest(language, languages)} Known: {', '.join(languages)}"
                     ),
                 )
         if experiment.data.source == experiment.data.target:

@@ -102,6 +102,16 @@ def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
         )
 
 
+def _is_known(params: Params, search: Search) -> bool:
+    """Return whether the experiment of a search, its model, and the model's experiment exist."""
+    model = params.models.get(search.model)
+    return (
+        search.experiment in params.experiments
+        and model is not None
+        and model.experiment in params.experiments
+    )
+
+
 def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for searches of compared variants with different budgets."""
     first: dict[tuple[str, int], str] = {}
@@ -109,8 +119,8 @@ def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
         depth, previous = 0, search
         while previous.after in params.searches and depth <= len(params.searches):
             depth, previous = depth + 1, params.searches[previous.after]
-        if not search.trials or search.model not in params.models:
-            continue
+        if not search.trials or not _is_known(params, search):
+            continue  # another rule reports this
         other = first.setdefault((search.experiment, depth), name)
         budget = params.search(other).budget(params.hyperparameters(params.searches[other].model))
         for key, value in params.search(name).budget(params.hyperparameters(search.model)).items():

@@ -7,6 +7,8 @@ from typing import Any
 
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ModelResult, OpponentResult, Spread, spread
+from heed.paths import MODEL_PREDICTION, MODEL_RECIPE
+from heed.recipe import read_prediction, read_recipe
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import (
     EVERYWHERE,
@@ -56,6 +58,7 @@ from heed.report.sentences import (
     sentence_sources,
 )
 from heed.report.sources import Source
+from heed.tasks.translation.recipe import Prediction
 from heed.tasks.translation.statistics import signatures
 
 PERCENT = decimals(2)
@@ -277,11 +280,19 @@ def _gain_columns(results: Results, experiment: Experiment) -> tuple[Column, ...
     )
 
 
+def _read_settings(results: Results, model: str) -> Prediction:
+    """Return the settings that a model's predictions were made with."""
+    folder, command = results.folder / "predict" / model, f"heed predict {model}"
+    recipe = read_recipe(folder / MODEL_RECIPE, command)
+    settings: Prediction = read_prediction(folder / MODEL_PREDICTION, recipe, command)
+    return settings
+
+
 def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
     """Return how translations were searched for and scored, for each setting and its models."""
     variants: dict[Any, list[str]] = {}
     for variant, model in results.models(experiment).items():
-        variants.setdefault(results.params.prediction(model), []).append(variant)
+        variants.setdefault(_read_settings(results, model), []).append(variant)
     notes: list[Texts] = []
     for settings, names in variants.items():
         search = say(

@@ -29,7 +29,7 @@ from heed.report.figures.drawing import (
 from heed.report.language import say
 from heed.report.results import Results, read_table
 from heed.report.sentences import Sentence, sentence_sources
-from heed.tasks.translation.cost import multiply_adds
+from heed.tasks.translation.cost import multiply_adds, of_pair
 from heed.tasks.translation.recipe import Hyperparameters
 
 MAX_SERIES = 5  # in a figure
@@ -216,7 +216,7 @@ def operations(results: Results, experiment: Experiment) -> Figure:
 
 def _draw_operations(axes: Axes, variant: str, h: Hyperparameters, series: int) -> None:
     """Draw a model's multiply-adds by length, and the part of attention: the quadratic one."""
-    quadratic = (multiply_adds(h, 2) - 2 * multiply_adds(h, 1)) / 2
+    quadratic = of_pair(h)
     values = [multiply_adds(h, float(length)) for length in LENGTHS]
     style: Style = {"color": colour(series)}
     label: Style = {"label": short_name(variant), "marker": marker(series), "markevery": 8}

@@ -4,7 +4,6 @@ import numpy as np
 
 from heed.files import HeedError
 from heed.prediction import load_predictor
-from heed.recipe import read_model_recipe
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.token_weights import WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
@@ -46,11 +45,11 @@ def classify(model: str, text: str) -> str:
 
 
 def _load(model: str, seed: int) -> ClassificationPredictor:
-    predictor = load_predictor(read_run(model, seed), "cpu")
-    if not isinstance(predictor, ClassificationPredictor):
-        raise HeedError(
-            f"{model}: is a model of the task {read_model_recipe(model).task}, not a classifier"
-        )
+    run = read_run(model, seed)
+    if run.recipe.task != "classification":
+        raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a classifier")
+    predictor = load_predictor(run, "cpu")
+    assert isinstance(predictor, ClassificationPredictor)
     return predictor
 
 

@@ -65,7 +65,11 @@ class _Hypothesis(NamedTuple):
 
     def text(self) -> list[int]:
         """Return all target words."""
-        return ([] if self.parent is None else self.parent.text()) + list(self.words)
+        parts, hypothesis = [], self
+        while hypothesis.parent is not None:
+            parts.append(hypothesis.words)
+            hypothesis = hypothesis.parent
+        return [*hypothesis.words, *(word for words in reversed(parts) for word in words)]
 
 
 def learn_options(

@@ -50,6 +50,7 @@ def tables(
     is_test = predictions["split"] == "test"
     edges = diagnosis.group_edges(predictions.loc[is_test, "source_words"].to_numpy())
     agreement = _Agreement(tokens, tested)
+    furthest = _distance_edges(predictions[is_test])
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed].set_index("id")
@@ -65,7 +66,9 @@ def tables(
         lengths = diagnosis.by_length(
             statistics.to_numpy(), test["source_words"].to_numpy(), edges, recipe.data
         )
-        figures, by_distance = _alignment(test, tokens, tested, tested.folds[i], agreement)
+        figures, by_distance = _alignment(
+            test, tokens, tested, tested.folds[i], agreement, furthest
+        )
         of_seed = {"summary": pd.DataFrame([summary | figures]), "lengths": lengths}
         for name, table in (of_seed | by_distance).items():
             table.insert(0, "seed", seed)
@@ -88,6 +91,7 @@ def _alignment(
     tested: TestedModel,
     fold: int,
     agreement: "_Agreement",
+    furthest: np.ndarray,
 ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
     """Return the figures of a run's links that its statistics do not have, and `distances`.
 
@@ -97,6 +101,7 @@ def _alignment(
         tested: the model.
         fold: that the run was tested on.
         agreement: with IBM model 1, for a corpus without gold links.
+        furthest: the groups of the distances of gold links.
 
     """
     data = tested.recipe.data
@@ -112,8 +117,17 @@ def _alignment(
     lengths = np.diff(tokens.sides[data.target].offsets)[rows]
     shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
     figures = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
-    edges = diagnosis.group_edges(diagnosis.link_distances(gold))
-    return figures, {"distances": diagnosis.by_distance(links, gold, edges)}
+    if not len(furthest):
+        return figures, {}
+    return figures, {"distances": diagnosis.by_distance(links, gold, furthest)}
+
+
+def _distance_edges(test: pd.DataFrame) -> np.ndarray:
+    """Return the groups of distances of the sure gold links, of all seeds; none without links."""
+    known = test.drop_duplicates("id").dropna(subset=["gold"])
+    gold = [parse_links(text, f"gold links of {id_}") for id_, text in known[["id", "gold"]].values]
+    distances = diagnosis.link_distances(gold)
+    return diagnosis.group_edges(distances) if len(distances) else distances
 
 
 def _separate(
@@ -136,22 +150,29 @@ class _Agreement:
 
     def __init__(self, tokens: ParallelTokens, tested: TestedModel) -> None:
         self.tokens, self.data = tokens, tested.recipe.data
-        self.source, self.target = (
-            read_sentences(tokens, language, tested.prediction.lowercase).rows
+        self.lowercase = tested.prediction.lowercase
+        self.fitted = functools.cache(self._fit)
+
+    @functools.cached_property
+    def sides(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The word ids of all sources and of all targets."""
+        source, target = (
+            read_sentences(self.tokens, language, self.lowercase).rows
             for language in (self.data.source, self.data.target)
         )
-        self.fitted = functools.cache(self._fit)
+        return source, target
 
     def _fit(self, fold: int) -> ibm1.TranslationTable:
         train = self.tokens.rows("train", fold)
-        return ibm1.train([self.source[row] for row in train], [self.target[row] for row in train])
+        source, target = self.sides
+        return ibm1.train([source[row] for row in train], [target[row] for row in train])
 
     def of(self, links: Sequence[Links], rows: np.ndarray, fold: int) -> float:
         """Return the agreement between words that white space separates; 0 without links."""
         if not any(links):
             return 0.0
-        table = self.fitted(fold)
-        aligned = [table.align(self.source[row], self.target[row]) for row in rows]
+        table, (source, target) = self.fitted(fold), self.sides
+        aligned = [table.align(source[row], target[row]) for row in rows]
         words = _separate(aligned, self.tokens, self.data, rows)
         others: list[Gold | None] = [(each, each) for each in words]
         return 1 - float(error_rate(corpus_counts(links, others).sum(0)))

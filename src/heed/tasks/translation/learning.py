@@ -65,9 +65,14 @@ class TranslationLearner(Learner):
         return batch.predicted_tokens
 
     def loss(self, model: nn.Module, batch: PairBatch) -> torch.Tensor:
-        """Return the cross entropy, summed over the predicted tokens."""
+        """Return the cross entropy, summed over the predicted tokens.
+
+        With `precision: bfloat16` the network computes in bfloat16; training allows that on a GPU.
+        """
         assert isinstance(model, Translator)
-        return model.loss(batch.to(self.device), self._h.label_smoothing)
+        device = torch.device(self.device).type
+        with torch.autocast(device, torch.bfloat16, enabled=self._h.precision == "bfloat16"):
+            return model.loss(batch.to(self.device), self._h.label_smoothing).float()
 
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
         """Return BLEU of greedy translations, and the loss, on every `every`-th validation pair.

@@ -226,7 +226,9 @@ class TranslationPredictor(Predictor):
             batch = pairs.batch(rows[row : row + 1]).to(self.device)
             log_p, score = beam.score(self.model, batch, self.settings.length_penalty)
             hypothesis = Hypothesis(targets[row].tolist(), float(score[0]), float(log_p[0]))
-            scored.append(self._translation(source, int(row), sources[row], hypothesis))
+            translation = self._translation(source, int(row), sources[row], hypothesis)
+            given = target.texts(rows[row : row + 1])[0]
+            scored.append(dataclasses.replace(translation, text=given))
         return scored
 
     def _translation(

@@ -64,6 +64,9 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     else:
         for name in ("heads", "feed_forward_size"):
             ineffective[name] = f"decoder: {h.decoder}"
+    if h.segmentation != "words":
+        for name in ("lowercase", "min_count"):
+            ineffective[name] = f"segmentation: {h.segmentation}"
     if not h.attends:
         ineffective["score"] = f"decoder: {h.decoder}"
     return ineffective

@@ -17,8 +17,8 @@ class TextTranslator:
     def translate(self, texts: list[str], n_best: int = 1) -> list[list[Translation]]:
         """Return the `n_best` translations of each text, best first.
 
-        A text without words has one translation, which is whatever the model makes of an unknown
-        word. A translation does not depend on the other texts.
+        A text without words is read as one unknown word. A translation does not depend on the
+        other texts; with `n_best` above the run's beam the beam is as wide as that.
         """
         side = tokenize_sentences(texts, self.predictor.recipe.data.tokenizer)
         return self.predictor.translate(side, n_best)

@@ -31,6 +31,8 @@ def translate(
         HeedError: the model has no such run, or is no translator; translations that do not fit.
 
     """
+    if given and n_best > 1:
+        raise HeedError("--n-best is for a search, and --translation gives the translations")
     seeds = trained_seeds(model)
     if seed is not None and seed not in seeds:
         raise HeedError(
@@ -39,8 +41,8 @@ def translate(
     run = read_run(model, seeds[0] if seed is None else seed)
     if run.recipe.task != "translation":
         raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a translator")
-    translator, texts = open_run(run), read_text(text).splitlines()
-    translations = read_text(given).splitlines() if given else None
+    translator, texts = open_run(run), _lines(text)
+    translations = _lines(given) if given else None
     if translations is not None and len(translations) != len(texts):
         raise HeedError(
             f"{len(texts)} lines to translate, and {len(translations)} translations: each line "
@@ -51,6 +53,12 @@ def translate(
         found = _translate(translator, texts[part], translations and translations[part], n_best)
         for number, each in enumerate(found, start):
             yield from (_format(translation, number, form) for translation in each)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text or a file: a line feed ends one, and nothing else does."""
+    lines = read_text(text).split("\n")
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
 def _translate(
