@@ -174,7 +174,7 @@ def test_links_that_count_from_one_are_the_same_links(tmp_path):
 @pytest.mark.parametrize(
     ("links", "changes", "message"),
     [
-        (["0-0 1:2"], {}, r"xx-yy.txt:1: expected links such as 0-0 \(sure\) or .* found '1:2'"),
+        (["0-0 1:2"], {}, r"xx-yy.txt:1: '1:2' is no link\. Write SOURCE-TARGET for a sure link"),
         (["0-0"], {"alignment_base": 1}, r"txt:1: the link 0-0 counts words from 0, but align"),
         (["0-0", "2-3"], {}, r"line/2: the alignment xx-yy links the words 2 and 3 .* 3 words"),
         (["0-0"], {"alignment_base": None}, r"txt:1: an alignment: expected `alignment_base`"),

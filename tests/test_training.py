@@ -208,7 +208,7 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input,
     ("  epochs: 3\n", "  epochs: 3\n  epoch: 3\n", "hyperparameters.epoch is unknown"),
     ("hidden_size: 6", "hidden_size: '6'", "hyperparameters.hidden_size is no int: '6'"),
     ("pooling: mean", "pooling: meen", "hyperparameters.pooling is none of last, mean"),
-    ("task: classification", "task: translation", "there is no task translation"),
+    ("task: classification", "task: summary", "there is no task summary"),
     ("label: kind", "lable: kind", "data.label is missing"),
 ])  # fmt: skip
 def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(
@@ -282,7 +282,7 @@ RUN_VALUES = [
     ("documents.train", -5, "documents.train is not above 0"),
     ("recipe.corpus", "../../elsewhere", "corpus is no name"),
     ("recipe.model", "../tiny", "model is no name"),
-    ("recipe.tokenizer", "os", "tokenizer is none of xx, en, de, whitespace: 'os'"),
+    ("recipe.tokenizer", "os", "tokenizer is none of xx, en, de, fr, whitespace: 'os'"),
     ("recipe.folds", -1, "folds is not at least 0"),
     ("recipe.hyperparameters.hidden_size", 0, "hidden_size is not above 0: 0"),
     (

@@ -18,6 +18,7 @@ from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
 from heed.report.chapters import translation
 from heed.report.check import check_report
 from heed.report.experiments import read_experiments
+from heed.report.figures import training_pairs
 from heed.report.figures import translation as figures
 from heed.report.publish import BEGIN, END, publish
 from heed.report.render import render
@@ -115,15 +116,27 @@ def test_bleu_by_length_has_a_point_for_each_seed_and_a_line_through_their_means
 
 
 def test_a_figure_has_no_more_than_five_series_the_baseline_first(tmp_path):
-    data = fixture.comparison()
-    experiment = data.experiments[fixture.EXPERIMENT]
-    for number in range(4):
-        experiment.models[f"more-{number}"] = experiment.models["input"]
-    results = read_made_up(tmp_path, data)
+    results = read_made_up(tmp_path, fixture.comparison())
     variants = figures.compared_variants(results, results.experiments[0])
-    assert variants == ["baseline", "attention", "input", "more-0", "more-1"]
+    assert variants == ["baseline", "attention", "input", "half-baseline", "half"]
     caption = figures.by_length(results, results.experiments[0]).caption
-    assert caption.endswith("Not drawn: more-2, more-3.")
+    assert caption.endswith("Not drawn: capped.")
+
+
+def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison())
+    (experiment,) = results.experiments
+    (shares,) = training_pairs.by_share(results, experiment)
+    (caps,) = training_pairs.by_cap(results, experiment)
+    drawn = [matplotlib.figure.Figure() for _ in range(2)]
+    for figure, each in zip((shares, caps), drawn, strict=True):
+        figure.draw(each)
+    lines = {line.get_label(): line for line in drawn[0].axes[0].lines}
+    assert list(lines["baseline"].get_xdata()) == [0.5, 1.0]
+    assert np.allclose(lines["attention"].get_ydata(), [42, 100 * np.mean([0.61, 0.63, 0.64])])
+    labels = {line.get_label() for line in drawn[1].axes[0].lines}
+    assert {"capped", "attention"} <= labels and "baseline" not in labels
+    assert "15 words" in caps.caption
 
 
 def test_the_dashed_line_of_operations_is_the_difference_that_attention_makes(tmp_path):
@@ -146,7 +159,7 @@ def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_link
     results = read_made_up(tmp_path, fixture.comparison())
     (experiment,) = results.experiments
     (sentence,) = read_sentences(results, experiment)
-    assert set(sentence.weights) == {"attention", "input"}
+    assert set(sentence.weights) == {"attention", "input", "half", "capped"}
     assert sentence.weights["attention"].shape == (4, 5)
     assert np.allclose(sentence.weights["attention"].sum(1), 1)
     (figure,) = figures.alignments(results, experiment, [sentence])

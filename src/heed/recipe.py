@@ -187,19 +187,21 @@ def write_prediction(path: str | Path, prediction: Any) -> None:
     write_yaml(path, dataclasses.asdict(prediction))
 
 
-def read_prediction(path: Path, recipe: Recipe[Any, Any], made_by: str) -> Any:
+def read_prediction(path: Path, task: str, made_by: str) -> Any:
     """Return the settings by which test items are predicted and scored: the task's `Prediction`.
 
     Raises HeedError if the file is missing or broken; `made_by` is the command that writes it.
     """
     with reading(path, made_by):
-        schema = task_module(recipe.task, "recipe").Prediction
+        schema = task_module(task, "recipe").Prediction
         return read_record(schema, read_yaml(path, made_by) or {}, strict=True)
 
 
 def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
     """Return the settings of a model's prediction. Raises HeedError as `read_prediction` does."""
-    return read_prediction(prediction_file(recipe.model), recipe, f"heed recipe {recipe.model}")
+    return read_prediction(
+        prediction_file(recipe.model), recipe.task, f"heed recipe {recipe.model}"
+    )
 
 
 def _check_names(recipe: Recipe[Any, Any]) -> None:

@@ -99,7 +99,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
         folds,
         tables,
         recipe,
-        read_prediction(folder / MODEL_PREDICTION, recipe, command),
+        read_prediction(folder / MODEL_PREDICTION, recipe.task, command),
         [run.best_epoch for run in runs],
         [run.parameters for run in runs],
         [run.validation for run in runs],

@@ -35,7 +35,7 @@ class Results:
     folder: Path
     sources: Sources
     browsers: dict[str, Browser]
-    with_documents: bool
+    with_documents: bool = True
 
     @property
     def coverage(self) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ModelResult, OpponentResult, Spread, spread
-from heed.paths import MODEL_PREDICTION, MODEL_RECIPE
-from heed.recipe import read_prediction, read_recipe
+from heed.paths import MODEL_PREDICTION
+from heed.recipe import read_prediction
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import (
     EVERYWHERE,
@@ -282,9 +282,8 @@ def _gain_columns(results: Results, experiment: Experiment) -> tuple[Column, ...
 
 def _read_settings(results: Results, model: str) -> Prediction:
     """Return the settings that a model's predictions were made with."""
-    folder, command = results.folder / "predict" / model, f"heed predict {model}"
-    recipe = read_recipe(folder / MODEL_RECIPE, command)
-    settings: Prediction = read_prediction(folder / MODEL_PREDICTION, recipe, command)
+    path = results.folder / "predict" / model / MODEL_PREDICTION
+    settings: Prediction = read_prediction(path, "translation", f"heed predict {model}")
     return settings
 
 

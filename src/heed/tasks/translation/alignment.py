@@ -104,19 +104,19 @@ def error_rate(counts: np.ndarray) -> np.ndarray:
     """
     links, sure, links_sure, links_possible = _columns(counts)
     wrong = links + sure - links_sure - links_possible
-    return _ratio(wrong, links + sure)
+    return ratio(wrong, links + sure)
 
 
 def precision(counts: np.ndarray) -> np.ndarray:
     """Return the share of links that are possible, (..., 4) to (...,); 0 where there are none."""
     links, _, _, links_possible = _columns(counts)
-    return _ratio(links_possible, links)
+    return ratio(links_possible, links)
 
 
 def recall(counts: np.ndarray) -> np.ndarray:
     """Return the share of sure links that were found, (..., 4) to (...,); 0 without sure links."""
     _, sure, links_sure, _ = _columns(counts)
-    return _ratio(links_sure, sure)
+    return ratio(links_sure, sure)
 
 
 def corpus_counts(links: Sequence[Links], gold: Sequence[Gold | None]) -> np.ndarray:
@@ -134,5 +134,7 @@ def _columns(counts: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(np.moveaxis(np.asarray(counts, np.float64), -1, 0))
 
 
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return the ratio of sums; 0 where the denominator is 0."""
+    zeros = np.zeros(np.shape(numerator))
+    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)

@@ -64,7 +64,7 @@ def make_metrics(data: Data) -> Metrics:
             Metric("alignment_precision", of(alignment.COUNTS, alignment.precision)),
             Metric("alignment_recall", of(alignment.COUNTS, alignment.recall)),
         ]
-    precisions = of(BLEU, lambda sums: _ratio(sums[..., 2:6], sums[..., 6:]))
+    precisions = of(BLEU, lambda sums: alignment.ratio(sums[..., 2:6], sums[..., 6:]))
 
     def details(sums: np.ndarray) -> Details:
         values = precisions(sums).tolist()
@@ -96,9 +96,9 @@ def bleu(sums: np.ndarray) -> np.ndarray:
     missing = matches == 0
     smoothed = np.where(missing, 0.5 ** np.cumsum(missing, -1), matches)
     is_defined = (totals > 0).all(-1) & ~missing.all(-1)
-    precision = _ratio(smoothed, totals)
+    precision = alignment.ratio(smoothed, totals)
     log_mean = np.log(np.where(is_defined[..., None], precision, 1.0)).mean(-1)
-    shortage = np.maximum(_ratio(reference, hypothesis) - 1, 0)  # of the brevity penalty
+    shortage = np.maximum(alignment.ratio(reference, hypothesis) - 1, 0)  # of the brevity penalty
     return np.where(is_defined, np.exp(log_mean - shortage), 0.0)
 
 
@@ -115,18 +115,11 @@ def chrf(sums: np.ndarray) -> np.ndarray:
     hypothesis, reference, matches = np.moveaxis(counts, -1, 0)
     occurs = (hypothesis > 0) & (reference > 0)
     lengths = occurs.sum(-1)
-    precision = _ratio((_ratio(matches, hypothesis) * occurs).sum(-1), lengths)
-    recall = _ratio((_ratio(matches, reference) * occurs).sum(-1), lengths)
-    return _ratio((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
+    precision = alignment.ratio((alignment.ratio(matches, hypothesis) * occurs).sum(-1), lengths)
+    recall = alignment.ratio((alignment.ratio(matches, reference) * occurs).sum(-1), lengths)
+    return alignment.ratio((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
 
 
 def _share(sums: np.ndarray) -> np.ndarray:
     """Return the first sum over the second, (..., 2) to (...,)."""
-    return _ratio(sums[..., 0], sums[..., 1])
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Return the ratio; 0 where the denominator is 0."""
-    return np.divide(
-        numerator, denominator, out=np.zeros(np.shape(numerator)), where=denominator != 0
-    )
+    return alignment.ratio(sums[..., 0], sums[..., 1])
