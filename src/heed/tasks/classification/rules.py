@@ -80,6 +80,4 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     if h.encoder != "transformer":
         of_transformer = ("encoder_layers", "feed_forward_size")
         ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
-    if h.encoder != "bilstm":
-        ineffective |= dict.fromkeys(("hidden_size", "skip"), f"encoder: {h.encoder}")
     return ineffective

@@ -50,19 +50,13 @@ def tables(
     is_test = predictions["split"] == "test"
     edges = diagnosis.group_edges(predictions.loc[is_test, "source_words"].to_numpy())
     agreement = _Agreement(tokens, tested)
-    furthest = _distance_edges(predictions[is_test])
+    furthest = _distance_edges(tokens, recipe.data, predictions.loc[is_test, "id"])
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed].set_index("id")
         statistics = tested.statistics[i]
         test = run[run["split"] == "test"].loc[statistics.index]
-        summary = {
-            **make_metrics(recipe.data).compute(statistics.to_numpy()),
-            "support": len(test),
-            "validation_bleu": _validation_bleu(run, tested.prediction),
-            "best_epoch": tested.best_epochs[i],
-            "parameters": tested.parameters[i],
-        }
+        summary = _summary(tested, i, run)
         lengths = diagnosis.by_length(
             statistics.to_numpy(), test["source_words"].to_numpy(), edges, recipe.data
         )
@@ -75,6 +69,18 @@ def tables(
             tables_by_name.setdefault(name, []).append(table)
     return {
         name: pd.concat(of_seeds, ignore_index=True) for name, of_seeds in tables_by_name.items()
+    }
+
+
+def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float]:
+    """Return every figure of a model's run i, from its statistics and its predictions."""
+    statistics = tested.statistics[i]
+    return {
+        **make_metrics(tested.recipe.data).compute(statistics.to_numpy()),
+        "support": len(statistics),
+        "validation_bleu": _validation_bleu(run, tested.prediction),
+        "best_epoch": tested.best_epochs[i],
+        "parameters": tested.parameters[i],
     }
 
 
@@ -122,11 +128,10 @@ def _alignment(
     return figures, {"distances": diagnosis.by_distance(links, gold, furthest)}
 
 
-def _distance_edges(test: pd.DataFrame) -> np.ndarray:
-    """Return the groups of distances of the sure gold links, of all seeds; none without links."""
-    known = test.drop_duplicates("id").dropna(subset=["gold"])
-    gold = [parse_links(text, f"gold links of {id_}") for id_, text in known[["id", "gold"]].values]
-    distances = diagnosis.link_distances(gold)
+def _distance_edges(tokens: ParallelTokens, data: Data, ids: pd.Series) -> np.ndarray:
+    """Return the groups of distances of the sure gold links in these sentences; none without."""
+    rows = np.flatnonzero(tokens.documents(["id"])["id"].isin(set(ids)).to_numpy())
+    distances = diagnosis.link_distances(gold_links(tokens, data, rows) or [])
     return diagnosis.group_edges(distances) if len(distances) else distances
 
 
