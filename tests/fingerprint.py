@@ -53,6 +53,8 @@ def fingerprint(root: Path) -> dict[str, Any]:
     results = root / "results"
     values: dict[str, Any] = {}
     for recipe in sorted((results / "recipe").glob("*.yaml")):
+        if recipe.stem.endswith(".prediction"):
+            continue
         model = recipe.stem
         seeds = sorted(
             path.name for path in (results / "train" / model).iterdir() if path.name.isdigit()
