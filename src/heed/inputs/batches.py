@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -171,21 +171,17 @@ class EncodedCorpus:
         The order depends only on `seed` and `epoch`. A step is one batch, or several when it has
         more than `max_padded_tokens`, padding included; each of them has at least one document.
         """
-        generator = np.random.default_rng((seed, epoch))
-        order = generator.permutation(rows)
-        window = WINDOW * batch_size
-        batches = []
-        for start in range(0, len(order), window):
-            documents = order[start : start + window]
-            documents = documents[np.argsort(self.lengths(documents), kind="stable")]
-            batches += [documents[i : i + batch_size] for i in range(0, len(documents), batch_size)]
-        for i in generator.permutation(len(batches)):
-            size = len(batches[i])
+        for documents in shuffled_batches(rows, batch_size, seed, epoch, self._by_length):
+            size = len(documents)
             if max_padded_tokens is not None:
-                longest = int(self.lengths(batches[i]).max(initial=1))
+                longest = int(self.lengths(documents).max(initial=1))
                 size = max(1, max_padded_tokens // max(1, longest))
-            parts = np.array_split(batches[i], -(-len(batches[i]) // size))
+            parts = np.array_split(documents, -(-len(documents) // size))
             yield [self.batch(part) for part in parts]
+
+    def _by_length(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows sorted by length; of equal lengths the order stays."""
+        return rows[np.argsort(self.lengths(rows), kind="stable")]
 
     def evaluation_batches(self, rows: np.ndarray) -> Iterator[Batch]:
         """Yield every document once, the longest first; `Batch.rows` has their rows."""
@@ -196,6 +192,36 @@ class EncodedCorpus:
             size = max(1, MAX_PADDED_TOKENS // max(1, int(lengths[start])))
             yield self.batch(order[start : start + size])
             start += size
+
+
+def shuffled_batches(
+    rows: np.ndarray,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    sort: Callable[[np.ndarray], np.ndarray],
+) -> Iterator[np.ndarray]:
+    """Yield the rows in batches of similar length; every row occurs once.
+
+    Shuffled rows are sorted by length within windows of WINDOW batches, and the batches come in
+    random order. All of it depends only on `seed` and `epoch`.
+
+    Args:
+        rows: of the training part.
+        batch_size: rows of a batch; the last of a window may have fewer.
+        seed, epoch: of the draw.
+        sort: returns rows sorted by length.
+
+    """
+    generator = np.random.default_rng((seed, epoch))
+    order = generator.permutation(rows)
+    window = WINDOW * batch_size
+    batches = []
+    for start in range(0, len(order), window):
+        sorted_rows = sort(order[start : start + window])
+        batches += [sorted_rows[i : i + batch_size] for i in range(0, len(sorted_rows), batch_size)]
+    for i in generator.permutation(len(batches)):
+        yield batches[i]
 
 
 def steps_per_epoch(documents: int, batch_size: int) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.batches import MAX_PADDED_TOKENS, WINDOW
+from heed.inputs.batches import MAX_PADDED_TOKENS, shuffled_batches
 
 # Entries of every vocabulary of a translator, before its words or pieces.
 PADDING, UNKNOWN, BOS, EOS = range(4)
@@ -118,15 +118,8 @@ class EncodedPairs:
         more than `max_padded_tokens` of source and target together, padding included; each of them
         has at least one pair.
         """
-        generator = np.random.default_rng((seed, epoch))
-        order = generator.permutation(rows)
-        window = WINDOW * batch_size
-        batches = []
-        for start in range(0, len(order), window):
-            pairs = self._by_length(order[start : start + window])
-            batches += [pairs[i : i + batch_size] for i in range(0, len(pairs), batch_size)]
-        for i in generator.permutation(len(batches)):
-            yield [self.batch(part) for part in self._parts(batches[i], max_padded_tokens)]
+        for pairs in shuffled_batches(rows, batch_size, seed, epoch, self._by_length):
+            yield [self.batch(part) for part in self._parts(pairs, max_padded_tokens)]
 
     def evaluation_batches(self, rows: np.ndarray) -> Iterator[PairBatch]:
         """Yield every pair once, the longest first; `PairBatch.rows` has their rows."""

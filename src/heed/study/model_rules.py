@@ -12,7 +12,7 @@ from heed.study.suggestions import suggest, unknown_name
 from heed.study.tasks import RULES
 from heed.tasks.interface import Contradiction
 
-OPPONENTS = ("linear", "majority", "copy", "statistical")  # of any task
+OPPONENTS = {name for rules in RULES.values() for name in rules.OPPONENTS}  # of any task
 
 
 def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:

@@ -6,7 +6,8 @@ recipe: `Hyperparameters`; `Prediction`, the settings by which a run's test item
     scored; `Data`, what is learned of a corpus; `resolve_data`; `METRICS` on test and `FIGURES` of
     validation, by name; the first of each decides.
 rules: `contradictions` between hyperparameters, and `variant_contradictions` with the name of a
-    variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `no_effect`.
+    variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `OPPONENTS`, their names;
+    `no_effect`.
 cost: `multiply_adds` of a forward pass over an item, and `parameters`, by hyperparameters alone.
 capacity: `count`, a model's parameters; `widen`, the control that is as large as another model.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.

@@ -1,6 +1,7 @@
 """Load the weights of a run into the model of its recipe, after a check of names and shapes."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,9 +10,24 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import nn
 
+from heed.files import HeedError
+
 Model = TypeVar("Model", bound=nn.Module)
 # What a missing or broken file of a run can raise.
 ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, OverflowError)
+
+
+@contextlib.contextmanager
+def whole_run(folder: Path, command: str) -> Iterator[None]:
+    """Turn what a missing or broken file of a run raises into one message.
+
+    Raises HeedError, which names the folder; `command` makes the run again.
+    """
+    try:
+        yield
+    except ERRORS as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise HeedError(f"{folder}: not a whole run ({reason}). Run again: {command}") from None
 
 
 def load_weights(path: Path, make_model: Callable[[], Model]) -> Model:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
@@ -27,7 +26,7 @@ from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
 from heed.tasks.interface import Predictor
 from heed.tokens.arrays import Tokens
-from heed.training.weights import ERRORS, load_weights
+from heed.training.weights import load_weights, whole_run
 
 
 @dataclasses.dataclass
@@ -118,12 +117,9 @@ def load_predictor(
             `command` makes the run again.
 
     """
-    try:
+    with whole_run(folder, command):
         vocabulary = _read_vocabulary(folder / VOCABULARY, recipe.hyperparameters)
         model = load_weights(folder / WEIGHTS, lambda: make_model(vocabulary, recipe))
-    except ERRORS as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise HeedError(f"{folder}: not a whole run ({reason}). Run again: {command}") from None
     return ClassificationPredictor(model.eval().to(device), vocabulary, recipe, device)
 
 

@@ -71,6 +71,7 @@ def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
     return None
 
 
+OPPONENTS = ("linear", "majority")  # names that no variant may have
 WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
 
 

@@ -1,13 +1,14 @@
 """The predictions of a trained translator: translations by search, and alignments."""
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 
-from heed.files import HeedError
 from heed.inputs.pairs import UNKNOWN, EncodedPairs
 from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
 from heed.models import beam
@@ -32,7 +33,7 @@ from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.translation.statistics import statistics_table
 from heed.tokens.arrays import ParallelTokens, Side
-from heed.training.weights import ERRORS, load_weights
+from heed.training.weights import load_weights, whole_run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Translation:
     score, log_probability: as of `beam.Hypothesis`
     source_words, target_words: the words that weights and links are of
     unknown_units: of the source, which the model has never seen
-    aligned: the attention between the units of both
+    align: computes the attention between the units of both, which is not needed for the text
     """
 
     text: str
@@ -71,7 +72,12 @@ class Translation:
     source_words: list[str]
     target_words: list[str]
     unknown_units: int
-    aligned: Aligned
+    align: Callable[[], Aligned] = dataclasses.field(repr=False)
+
+    @functools.cached_property
+    def aligned(self) -> Aligned:
+        """The attention between the units of both."""
+        return self.align()
 
     @property
     def links(self) -> str:
@@ -189,11 +195,11 @@ class TranslationPredictor(Predictor):
     def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[Aligned]:
         """Return the attention between each source and its target, which the model is given."""
         weights: dict[int, np.ndarray] = {}
+        attending = rows if self.recipe.hyperparameters.attends else rows[:0]
         with torch.inference_mode():
-            for batch in pairs.evaluation_batches(rows):
+            for batch in pairs.evaluation_batches(attending):
                 attention = self.model.weights(batch.to(self.device))
-                if attention is None:
-                    continue
+                assert attention is not None
                 for i, row in enumerate(batch.rows.tolist()):
                     target, source = int(batch.target_lengths[i]), int(batch.source_lengths[i])
                     # without the row of EOS, which is no word
@@ -236,8 +242,8 @@ class TranslationPredictor(Predictor):
     ) -> Translation:
         """Return a hypothesis as text, with the weights of its words."""
         ids = np.asarray(hypothesis.tokens, np.int64)
-        pair = EncodedPairs(np.zeros(1, np.int64), [source], [ids])
-        aligned = self.align(pair, np.zeros(1, np.int64))[0]
+        row_of_pair = np.zeros(1, np.int64)
+        pair = EncodedPairs(row_of_pair, [source], [ids])
         text = self.target.decode(ids)
         is_words = self.recipe.hyperparameters.segmentation == "words"
         return Translation(
@@ -247,7 +253,7 @@ class TranslationPredictor(Predictor):
             self.words(side, row),
             self.target.units(ids) if is_words else text.split(),
             int((source == UNKNOWN).sum()),
-            aligned,
+            lambda: self.align(pair, row_of_pair)[0],
         )
 
     def detokenize(self, hypothesis: Hypothesis) -> str:
@@ -270,10 +276,7 @@ def load_predictor(
 
     """
     h = recipe.hyperparameters
-    try:
+    with whole_run(folder, command):
         source, target = (read_segmenter(folder, name, h) for name in (SOURCE, TARGET))
         model = load_weights(folder / WEIGHTS, lambda: make_model((source, target), h))
-    except ERRORS as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise HeedError(f"{folder}: not a whole run ({reason}). Run again: {command}") from None
     return TranslationPredictor(model.eval().to(device), source, target, recipe, settings, device)

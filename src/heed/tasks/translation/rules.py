@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from heed.tasks.interface import Contradiction
 from heed.tasks.translation.recipe import Hyperparameters
 
+OPPONENTS = ("copy", "statistical")  # names that no variant may have
 WIDE_KEYS = ()  # what a variant wide may set itself
 
 
