@@ -1,11 +1,12 @@
-"""TF-IDF features: the settings that the linear opponent and a model's linear branch share."""
+"""TF-IDF features: the settings that the linear opponent and a model's linear branch share.
+
+scikit-learn, which takes a second to import, is imported by the few models that have such a branch.
+"""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-from sklearn.preprocessing import normalize
 
 ANALYZERS: dict[str, dict[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2)},
@@ -28,6 +29,8 @@ class HashedTfIdf:
 
     def __init__(self, features: str, buckets: int, idf: np.ndarray | None = None) -> None:
         """Use a fitted `idf` (columns,), or None to call `fit` later."""
+        from sklearn.feature_extraction.text import HashingVectorizer
+
         self._vectorizers = [
             HashingVectorizer(
                 **ANALYZERS[name], n_features=buckets, alternate_sign=False, norm=None
@@ -38,6 +41,8 @@ class HashedTfIdf:
 
     def fit(self, texts: list[str]) -> None:
         """Compute `idf` from the number of training `texts` in which each column occurs."""
+        from sklearn.feature_extraction.text import TfidfTransformer
+
         parts = []
         for vectorizer in self._vectorizers:
             counts = vectorizer.transform(texts)
@@ -50,6 +55,8 @@ class HashedTfIdf:
         """Return float32 features (texts, columns). Raises ValueError before `fit`."""
         if self.idf is None:
             raise ValueError("fit first")
+        from sklearn.preprocessing import normalize
+
         parts = []
         for vectorizer, idf in zip(
             self._vectorizers, np.split(self.idf, len(self._vectorizers)), strict=True

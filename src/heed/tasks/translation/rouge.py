@@ -6,23 +6,19 @@ subsequence. The scores are those of the package rouge_score, the words those of
 own tokenizer keeps only a to z and 0 to 9, so that German umlauts would fall apart.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from rouge_score.rouge_scorer import RougeScorer
-from rouge_score.tokenizers import Tokenizer
 
 KINDS = ("rouge1", "rouge2", "rougeL")
 
 
-class _Words(Tokenizer):
+@dataclasses.dataclass(frozen=True)
+class _Words:
     """The tokenizer of a scorer, from a function."""
 
-    def __init__(self, split: Callable[[str], list[str]]) -> None:
-        self.split = split
-
-    def tokenize(self, text: str) -> list[str]:
-        return self.split(text)
+    tokenize: Callable[[str], list[str]]
 
 
 def rouge(
@@ -40,6 +36,9 @@ def rouge(
         split: returns the words of a text.
 
     """
+    # rouge_score imports all of nltk, which takes two seconds: a report needs none of it.
+    from rouge_score.rouge_scorer import RougeScorer
+
     scorer = RougeScorer(KINDS, tokenizer=_Words(split))
     scores = [
         scorer.score_multi(correct, hypothesis)
