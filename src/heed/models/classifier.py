@@ -10,6 +10,7 @@ from heed.inputs.batches import Bags, Batch
 from heed.inputs.tfidf import analyzer_names
 from heed.models.embedding import TokenEmbedding
 from heed.models.encoder import Encoder, HierarchicalEncoder, States
+from heed.models.shapes import shapes_alone
 
 
 class LinearBranch(nn.Module):
@@ -187,5 +188,5 @@ class Network(nn.Module):
 
 def count_parameters(vocabulary: int, classes: int, hyperparameters: Architecture) -> int:
     """Return the number of trainable parameters, without allocating them."""
-    with torch.device("meta"):
+    with shapes_alone():
         return sum(p.numel() for p in Classifier(vocabulary, classes, hyperparameters).parameters())

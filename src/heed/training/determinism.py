@@ -11,7 +11,8 @@ def make_deterministic(threads: int) -> None:
     """Make torch use only deterministic algorithms, and `threads` threads."""
     # cuBLAS is not deterministic without
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True)
+    # The same as use_deterministic_algorithms(True), which imports torch's compiler: 1.6 s.
+    torch.set_deterministic_debug_mode("error")
     # Otherwise torch fills every new tensor with NaN: 15% of a CPU training (docs/performance.md).
     # That finds reads of uninitialised memory, and makes nothing more deterministic.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]

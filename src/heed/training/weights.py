@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from heed.files import HeedError
+from heed.models.shapes import shapes_alone
 
 Model = TypeVar("Model", bound=nn.Module)
 # What a missing or broken file of a run can raise.
@@ -35,7 +36,7 @@ def load_weights(path: Path, make_model: Callable[[], Model]) -> Model:
 
     Raises one of ERRORS: the file is missing or broken, or its tensors are not the model's.
     """
-    with torch.device("meta"):  # without memory for the weights
+    with shapes_alone():
         _check_tensors(path, make_model().state_dict())
     model = make_model()
     model.load_state_dict(load_file(path))
