@@ -841,12 +841,10 @@ searches:
 defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1,
     device: cpu}}
 models:
-  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: hunt,
+  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none,
       match: author-baseline}
 """
-UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY).replace(
-    "tuned_by: hunt", "tuned_by: none"
-)
+UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
 COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none",
     "search": "search hunt", "recipe": "recipe author-baseline",
@@ -854,6 +852,9 @@ COMMANDS = {
     "opponents": "opponents author", "evaluate": "evaluate author-baseline", "compare": "compare",
     "report": "report",
 }  # fmt: skip
+WATCHED = [
+    pytest.param(stage, marks=pytest.mark.slow if stage == "search" else []) for stage in COMMANDS
+]
 NAMES = {
     "${key}": {
         "download": "sample",
@@ -863,7 +864,7 @@ NAMES = {
     },
     "${item.source}": "sample",
     "${item.corpus}": "letters",
-    "${item.tuned_by}": "hunt",
+    "${item.tuned_by}": "none",
     "${item.seed}": "1",
     "${item.model}": "author-baseline",
     "${item.after}": "none",
@@ -872,14 +873,18 @@ NAMES = {
 }
 
 
+Used = dict[str, tuple[set[str], set[str]]]
+
+
 @pytest.fixture(scope="session")
-def used(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str], set[str]]]:
-    """Run the real commands on a tiny study.
+def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Used:
+    """Run the real commands on a tiny study; the search, which is slow, only where it is tested.
 
     Returns {stage: (modules of heed that it imports and its code does not name, files it opens)}.
     """
+    with_search = any("[search]" in item.nodeid for item in request.session.items)
     folder = tmp_path_factory.mktemp("tiny")
-    (folder / "params.yaml").write_text(TINY)
+    (folder / "params.yaml").write_text(TINY if with_search else UNTUNED)
     (folder / "src").symlink_to(ROOT / "src")
     subprocess.run([sys.executable, ROOT / "workflow/digests.py"], cwd=folder, check=True)
     (folder / "data").mkdir()
@@ -887,6 +892,8 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str], 
     (folder / "watch.py").write_text(WATCH)
     used = {}
     for stage, command in COMMANDS.items():
+        if stage == "search" and not with_search:
+            continue
         name, key, *_ = [*command.split(), ""]
         done = subprocess.run(
             [sys.executable, "watch.py", "report.json", *command.split()],
@@ -922,8 +929,8 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.xdist_group("used")  # one worker runs the commands
-@pytest.mark.parametrize("stage", COMMANDS)
-def test_the_modules_that_a_command_loads_are_named_in_its_code(used: dict, stage: str) -> None:
+@pytest.mark.parametrize("stage", WATCHED)
+def test_the_modules_that_a_command_loads_are_named_in_its_code(used: Used, stage: str) -> None:
     ignored = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
     loaded = {
         path
@@ -945,8 +952,8 @@ def test_dvc_yaml_names_no_module_and_is_short() -> None:
 
 
 @pytest.mark.xdist_group("used")  # one worker runs the commands
-@pytest.mark.parametrize("stage", COMMANDS)
-def test_a_stage_reads_no_file_that_it_does_not_declare(used: dict, stage: str) -> None:
+@pytest.mark.parametrize("stage", WATCHED)
+def test_a_stage_reads_no_file_that_it_does_not_declare(used: Used, stage: str) -> None:
     deps, outs = declared(stage)
     allowed = deps | outs | {"results/timing"}
     if stage == "train":

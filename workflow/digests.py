@@ -27,6 +27,7 @@ from heed.code.digests import (
     SECTIONS,
     code_file,
     digest_file,
+    remember,
     versions,
 )
 from heed.files import HeedError, write_text
@@ -192,6 +193,7 @@ def main() -> None:
             path.unlink()
         for path, text in find_changed(texts).items():
             write_text(path, text)
+        remember()
     except HeedError as error:
         sys.exit(f"heed: {error}")
 

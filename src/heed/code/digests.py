@@ -6,16 +6,20 @@ same. So an edit of comments repeats no stage, and any other edit repeats those 
 """
 
 import ast
+import contextlib
+import functools
 import hashlib
+import json
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from heed.files import HeedError, sha256
+from heed.files import HeedError, sha256, write_json
 
 CODE = Path("results/code")
+REMEMBERED = Path(".heed/digests.json")  # by the hash of a source: what `remember` wrote
 PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
 # Stages whose code depends on the task of an experiment have a file for each key of a section of
 # params.yaml, the others one.
@@ -39,7 +43,8 @@ DISTRIBUTIONS = {
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
-_digest_cache: dict[tuple[Any, ...], str] = {}
+_digest_cache: dict[tuple[Any, ...], str] = {}  # by the state of a file
+_digest_by_source: dict[str, str] = {}
 
 
 def code_file(stage: str, key: str = "") -> Path:
@@ -65,12 +70,40 @@ def digest_file(path: Path) -> str:
 
 
 def _digest_module(path: Path) -> str:
+    source = path.read_bytes()
+    key = _source_key(source)
     try:
-        return digest_source(path.read_text(encoding="utf-8"))
+        digest = _remembered().get(key) or digest_source(source.decode())
+        _digest_by_source[key] = digest
+        return digest
     except SyntaxError as error:
         raise HeedError(f"{path}:{error.lineno or 1}: not valid Python: {error.msg}") from None
     except ValueError as error:  # not UTF-8, or a null byte
         raise HeedError(f"{path}:1: not valid Python: {error}") from None
+
+
+def remember() -> None:
+    """Write the digests of this process for later ones, which need not parse the sources again."""
+    write_json(REMEMBERED, _digest_by_source)
+
+
+@functools.cache
+def _remembered() -> dict[str, str]:
+    """Return {key of a source: its digest}; nothing where no whole file has been written."""
+    with contextlib.suppress(OSError, ValueError):
+        known = json.loads(REMEMBERED.read_bytes())
+        return known if isinstance(known, dict) else {}
+    return {}
+
+
+def _source_key(source: bytes) -> str:
+    """Return a key of a source under the present program of this module."""
+    return hashlib.sha256(_own_hash() + source).hexdigest()
+
+
+@functools.cache
+def _own_hash() -> bytes:
+    return hashlib.sha256(Path(__file__).read_bytes()).digest()
 
 
 def digest_source(source: str) -> str:
