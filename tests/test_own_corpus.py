@@ -44,34 +44,20 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
         TABLE.to_json(path, orient="records", lines=True)
     else:
         TABLE.to_parquet(path)
-    heed = [sys.executable, "-m", "heed.cli"]
-    command = [
-        *heed,
-        "corpus",
-        "add",
-        str(path),
-        "--text-column",
-        "text",
-        "--label-column",
-        "label",
-        "--split-column",
-        "part",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    cli.corpus_add(path, **COLUMNS, split_column="part")
     params = load("params.yaml")
     assert {"my-reviews-baseline", "my-reviews-mean", "my-reviews-attention"} <= set(params.models)
     assert params.experiments["my-reviews"].task == "classification"
     assert params.experiments["my-reviews"].data.label == "label"
     assert "# `mean` is a control" in Path("params.yaml").read_text(), "comments are kept"
-    for stage in ("download", "tokenize"):
-        subprocess.run([*heed, stage, "my-reviews"], check=True, capture_output=True)
+    cli.download("my-reviews")
+    cli.tokenize("my-reviews")
     table = pd.read_parquet("data/tokens/my-reviews/documents.parquet")
     assert table["split"].tolist() == TABLE["part"].tolist()
     assert table["label_label"].tolist() == TABLE["label"].tolist()
     assert [*changed_file_warnings(params)] == []
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert again.returncode == 1 and "is there already" in again.stderr
+    with pytest.raises(HeedError, match="is there already"):
+        cli.corpus_add(path, **COLUMNS, split_column="part")
     path.write_bytes(path.read_bytes() + b"\n")
     assert [line.rpartition(": ")[2] for line in changed_file_warnings(params)] == [sha256(path)]
 

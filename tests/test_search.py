@@ -571,8 +571,7 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     cli.recipe("tiny-wide")
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
     assert read_model_recipe("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
-    done = heed("train", "tiny-attention", "--seed", "1000")
-    assert done.returncode == 0, done.stderr
+    cli.train("tiny-attention", 1000)
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
     epochs = pd.read_csv(folder / "epochs.csv")
     inside = epochs[epochs["trial"] == winner["trial"]].drop(columns="trial")

@@ -10,6 +10,7 @@ import pytest
 from tests.drills.study import READERS, STAGES, Heed, Study
 
 FAST = ("train",)
+MOMENTS = (0.0, 0.4, 0.8, 1.0)  # shares of what a stage does to its files
 
 
 def each_stage(fast: tuple[str, ...] = FAST) -> list:
@@ -20,7 +21,10 @@ def each_stage(fast: tuple[str, ...] = FAST) -> list:
 
 
 @pytest.mark.drill("kill -9 of a stage, at four moments")
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
+@pytest.mark.parametrize(
+    "share",
+    [pytest.param(share, marks=[] if share == 0.4 else pytest.mark.slow) for share in MOMENTS],
+)
 @pytest.mark.parametrize("stage", each_stage())
 def test_kill_9_of_a_stage(
     stage: str, share: float, study_of: Callable[..., Study], moments: Callable
