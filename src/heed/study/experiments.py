@@ -109,6 +109,13 @@ class TranslationData(Section):
 
     source: str = Field(description="the language of the corpus that is translated")
     target: str = Field(description="the language that it is translated into")
+    references: list[str] = Field(
+        [],
+        description=(
+            "further languages of the corpus whose texts are right translations too: test and "
+            "validation scores count the best match, no training reads them"
+        ),
+    )
     tokenize: Literal["13a", "intl", "char", "none"] = Field(
         "13a",
         description=(

@@ -22,6 +22,7 @@ from heed.tasks.translation.alignment import (
 )
 from heed.tasks.translation.metrics import make_metrics
 from heed.tasks.translation.recipe import Data, Prediction
+from heed.tasks.translation.references import read_references
 from heed.tasks.translation.sentences import read_sentences, separated_words
 from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens, load_tokens
@@ -72,23 +73,31 @@ def tables(
     }
 
 
-def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float]:
-    """Return every figure of a model's run i, from its statistics and its predictions."""
+def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
+    """Return every figure of a model's run i, from its statistics and its predictions.
+
+    `references` is how many each test sentence has, None where they differ.
+    """
     statistics = tested.statistics[i]
     return {
         **make_metrics(tested.recipe.data).compute(statistics.to_numpy()),
         "support": len(statistics),
+        "references": _number_of_references(run[run["split"] == "test"]),
         "validation_bleu": _validation_bleu(run, tested.prediction),
         "best_epoch": tested.best_epochs[i],
         "parameters": tested.parameters[i],
     }
 
 
+def _number_of_references(test: pd.DataFrame) -> int | None:
+    """Return how many references each sentence has; None where sentences differ in it."""
+    counts = {*map(len, read_references(test))}
+    return counts.pop() if len(counts) == 1 else None
+
+
 def _validation_bleu(run: pd.DataFrame, scoring: Prediction) -> float:
     validation = run[run["split"] == "validation"]
-    return corpus_bleu(
-        validation["hypothesis"].tolist(), [[text] for text in validation["reference"]], scoring
-    )
+    return corpus_bleu(validation["hypothesis"].tolist(), read_references(validation), scoring)
 
 
 def _alignment(

@@ -31,6 +31,7 @@ from heed.tasks.translation.alignment import (
 from heed.tasks.translation.displayed import displayed_rows, displayed_tables
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
+from heed.tasks.translation.references import further_references
 from heed.tasks.translation.statistics import statistics_table
 from heed.tokens.arrays import ParallelTokens, Side
 from heed.training.weights import load_weights, whole_run
@@ -121,6 +122,7 @@ class TranslationPredictor(Predictor):
                 "id": tokens.documents(["id"])["id"].to_numpy()[rows],
                 "source": source.texts(rows),
                 "reference": target.texts(rows),
+                "further_references": further_references(tokens, self.settings.references, rows),
                 "hypothesis": [self.detokenize(hypothesis) for hypothesis in best],
                 "score": np.asarray([hypothesis.score for hypothesis in best], np.float64),
                 "links": [format_links(each.links) for each in self.align(pairs, rows)],
