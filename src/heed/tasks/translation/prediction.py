@@ -128,7 +128,9 @@ class TranslationPredictor(Predictor):
                 "links": [format_links(each.links) for each in self.align(pairs, rows)],
                 "gold": [None if links is None else format_links(*links) for links in gold],
                 "source_words": np.diff(source.offsets)[rows],
-                "unknown_words": [int((ids == UNKNOWN).sum()) for ids in pairs.sources(rows)],
+                "unknown_words": [
+                    count_unknown_words(self.source, ids) for ids in pairs.sources(rows)
+                ],
             }
         )
 
@@ -261,6 +263,11 @@ class TranslationPredictor(Predictor):
     def detokenize(self, hypothesis: Hypothesis) -> str:
         """Return the text of a translation."""
         return self.target.decode(np.asarray(hypothesis.tokens, np.int64))
+
+
+def count_unknown_words(segmenter: Segmenter, ids: np.ndarray) -> int:
+    """Return the number of words, as `Segmenter.words_of` counts them, with an unknown unit."""
+    return len({*segmenter.words_of(ids)[ids == UNKNOWN].tolist()})
 
 
 def load_predictor(
