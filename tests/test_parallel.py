@@ -114,6 +114,16 @@ def test_a_pair_with_an_empty_or_too_long_side_is_dropped_and_counted(tmp_path):
     assert (np.diff(tokens.sides["de"].offsets) > 0).all()
 
 
+def test_a_text_of_an_optional_language_may_be_empty_and_is_then_no_duplicate(tmp_path):
+    german, english = [*GERMAN], [*ENGLISH]
+    german[0], english[1], english[4] = "", "", " \x00 "
+    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
+    tokens = make(tmp_path, table_corpus(optional_languages=["en"], drop_duplicates=True))
+    assert tokens.meta.documents == 9 and tokens.meta.treated["dropped_empty"] == 1
+    assert [tokens.sides["en"].texts(np.arange(9))[row] for row in (0, 3)] == ["", ""]
+    assert tokens.meta.duplicates == {"texts": 0, "test_texts_in_train": 0, "dropped": 0}
+
+
 def test_a_text_of_any_language_that_is_in_train_too_is_a_duplicate(tmp_path):
     german, english = [*GERMAN], [*ENGLISH]
     german[8], english[6] = german[0], english[1]  # a test text, and a validation text
@@ -298,6 +308,7 @@ def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
         ({"columns": {"de": "x"}}, "columns: expected two languages or more, found de"),
         ({"columns": {"de": "x", "en": "x"}}, "columns: a column is named twice"),
         ({"columns": {"de": "x", "en": "y", "de-en": "z"}}, "need alignment_base"),
+        ({"optional_languages": ["fr"]}, "optional_languages: the corpus has no language fr"),
         ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
         ({"tokenizers": {"fr": "fr"}}, "the corpus has no language fr. Its languages: de, en"),
         ({"split": RANDOM}, "split kind given needs split_column"),
@@ -305,6 +316,8 @@ def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
          "the corpus has no language it. Its languages: de, en, fr"),
         ({"kind": "imdb", "columns": None, "split_column": None, "tokenizers": {"en": "en"}},
          "a corpus of kind imdb has no languages"),
+        ({"kind": "imdb", "columns": None, "split_column": None, "optional_languages": ["en"]},
+         "optional_languages: a corpus of kind imdb has no languages"),
         ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
     ],
 )  # fmt: skip

@@ -1,13 +1,19 @@
 """The generated pair of languages: one right translation, and a gold alignment that is right."""
 
 import hashlib
+import json
 import random
 from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import sacrebleu
 
-from heed.corpora.sample_translation import CLASS_ENDINGS, generate_rows, make, make_lexicon
+from heed.corpora.paragraphs import read_paragraphs
+from heed.corpora.publication import ParallelDocument
+from heed.corpora.sample_translation import CLASS_ENDINGS, FILE, generate_rows, make, make_lexicon
 from heed.files import HeedError
 from heed.study import Source
 
@@ -75,6 +81,39 @@ def test_a_translator_by_grammar_and_dictionary_has_bleu_100():
     bleu = sacrebleu.corpus_bleu(hypotheses, [[row["soldan"] for row in rows]], tokenize="none")
     assert bleu.score == pytest.approx(100)
     assert hypotheses == [row["soldan"] for row in rows]
+
+
+def read_all_paragraphs(tmp_path: Path) -> list[ParallelDocument]:
+    (tmp_path / FILE).write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    return list(read_paragraphs(tmp_path, SimpleNamespace(kind="sample-translation-paragraphs")))
+
+
+def test_paragraphs_have_all_sentences_of_their_part_once_and_many_are_beyond_50_words(tmp_path):
+    paragraphs = read_all_paragraphs(tmp_path)
+    for part in ("train", "validation", "test"):
+        texts = [each.texts["norvic"] for each in paragraphs if each.split == part]
+        sentences = [text for each in texts for text in each.removesuffix(" .").split(" . ")]
+        assert sorted(sentences) == sorted(row["norvic"] for row in SENTENCES[part])
+    assert len({each.id for each in paragraphs}) == len(paragraphs)
+    text = "\n".join(each.texts["norvic"] for each in paragraphs)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert digest.startswith("c1359284b255f715"), "the same on every machine"
+    lengths = np.array([len(each.texts["norvic"].split()) for each in paragraphs])
+    assert lengths.max() <= 90 and 0.3 < (lengths > 50).mean() < 0.45
+
+
+def test_the_translation_and_the_links_of_a_paragraph_are_those_of_its_sentences(tmp_path):
+    endings, dictionary = noun_endings(), DICTIONARY | {".": (".",)}
+    for paragraph in read_all_paragraphs(tmp_path)[::7]:
+        source, target = (paragraph.texts[language] for language in ("norvic", "soldan"))
+        sentences = source.removesuffix(" .").split(" . ")
+        translated = [translate(sentence.split(), endings) for sentence in sentences]
+        assert target == "".join(f"{sentence} . " for sentence in translated).strip()
+        words, translation = source.split(), target.split()
+        linked = paragraph.alignments["norvic-soldan"].sure
+        assert sorted(j for _, j in linked) == list(range(len(translation)))
+        for i, j in linked:
+            assert any(translation[j].startswith(form) for form in dictionary[words[i]])
 
 
 def noun_endings() -> dict[str, str]:

@@ -13,6 +13,7 @@ from heed.hyperparameters.translator import Segmentation
 from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, UNKNOWN
 from heed.inputs.segmentation import Pieces, Segmenter, make_segmenter, read_segmenter
 from heed.inputs.spacing import Spacing
+from heed.tasks.translation.prediction import count_unknown_words
 from heed.tokens.arrays import Side
 from heed.tokens.parallel import tokenize_sentences
 
@@ -126,6 +127,14 @@ def test_pieces_belong_to_the_words_of_the_text_that_they_make(ids):
     assert len(words) == 0 or words.max() == max(0, len(text) - 1)
     for i, word in enumerate(text):
         assert BPE.decode(units[words == i]) == word
+
+
+def test_a_word_of_several_unknown_pieces_is_one_unknown_word():
+    side = tokenize_sentences(["A ßaßsß dog ß."], "en")
+    row, kinds = np.arange(1), (make("bpe", 80), make("words"))
+    (pieces, words) = (segmenter.encode(side, row)[0] for segmenter in kinds)
+    assert (pieces == UNKNOWN).sum() == 4 and count_unknown_words(kinds[0], pieces) == 2
+    assert (words == UNKNOWN).sum() == count_unknown_words(kinds[1], words) == 2
 
 
 def test_each_word_is_a_word():

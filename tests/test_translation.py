@@ -16,6 +16,7 @@ import heed
 from heed import cli
 from heed.evaluation.tables import evaluate
 from heed.files import HeedError
+from heed.paths import recipe_file
 from heed.prediction import write_predictions
 from heed.recipe import read_model_recipe, resolve
 from heed.study import load
@@ -190,6 +191,14 @@ def test_how_it_is_searched_and_scored_repeats_no_training(pair):
     assert Path("results/recipe/pair-attention.yaml").read_bytes() == recipe
     settings = Path("results/recipe/pair-attention.prediction.yaml").read_text()
     assert "beam: 3" in settings and "tokenize: 13a" in settings
+
+
+def test_a_recipe_with_a_tokenizer_that_does_not_exist_is_refused(pair):
+    path = recipe_file("pair-attention")
+    text = path.read_text().replace("target_tokenizer: whitespace", "target_tokenizer: os")
+    path.write_text(text)
+    with pytest.raises(HeedError, match=r"data.target_tokenizer is none of xx, en, .*: 'os'"):
+        read_model_recipe("pair-attention")
 
 
 def test_the_same_sentences_are_shown_for_every_model(runs):
@@ -378,6 +387,12 @@ WRONG = {
         MODEL.format("deep", MODELS["deep"]),
         MODEL.format("copy", MODELS["deep"]),
         "copy is the name of an opponent",
+    ),
+    "a reference": ("tokenize: none", "references: [b]", "data.references: .*no language b"),
+    "the target as a reference": (
+        "tokenize: none",
+        "references: [soldan]",
+        "data.references: soldan is the target; name further languages",
     ),
     "an odd size": ("hidden_size: 8", "hidden_size: 7", "which must be even, found 7"),
     "a metric of classification": (" of languages", "\n    metric: accuracy", "metric: "),

@@ -246,6 +246,7 @@ def test_the_statistics_of_a_table_of_predictions_have_links_and_unknown_words()
             "id": ["a", "b"],
             "hypothesis": ["x y", "z"],
             "reference": ["x y", "z w"],
+            "further_references": [[], []],
             "links": ["0-0 1-0", ""],
             "source_words": [3, 1],
             "unknown_words": [1, 0],

@@ -98,8 +98,9 @@ def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distanc
     table = next(
         each for each in translation.chapter(results, experiment) if isinstance(each, Table)
     )
-    (row, *_) = csv.DictReader(io.StringIO(csv_table(table)))
-    assert row["ibm1_agreement"] == "70.00" and "aer" not in row
+    rows = {row["variant"]: row for row in csv.DictReader(io.StringIO(csv_table(table)))}
+    assert rows["attention"]["ibm1_agreement"] == "70.00" and "aer" not in rows["attention"]
+    assert rows["baseline"]["ibm1_agreement"] == "", "no attention, no links"
 
 
 def test_bleu_by_length_has_a_point_for_each_seed_and_a_line_through_their_means(tmp_path):

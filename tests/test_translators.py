@@ -21,6 +21,7 @@ from heed.models.decoder import SourceAttention
 from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
 from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.scores import SCORES, Additive, ConcatTanh
+from heed.models.source_gradients import source_gradients
 from heed.models.stack import (
     LAYERS,
     RecurrentEncoder,
@@ -326,6 +327,23 @@ def test_a_source_longer_than_the_positions_of_location_gets_weights_at_those_al
     weights = model.weights(batch)
     assert (weights[0, :, :3] > 0).all() and (weights[0, :, 3:] == 0).all()
     assert torch.allclose(weights.sum(-1), torch.ones(2, 2, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("decoder", ATTENTION)
+def test_location_trains_and_translates_sources_that_are_longer_than_its_positions(decoder):
+    model = make_model(decoder=decoder, score="location", max_source_tokens=3)
+    batch = make_pairs([[5, 6, 7, 8, 9], [4, 5]], [[4, 5], [6]])
+    model.loss(batch).backward()
+    positions = model.decoder.attention.score.weight.weight
+    assert positions.shape == (3, 6) and (positions.grad.abs().sum(1) > 0).all()
+    with torch.no_grad():
+        together, _ = search(model, batch.source, batch.source_lengths, 2, 1.0, 2)
+        (alone,) = search(model, batch.source[:1], batch.source_lengths[:1], 2, 1.0, 2)
+    assert [each.tokens for each in together] == [each.tokens for each in alone]
+    assert together[1].score == pytest.approx(alone[1].score, abs=1e-12)
+    # words behind the positions are read too, by the encoder's recurrence
+    norms = source_gradients(model, make_pairs([[5, 6, 7, 8, 9]], [[4, 5]])).whole
+    assert norms.shape == (5,) and (norms > 0).all()
 
 
 def test_concatenate_cuts_a_source_at_its_cap_and_grows_with_it():

@@ -1,5 +1,7 @@
 """What may be concluded from a difference: convergence, equivalence, and the family it is in."""
 
+import dataclasses
+
 import pytest
 
 from heed.evaluation.families import assign_roles
@@ -15,6 +17,7 @@ from heed.evaluation.results import (
 )
 from heed.evaluation.verdicts import last_rise_pp, verdict
 from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks.translation.recipe import Hyperparameters as Translator
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,36 @@ def test_variants_that_answer_the_question_and_controls_are_one_family():
         ("attention", "pooling"),
         *((variant, rival) for variant in ("attention", "pooling") for rival in against),
     }
+
+
+def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone():
+    plain, attended = Translator(decoder="last-state"), Translator(decoder="output")
+    half, short = {"training_share": 0.5}, {"max_source_tokens": 30}
+    models = {
+        "baseline": plain, "attention": attended, "short": dataclasses.replace(attended, **short),
+        "half": dataclasses.replace(attended, **half),
+        "half-baseline": dataclasses.replace(plain, **half),
+        "searched": attended, "searched-baseline": plain,
+    }  # fmt: skip
+    families = {
+        (first, second): family
+        for first, second, family in assign_roles(models, ["copy"], ["attention"]).pairs()
+    }
+    assert [pair for pair in families if {"half", "half-baseline"} & {*pair}] == [
+        ("half", "half-baseline")
+    ]
+    assert families["half", "half-baseline"] == families["searched", "searched-baseline"] == "pairs"
+    assert families["searched", "baseline"] == families["short", "baseline"] == "variants"
+    assert families["attention", "searched-baseline"] == "rivals", "what a tuned baseline reaches"
+    asked = {
+        (first, second): family
+        for first, second, family in assign_roles(models, [], ["attention", "half"]).pairs()
+    }
+    assert asked["half", "baseline"] == "question" and asked["half", "searched"] == "rivals"
+    assert asked["half", "half-baseline"] == "pairs" and ("half-baseline", "baseline") not in asked
+    del models["baseline"]
+    without = [pair[:2] for pair in assign_roles(models, [], ["attention"]).pairs()]
+    assert ("attention", "half") in without, "nothing says what the others train on"
 
 
 def test_a_variant_that_a_study_does_not_name_answers_nothing():

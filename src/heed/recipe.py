@@ -10,7 +10,7 @@ from heed.hyperparameters import Configuration
 from heed.paths import NAME, prediction_file, recipe_file
 from heed.records import read_record
 from heed.tasks import task_module
-from heed.tokens.meta import TOKENIZERS, Meta, NearDuplicates, read_meta
+from heed.tokens.meta import Meta, NearDuplicates, Tokenizer, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.study import Params
@@ -49,7 +49,7 @@ class Recipe(Generic[Data, Hyperparameters]):
     task: str
     variant: str
     corpus: str
-    tokenizer: str
+    tokenizer: Tokenizer
     folds: Annotated[int, {"ge": 0}]
     tokens: str
     facts: CorpusFacts
@@ -209,5 +209,3 @@ def _check_names(recipe: Recipe[Any, Any]) -> None:
     for key in ("model", "experiment", "corpus"):
         if not re.fullmatch(NAME, name := getattr(recipe, key)):
             raise ValueError(f"{key} is no name (lower-case letters, digits, single '-'): {name!r}")
-    if recipe.tokenizer not in TOKENIZERS:
-        raise ValueError(f"tokenizer is none of {', '.join(TOKENIZERS)}: {recipe.tokenizer!r}")

@@ -10,6 +10,8 @@ from typing import Any
 
 BASELINE = "baseline"
 CONTROLS = ("mean", "wide", "uniform")
+# The hyperparameters, where a task has them, that leave items of the training part out.
+TRAINING_PART = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
 # Name: description.
 FAMILIES = {
     "question": "every variant that answers the study's question, and every control, "
@@ -18,7 +20,7 @@ FAMILIES = {
     "and the opponents",
     "variants": "every other variant over the baseline",
     "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline "
-    "and searched-mean",
+    "and searched-mean; of variants that leave out training items no other comparison is made",
 }
 
 
@@ -26,7 +28,9 @@ FAMILIES = {
 class Roles:
     """What each model of an experiment is there for; without a baseline its list is empty.
 
-    `attention` answers the study's question, and `controls` could gain without attention.
+    `attention` answers the study's question, and `controls` could gain without attention. The
+    models of `parts` are in `controls` or `others` too: with their own baseline they leave out
+    training items that the baseline reads.
     """
 
     baseline: list[str]
@@ -34,6 +38,7 @@ class Roles:
     controls: list[str]
     others: list[str]
     opponents: list[str]
+    parts: list[str]
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
         """Yield (first, second, family) of every pair that is compared."""
@@ -45,10 +50,12 @@ class Roles:
     def _family(self, first: str, second: str) -> str | None:
         if first in (*self.opponents, *self.baseline):
             return None
-        if second == BASELINE:
-            return "question" if first in (*self.attention, *self.controls) else "variants"
         if second in (f"{first}-{BASELINE}", f"{first}-mean"):
             return "pairs"
+        if {first, second} & {*self.parts}:
+            return None
+        if second == BASELINE:
+            return "question" if first in (*self.attention, *self.controls) else "variants"
         if first not in self.attention:
             return None
         if second in self.attention:  # once: the study's first over its second
@@ -63,6 +70,9 @@ def assign_roles(
 
     A control is a variant by the name of one (mean, wide, uniform), or one without a score
     function. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
+
+    Where X and X-baseline leave out the same training items, and other ones than the baseline, X
+    over the baseline would compare amounts of data.
 
     Args:
         hyperparameters: of each model, by variant.
@@ -81,4 +91,23 @@ def assign_roles(
     ]
     others = [name for name in variants if name not in (*chosen, *controls)]
     baseline = [BASELINE] if BASELINE in hyperparameters else []
-    return Roles(baseline, chosen, controls, others, list(opponents))
+    parts = [name for name in (*controls, *others) if _has_own_part(name, hyperparameters)]
+    return Roles(baseline, chosen, controls, others, list(opponents), parts)
+
+
+def _has_own_part(name: str, hyperparameters: Mapping[str, Any]) -> bool:
+    """Return whether a variant and its own baseline leave out other items than the baseline."""
+    variant = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
+    own, shared = (
+        _training_part(hyperparameters.get(each)) for each in (f"{variant}-{BASELINE}", BASELINE)
+    )
+    if own is None or shared is None:
+        return False
+    return _training_part(hyperparameters[name]) == own != shared
+
+
+def _training_part(hyperparameters: Any) -> tuple[Any, ...] | None:
+    """Return the values of TRAINING_PART of a model; None where there is no model."""
+    if hyperparameters is None:
+        return None
+    return tuple(getattr(hyperparameters, name, None) for name in TRAINING_PART)

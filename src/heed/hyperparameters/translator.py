@@ -47,7 +47,10 @@ class Segmentation:
     )
     max_source_tokens: int = hyperparameter(
         60,
-        "training pairs with a longer source are left out; decoder concatenate: its states",
+        (
+            "training pairs with a longer source are left out; decoder concatenate: its states; "
+            "score location: its positions"
+        ),
         gt=0,
         le=MAX_TOKENS,
     )

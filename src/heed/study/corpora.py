@@ -11,7 +11,7 @@ from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.publication import SplitKind
 from heed.paths import MAX_NAME
 from heed.study.section import Section, Seed
-from heed.tokens.meta import TOKENIZERS
+from heed.tokens.meta import Tokenizer
 
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 
@@ -19,11 +19,9 @@ SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 if TYPE_CHECKING:
     KindOfSource = str
     KindOfCorpus = str
-    Tokenizer = str
 else:
     KindOfSource = Literal[tuple(SOURCE_KINDS)]
     KindOfCorpus = Literal[tuple(KINDS)]
-    Tokenizer = Literal[TOKENIZERS]
 
 
 MAX_CHARACTERS = 100_000_000
@@ -202,6 +200,13 @@ class Corpus(Section):
             "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"
         ),
     )
+    optional_languages: list[str] | None = Field(
+        None,
+        description=(
+            "texts in several languages: those in which a document may have no text, such as "
+            "further references of a translation; without a text in any other it is dropped"
+        ),
+    )
     max_characters: Annotated[int, Field(gt=0, le=MAX_CHARACTERS)] = Field(
         1_000_000,
         description=(
@@ -309,13 +314,16 @@ class Corpus(Section):
             raise ValueError(
                 f"tokenizers: a corpus of kind {kind.name} has no languages; it takes `tokenizer`"
             )
+        if self.optional_languages and not kind.parallel:
+            raise ValueError(f"optional_languages: a corpus of kind {kind.name} has no languages")
         _check_languages(self.columns, "columns")
         languages = kind.languages or {key for key in self.columns or () if "-" not in key}
-        if languages and (unknown := {*(self.tokenizers or ())} - {*languages}):
-            raise ValueError(
-                f"tokenizers: the corpus has no language {_join(unknown)}. Its languages: "
-                f"{', '.join(sorted(languages))}"
-            )
+        for name in ("tokenizers", "optional_languages"):
+            if languages and (unknown := {*(getattr(self, name) or ())} - {*languages}):
+                raise ValueError(
+                    f"{name}: the corpus has no language {_join(unknown)}. Its languages: "
+                    f"{', '.join(sorted(languages))}"
+                )
         if self.columns and len({*self.columns.values()}) < len(self.columns):
             raise ValueError("columns: a column is named twice")
         if self.columns and (self.alignment_base is None) == any(
@@ -326,7 +334,7 @@ class Corpus(Section):
                 "needs an alignment"
             )
 
-    def tokenizer_of(self, language: str) -> str:
+    def tokenizer_of(self, language: str) -> Tokenizer:
         """Return the tokenizer of a language of the corpus."""
         return (self.tokenizers or {}).get(language, self.tokenizer)
 

@@ -39,7 +39,7 @@ def _documents(params: Params, name: str) -> tuple[int, int] | None:
     """Return (documents, tokens of a text) of a corpus, or None when they are not known."""
     corpus: Corpus = params.corpora[name]
     kind = KINDS[corpus.kind]
-    count = kind.documents or params.sources[corpus.source].documents
+    count = kind.documents or int((params.sources[corpus.source].documents or 0) / kind.joined)
     if not count or not kind.tokens_per_document:
         return None
     texts = max(1, len(kind.languages))  # of a document, each of which has a part of the tokens

@@ -28,8 +28,8 @@ class Study(Section):
         gt=0,
         le=100,
         description=(
-            "differences within plus or minus so many percentage points do not matter: "
-            "practically the same"
+            "differences within plus or minus so many percentage points (of a translation: points "
+            "of BLEU, or of the experiment's metric) do not matter: practically the same"
         ),
     )
     convergence_pp: float = Field(
@@ -38,7 +38,8 @@ class Study(Section):
         le=100,
         description=(
             "a training has converged when the deciding figure of validation rose by no more "
-            "than this over its last two validations"
+            "than so many percentage points (of a translation: points of BLEU) over its last two "
+            "validations"
         ),
     )
     note: str = Field(
@@ -109,6 +110,13 @@ class TranslationData(Section):
 
     source: str = Field(description="the language of the corpus that is translated")
     target: str = Field(description="the language that it is translated into")
+    references: list[str] = Field(
+        [],
+        description=(
+            "further languages of the corpus whose texts are right translations too: test and "
+            "validation scores count the best match, no training reads them"
+        ),
+    )
     tokenize: Literal["13a", "intl", "char", "none"] = Field(
         "13a",
         description=(

@@ -4,12 +4,13 @@ Each rule, here and in model_rules.py and search_rules.py, yields the key in par
 message.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pydantic import ValidationError
 
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.hyperparameters import MAX_SEED, Configuration
+from heed.study.corpora import Corpus
 from heed.study.experiments import ClassificationExperiment, Experiment, TranslationExperiment
 from heed.study.model_rules import (
     hyperparameter_contradictions,
@@ -146,18 +147,39 @@ def _data_contradictions(
             )
     if isinstance(experiment, TranslationExperiment):
         languages = corpus_languages(corpus, params.sources[corpus.source])
-        for side in ("source", "target"):
-            language = getattr(experiment.data, side)
-            if languages and language not in languages:
-                yield (
-                    (*key, side),
-                    (
-                        f"corpus {experiment.corpus} has no language {language}"
-                        f"{suggest(language, languages)} Known: {', '.join(languages)}"
-                    ),
-                )
-        if experiment.data.source == experiment.data.target:
-            yield (*key, "target"), f"is the source too: {experiment.data.source}"
+        for name_, message in _language_contradictions(experiment, corpus, languages):
+            yield (*key, name_), message
+
+
+def _language_contradictions(
+    experiment: TranslationExperiment, corpus: Corpus, languages: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield (name in `data`, message) where a translation's languages are not those of its corpus.
+
+    `languages` is empty where params.yaml does not have their names.
+    """
+    data = experiment.data
+    named = [("source", data.source), ("target", data.target)]
+    for name, language in [*named, *(("references", each) for each in data.references)]:
+        if languages and language not in languages:
+            yield (
+                name,
+                f"corpus {experiment.corpus} has no language {language}"
+                f"{suggest(language, languages)} Known: {', '.join(languages)}",
+            )
+    if data.source == data.target:
+        yield "target", f"is the source too: {data.source}"
+    for side, language in named:
+        if language in data.references:
+            yield (
+                "references",
+                f"{language} is the {side}; name further languages with the same meaning as the "
+                "target",
+            )
+        if language in (corpus.optional_languages or ()):
+            yield side, f"{language} is one of `optional_languages` of corpus {experiment.corpus}"
+    if len({*data.references}) < len(data.references):
+        yield "references", f"each language once, found {', '.join(data.references)}"
 
 
 def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:

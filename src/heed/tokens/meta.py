@@ -3,12 +3,14 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Literal, get_args
 
 from heed.files import HeedError, read_json
 from heed.records import read_record
 
 # spaCy's blank pipelines, and text tokenised already
-TOKENIZERS = ("xx", "en", "de", "fr", "whitespace")
+Tokenizer = Literal["xx", "en", "de", "fr", "whitespace"]
+TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,7 @@ class NearDuplicates:
 class Language:
     """The texts of one language in a parallel corpus."""
 
-    tokenizer: str
+    tokenizer: Tokenizer
     tokens: int
     types: int
 
@@ -40,7 +42,7 @@ class Meta:
     digest: str  # of all other files of the corpus
     corpus: str
     kind: str
-    tokenizer: str
+    tokenizer: Tokenizer
     folds: int  # 0: a fixed split
     labels: dict[str, list[str]]  # label → its values, sorted
     documents: int

@@ -48,11 +48,12 @@ def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, proc
     if not documents:
         raise HeedError(f"{raw}: corpus {name} has no document with a text in each language")
     languages = list(documents[0].texts)
-    if unknown := {*(corpus.tokenizers or ())} - {*languages}:
-        raise HeedError(
-            f"params.yaml: corpora.{name}.tokenizers: no language {min(unknown)}. The languages of "
-            f"the corpus: {', '.join(languages)}"
-        )
+    for key in ("tokenizers", "optional_languages"):
+        if unknown := {*(getattr(corpus, key) or ())} - {*languages}:
+            raise HeedError(
+                f"params.yaml: corpora.{name}.{key}: no language {min(unknown)}. The languages of "
+                f"the corpus: {', '.join(languages)}"
+            )
     try:
         documents, columns, duplicates = _split_documents(corpus, documents)
     except HeedError as error:
@@ -114,7 +115,8 @@ def _read_clean_documents(
 ) -> tuple[list[ParallelDocument], dict[str, int]]:
     """Return the documents with cleaned texts, or a sample of them, and the counts of treatments.
 
-    A document with an empty text, or one of more than `max_characters`, is dropped and counted.
+    A document with an empty text, or one of more than `max_characters`, is dropped and counted. A
+    text of `optional_languages` may be empty.
     """
     names = [DROPPED.get(treatment, treatment) for treatment in TREATMENTS]
     treated = Counter(dict.fromkeys(names, 0))
@@ -123,9 +125,12 @@ def _read_clean_documents(
         texts: dict[str, str | bytes] = {}
         counts: Counter[str] = Counter()
         for language, text in document.texts.items():
-            texts[language], of_text = clean(text, corpus.max_characters)
+            cleaned, of_text = clean(text, corpus.max_characters)
+            if of_text["empty"] and language in (corpus.optional_languages or ()):
+                cleaned, of_text = "", Counter()
+            texts[language] = cleaned
             counts.update(of_text)
-            _require_same_words(raw, document, language, str(texts[language]))
+            _require_same_words(raw, document, language, cleaned)
         if reason := next((DROPPED[each] for each in ("empty", "cut") if counts[each]), None):
             treated[reason] += 1
         else:
@@ -153,7 +158,8 @@ def _split_documents(
     """Return the documents to keep, their split columns, and the counts of exact duplicates."""
     columns = split_documents(corpus.split, documents)
     texts = [
-        [str(document.texts[language]) for document in documents] for language in documents[0].texts
+        [str(document.texts[language]) or None for document in documents]
+        for language in documents[0].texts
     ]
     dropped, duplicates = find_duplicates(corpus, texts, columns)
     documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]

@@ -16,7 +16,7 @@ from heed.tokens.arrays import Tokens
 from heed.tokens.chunks import tokenize_texts
 from heed.tokens.cleaning import TREATMENTS, clean
 from heed.tokens.duplicates import find_duplicates
-from heed.tokens.meta import Meta, NearDuplicates, format_summary
+from heed.tokens.meta import Meta, NearDuplicates, Tokenizer, format_summary
 from heed.tokens.near_duplicates import count_near_duplicates
 from heed.tokens.parallel import tokenize_parallel
 from heed.tokens.splits import PARTS, draw_sample, require_learnable, split_documents
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heed.study import Corpus
 
 
-def tokenize_text(text: str, tokenizer: str) -> tuple[str, Tokens]:
+def tokenize_text(text: str, tokenizer: Tokenizer) -> tuple[str, Tokens]:
     """Return the cleaned text, and its tokens as a corpus of one document."""
     cleaned, _ = clean(text)
     arrays = tokenize_texts([cleaned], tokenizer)

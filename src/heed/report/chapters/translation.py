@@ -3,7 +3,6 @@
 import dataclasses
 import operator
 from collections.abc import Callable
-from typing import Any
 
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ModelResult, OpponentResult, Spread, spread
@@ -289,23 +288,33 @@ def _read_settings(results: Results, model: str) -> Prediction:
 
 def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
     """Return how translations were searched for and scored, for each setting and its models."""
-    variants: dict[Any, list[str]] = {}
+    variants: dict[tuple[str, Texts], list[str]] = {}
     for variant, model in results.models(experiment).items():
-        variants.setdefault(_read_settings(results, model), []).append(variant)
+        variants.setdefault(_scoring_note(results, model), []).append(variant)
     notes: list[Texts] = []
-    for settings, names in variants.items():
-        search = say(
-            "Beam {beam}, length penalty {penalty}.",
-            beam=settings.beam,
-            penalty=f"{settings.length_penalty:g}",
-        )
+    for (search, scores), names in variants.items():
         who = f"{', '.join(names)}: " if len(variants) > 1 else ""
-        codes = [Span(signature, "code") for signature in signatures(settings).values()]
-        notes.append(
-            (f"{who}{search} ", say("Signatures of sacrebleu:"), " ", codes[0], ", ", codes[1])
-        )
+        notes.append((f"{who}{search} ", *scores))
     first = say("Small second line: the standard deviation over seeds.")
     return [(first,), *notes] if len(results.comparison.seeds) > 1 else notes
+
+
+def _scoring_note(results: Results, model: str) -> tuple[str, Texts]:
+    """Return how a model searches for translations, and how they are scored."""
+    settings = _read_settings(results, model)
+    search = say(
+        "Beam {beam}, length penalty {penalty}.",
+        beam=settings.beam,
+        penalty=f"{settings.length_penalty:g}",
+    )
+    counts = read_table(results.evaluation_folder(model) / "summary.csv")["references"]
+    is_one = counts.notna().all() and counts.nunique() == 1  # else sentences or folds differ
+    count = int(counts[0]) if is_one else None
+    if settings.references:
+        names = ", ".join(settings.references)
+        search += " " + say("Further references: {names}; the best match counts.", names=names)
+    bleu, chrf = (Span(text, "code") for text in signatures(settings, count).values())
+    return search, (say("Signatures of sacrebleu:"), " ", bleu, ", ", chrf)
 
 
 def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list[Block]:

@@ -22,6 +22,7 @@ from heed.tasks.translation.alignment import (
 )
 from heed.tasks.translation.metrics import make_metrics
 from heed.tasks.translation.recipe import Data, Prediction
+from heed.tasks.translation.references import read_references
 from heed.tasks.translation.sentences import read_sentences, separated_words
 from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens, load_tokens
@@ -35,9 +36,10 @@ def tables(
     """Return the tables of a model by name; the first column of each is `seed`.
 
     `summary`: every figure. Where the corpus has gold links, `aer_shifted` is the error of the
-    same links moved by one target word; where it has none, `ibm1_agreement` is the agreement with
-    IBM model 1, fitted on the training part, which is not known to be right: 2 |A ∩ B| / (|A| +
-    |B|). `lengths`, and `distances` where there are gold links: see diagnosis.py.
+    same links moved by one target word; where it has none, `ibm1_agreement` of a model with
+    attention is the agreement with IBM model 1, fitted on the training part, which is not known to
+    be right: 2 |A ∩ B| / (|A| + |B|). `lengths`, and `distances` where there are gold links: see
+    diagnosis.py.
 
     Args:
         tested: the model's statistics on the test part.
@@ -46,24 +48,20 @@ def tables(
 
     """
     recipe: Recipe[Data, Any] = tested.recipe
-    tokens: ParallelTokens = load_tokens(TOKENS / recipe.corpus)
     is_test = predictions["split"] == "test"
     edges = diagnosis.group_edges(predictions.loc[is_test, "source_words"].to_numpy())
-    agreement = _Agreement(tokens, tested)
-    furthest = _distance_edges(tokens, recipe.data, predictions.loc[is_test, "id"])
+    alignments = _Alignments(tested, predictions.loc[is_test, "id"])
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed].set_index("id")
         statistics = tested.statistics[i]
         test = run[run["split"] == "test"].loc[statistics.index]
-        summary = _summary(tested, i, run)
         lengths = diagnosis.by_length(
             statistics.to_numpy(), test["source_words"].to_numpy(), edges, recipe.data
         )
-        figures, by_distance = _alignment(
-            test, tokens, tested, tested.folds[i], agreement, furthest
-        )
-        of_seed = {"summary": pd.DataFrame([summary | figures]), "lengths": lengths}
+        figures, by_distance = alignments.judge(test["links"], tested.folds[i])
+        summary = _summary(tested, i, run) | figures
+        of_seed = {"summary": pd.DataFrame([summary]), "lengths": lengths}
         for name, table in (of_seed | by_distance).items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)
@@ -72,67 +70,73 @@ def tables(
     }
 
 
-def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float]:
-    """Return every figure of a model's run i, from its statistics and its predictions."""
+def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
+    """Return every figure of a model's run i, from its statistics and its predictions.
+
+    `references` is how many each test sentence has, None where they differ.
+    """
     statistics = tested.statistics[i]
     return {
         **make_metrics(tested.recipe.data).compute(statistics.to_numpy()),
         "support": len(statistics),
+        "references": _number_of_references(run[run["split"] == "test"]),
         "validation_bleu": _validation_bleu(run, tested.prediction),
         "best_epoch": tested.best_epochs[i],
         "parameters": tested.parameters[i],
     }
 
 
+def _number_of_references(test: pd.DataFrame) -> int | None:
+    """Return how many references each sentence has; None where sentences differ in it."""
+    counts = {*map(len, read_references(test))}
+    return counts.pop() if len(counts) == 1 else None
+
+
 def _validation_bleu(run: pd.DataFrame, scoring: Prediction) -> float:
     validation = run[run["split"] == "validation"]
-    return corpus_bleu(
-        validation["hypothesis"].tolist(), [[text] for text in validation["reference"]], scoring
-    )
+    return corpus_bleu(validation["hypothesis"].tolist(), read_references(validation), scoring)
 
 
-def _alignment(
-    test: pd.DataFrame,
-    tokens: ParallelTokens,
-    tested: TestedModel,
-    fold: int,
-    agreement: "_Agreement",
-    furthest: np.ndarray,
-) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
-    """Return the figures of a run's links that its statistics do not have, and `distances`.
+class _Alignments:
+    """What a model's links are compared with: gold links, or else those of IBM model 1."""
 
-    Args:
-        test: the run's predictions of the test part, by id.
-        tokens: the corpus.
-        tested: the model.
-        fold: that the run was tested on.
-        agreement: with IBM model 1, for a corpus without gold links.
-        furthest: the groups of the distances of gold links.
+    def __init__(self, tested: TestedModel, ids: pd.Series) -> None:
+        """Read the gold links of the test sentences `ids` of all seeds; an id may repeat."""
+        self.recipe: Recipe[Data, Any] = tested.recipe
+        self.tokens: ParallelTokens = load_tokens(TOKENS / self.recipe.corpus)
+        all_ids = self.tokens.documents(["id"])["id"]
+        self.rows = pd.Series(all_ids.index, all_ids)[ids.unique()]  # by id
+        gold = gold_links(self.tokens, self.recipe.data, self.rows.to_numpy())
+        self.gold = None if gold is None else dict(zip(self.rows.index, gold, strict=True))
+        distances = diagnosis.link_distances(gold or [])
+        self.furthest = diagnosis.group_edges(distances) if len(distances) else distances
+        self.agreement = _Agreement(self.tokens, tested)
 
-    """
-    data = tested.recipe.data
-    links = [
-        parse_links(text, f"links of sentence {id_}")[0] for id_, text in test["links"].items()
-    ]
-    rows = tokens.documents(["id"]).reset_index().set_index("id")["index"].loc[test.index]
-    gold = gold_links(tokens, data, rows.to_numpy())
-    if gold is None:
-        if tested.recipe.hyperparameters.segmentation == "words":
-            links = _separate(links, tokens, data, rows.to_numpy())
-        return {"ibm1_agreement": agreement.of(links, rows.to_numpy(), fold)}, {}
-    lengths = np.diff(tokens.sides[data.target].offsets)[rows]
-    shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
-    figures = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
-    if not len(furthest):
-        return figures, {}
-    return figures, {"distances": diagnosis.by_distance(links, gold, furthest)}
+    def judge(
+        self, formatted: pd.Series, fold: int
+    ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
+        """Return the figures of a run's links that its statistics do not have, and `distances`.
 
+        Args:
+            formatted: the run's links of each test sentence, by id, as text.
+            fold: that the run was tested on.
 
-def _distance_edges(tokens: ParallelTokens, data: Data, ids: pd.Series) -> np.ndarray:
-    """Return the groups of distances of the sure gold links in these sentences; none without."""
-    rows = np.flatnonzero(tokens.documents(["id"])["id"].isin(set(ids)).to_numpy())
-    distances = diagnosis.link_distances(gold_links(tokens, data, rows) or [])
-    return diagnosis.group_edges(distances) if len(distances) else distances
+        """
+        data, rows = self.recipe.data, self.rows[formatted.index].to_numpy()
+        links = [parse_links(text, f"links of {id_}")[0] for id_, text in formatted.items()]
+        if self.gold is None:
+            if not self.recipe.hyperparameters.attends:
+                return {}, {}
+            if self.recipe.hyperparameters.segmentation == "words":
+                links = _separate(links, self.tokens, data, rows)
+            return {"ibm1_agreement": self.agreement.of(links, rows, fold)}, {}
+        gold = [self.gold[id_] for id_ in formatted.index]
+        lengths = np.diff(self.tokens.sides[data.target].offsets)[rows]
+        shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
+        figures = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
+        if not len(self.furthest):
+            return figures, {}
+        return figures, {"distances": diagnosis.by_distance(links, gold, self.furthest)}
 
 
 def _separate(
@@ -173,9 +177,7 @@ class _Agreement:
         return ibm1.train([source[row] for row in train], [target[row] for row in train])
 
     def of(self, links: Sequence[Links], rows: np.ndarray, fold: int) -> float:
-        """Return the agreement between words that white space separates; 0 without links."""
-        if not any(links):
-            return 0.0
+        """Return the agreement between words that white space separates."""
         table, (source, target) = self.fitted(fold), self.sides
         aligned = [table.align(source[row], target[row]) for row in rows]
         words = _separate(aligned, self.tokens, self.data, rows)

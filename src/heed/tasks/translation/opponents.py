@@ -18,6 +18,7 @@ from heed.tasks.translation.alignment import diagonal, format_links, gold_links
 from heed.tasks.translation.decoder import Option, Weights, learn_options, translate
 from heed.tasks.translation.language_model import LanguageModel
 from heed.tasks.translation.recipe import Data, Prediction
+from heed.tasks.translation.references import further_references, read_references
 from heed.tasks.translation.sentences import join_words, learn_sentence_spacing, read_sentences
 from heed.tasks.translation.statistics import corpus_bleu, statistics_table
 from heed.tokens.arrays import ParallelTokens
@@ -41,7 +42,10 @@ def fit(tokens: ParallelTokens, data: Data, experiment: "TranslationExperiment")
         experiment: says how translations are scored.
 
     """
-    scoring = Prediction(tokenize=experiment.data.tokenize, lowercase=experiment.data.lowercase)
+    section = experiment.data
+    scoring = Prediction(
+        tokenize=section.tokenize, lowercase=section.lowercase, references=section.references
+    )
     predictions, chosen = {}, []
     for fold in range(tokens.meta.folds or 1):
         statistical = Statistical(tokens, data, scoring, tokens.rows("train", fold))
@@ -49,7 +53,7 @@ def fit(tokens: ParallelTokens, data: Data, experiment: "TranslationExperiment")
         chosen.append(dataclasses.asdict(weights))
         rows = {part: tokens.rows(part, fold) for part in ("validation", "test")}
         predictions["copy", fold] = _by_part(
-            {part: _copy(tokens, data, rows[part]) for part in rows}
+            {part: _copy(tokens, data, scoring, rows[part]) for part in rows}
         )
         predictions["statistical", fold] = _by_part(
             {part: statistical.predict(rows[part], weights) for part in rows}
@@ -102,7 +106,7 @@ class Statistical:
         unknown = [
             sum(int(id_) not in self.options for id_ in self.source.rows[row]) for row in rows
         ]
-        return _sentence_table(self.tokens, self.data, rows).assign(
+        return _sentence_table(self.tokens, self.data, self.scoring, rows).assign(
             hypothesis=[text for text, _ in translations],
             score=[score for _, score in translations],
             links=links,
@@ -112,15 +116,17 @@ class Statistical:
 
 def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
     """Return the weights with the best BLEU on these rows."""
-    data = statistical.data
-    references = [[text] for text in statistical.tokens.sides[data.target].texts(validation)]
+    scoring = statistical.scoring
+    references = read_references(
+        _sentence_table(statistical.tokens, statistical.data, scoring, validation)
+    )
 
     def best(candidates: list[Weights]) -> Weights:
         scores = [
             corpus_bleu(
                 [statistical.translate(row, weights)[0] for row in validation],
                 references,
-                statistical.scoring,
+                scoring,
             )
             for weights in candidates
         ]
@@ -137,9 +143,11 @@ def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
     )
 
 
-def _copy(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.DataFrame:
+def _copy(
+    tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
+) -> pd.DataFrame:
     """Return the table of predictions of `copy`, which gives the source for its translation."""
-    table = _sentence_table(tokens, data, rows)
+    table = _sentence_table(tokens, data, scoring, rows)
     target_words = np.diff(tokens.sides[data.target].offsets)[rows]
     links = [
         format_links(diagonal(int(i), int(j)))
@@ -148,7 +156,9 @@ def _copy(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.DataFrame:
     return table.assign(hypothesis=table["source"], score=0.0, links=links, unknown_words=0)
 
 
-def _sentence_table(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.DataFrame:
+def _sentence_table(
+    tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
+) -> pd.DataFrame:
     """Return what every prediction of these rows has in common: `id, source, reference, …`."""
     source, target = (tokens.sides[language] for language in (data.source, data.target))
     return pd.DataFrame(
@@ -156,6 +166,7 @@ def _sentence_table(tokens: ParallelTokens, data: Data, rows: np.ndarray) -> pd.
             "id": tokens.documents(["id"])["id"].to_numpy()[rows],
             "source": source.texts(rows),
             "reference": target.texts(rows),
+            "further_references": further_references(tokens, scoring.references, rows),
             "source_words": np.diff(source.offsets)[rows],
         }
     )

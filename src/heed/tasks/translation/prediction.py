@@ -31,6 +31,7 @@ from heed.tasks.translation.alignment import (
 from heed.tasks.translation.displayed import displayed_rows, displayed_tables
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
+from heed.tasks.translation.references import further_references
 from heed.tasks.translation.statistics import statistics_table
 from heed.tokens.arrays import ParallelTokens, Side
 from heed.training.weights import load_weights, whole_run
@@ -121,12 +122,15 @@ class TranslationPredictor(Predictor):
                 "id": tokens.documents(["id"])["id"].to_numpy()[rows],
                 "source": source.texts(rows),
                 "reference": target.texts(rows),
+                "further_references": further_references(tokens, self.settings.references, rows),
                 "hypothesis": [self.detokenize(hypothesis) for hypothesis in best],
                 "score": np.asarray([hypothesis.score for hypothesis in best], np.float64),
                 "links": [format_links(each.links) for each in self.align(pairs, rows)],
                 "gold": [None if links is None else format_links(*links) for links in gold],
                 "source_words": np.diff(source.offsets)[rows],
-                "unknown_words": [int((ids == UNKNOWN).sum()) for ids in pairs.sources(rows)],
+                "unknown_words": [
+                    count_unknown_words(self.source, ids) for ids in pairs.sources(rows)
+                ],
             }
         )
 
@@ -259,6 +263,11 @@ class TranslationPredictor(Predictor):
     def detokenize(self, hypothesis: Hypothesis) -> str:
         """Return the text of a translation."""
         return self.target.decode(np.asarray(hypothesis.tokens, np.int64))
+
+
+def count_unknown_words(segmenter: Segmenter, ids: np.ndarray) -> int:
+    """Return the number of words, as `Segmenter.words_of` counts them, with an unknown unit."""
+    return len({*segmenter.words_of(ids)[ids == UNKNOWN].tolist()})
 
 
 def load_predictor(

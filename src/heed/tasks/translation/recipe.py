@@ -7,7 +7,7 @@ from heed.files import HeedError
 from heed.hyperparameters import hyperparameter
 from heed.hyperparameters.training import Training
 from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
-from heed.tokens.meta import Meta
+from heed.tokens.meta import Meta, Tokenizer
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
 METRICS = (
@@ -39,8 +39,8 @@ class Data:
 
     source: str
     target: str
-    tokenizer: str
-    target_tokenizer: str
+    tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
     has_gold_alignment: bool
 
 
@@ -50,18 +50,20 @@ class Prediction(Decoding):
 
     Scores are sacrebleu's (Post 2018), by its tokenisation `tokenize` of hypotheses and references,
     such as 13a; none where the corpus is tokenised at white space. With `lowercase` they ignore
-    case.
+    case. `references` are languages of the corpus whose texts are right translations too, beside
+    those of the target.
     """
 
     tokenize: str = "13a"
     lowercase: bool = False
+    references: list[str] = dataclasses.field(default_factory=list)
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
     """Return the languages that an experiment's section `data` names.
 
     Args:
-        section: `{"source": LANGUAGE, "target": LANGUAGE, …}`.
+        section: `{"source": LANGUAGE, "target": LANGUAGE, "references": [LANGUAGE, …], …}`.
         meta: the corpus's meta.json.
         key: the section's key in params.yaml, for the message.
 
@@ -69,12 +71,14 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
         HeedError: the corpus has no such language.
 
     """
-    for side in ("source", "target"):
-        if section[side] not in meta.languages:
+    named = [(side, section[side]) for side in ("source", "target")]
+    named += [("references", language) for language in section.get("references", ())]
+    for name, language in named:
+        if language not in meta.languages:
             known = ", ".join(meta.languages) or "none: it is no corpus of sentence pairs"
             raise HeedError(
-                f"params.yaml: {key}.{side}: corpus {meta.corpus} has no language "
-                f"{section[side]}. Known: {known}"
+                f"params.yaml: {key}.{name}: corpus {meta.corpus} has no language {language}. "
+                f"Known: {known}"
             )
     source, target = section["source"], section["target"]
     aligned = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)

@@ -30,12 +30,6 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
             ("hidden_size", "encoder"),
             f"each direction has half of hidden_size, which must be even, found {h.hidden_size}",
         )
-    if h.score == "location" and h.decoder in ("output", "input", "input-literal"):
-        yield (
-            ("score",),
-            "score location has a weight for each position, and test sentences may be longer than "
-            "any in training: choose another",
-        )
 
 
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:

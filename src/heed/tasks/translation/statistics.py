@@ -14,6 +14,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from heed.tasks.translation.alignment import Gold, Links, corpus_counts, parse_links
 from heed.tasks.translation.metrics import statistic_names
 from heed.tasks.translation.recipe import Data, Prediction
+from heed.tasks.translation.references import read_references
 from heed.tasks.translation.rouge import rouge
 
 
@@ -67,7 +68,8 @@ def statistics_table(
     """Return the statistics of each row of a table of predictions (docs/contracts.md).
 
     Args:
-        predictions: with the columns `hypothesis, reference, links, source_words, unknown_words`.
+        predictions: with the columns `hypothesis, reference, further_references, links,
+            source_words, unknown_words`.
         gold: the gold links of each row; None where the corpus has none.
         data: the languages.
         scoring: how translations are scored.
@@ -79,7 +81,7 @@ def statistics_table(
     ]
     return statistics(
         predictions["hypothesis"].tolist(),
-        [[reference] for reference in predictions["reference"]],
+        read_references(predictions),
         predictions[["source_words", "unknown_words"]].to_numpy(),
         None if gold is None else (links, gold),
         data,
@@ -97,17 +99,19 @@ def corpus_bleu(
     return float(_scorers(scoring)[0].corpus_score(hypotheses, columns).score) / 100
 
 
-def signatures(scoring: Prediction, references: int = 1) -> dict[str, str]:
+def signatures(scoring: Prediction, references: int | None = 1) -> dict[str, str]:
     """Return sacrebleu's signatures of `bleu` and `chrf`: scores compare where they are the same.
 
     Args:
         scoring: how translations are scored.
-        references: for each sentence.
+        references: how many each sentence has; None where sentences differ in it.
 
     """
     bleu, chrf = _scorers(scoring)
+    counts = (1, 2) if references is None else (references,)
+    columns = list(itertools.zip_longest(*(["a"] * count for count in counts)))
     for scorer in (bleu, chrf):  # a scorer knows the number of references once it has scored
-        scorer.corpus_score(["a"], [["a"]] * references)
+        scorer.corpus_score(["a"] * len(counts), columns)
     return {"bleu": str(bleu.get_signature()), "chrf": str(chrf.get_signature())}
 
 

@@ -1,0 +1,163 @@
+"""Several references of a translation: scores count all of them, and no training reads them."""
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import sacrebleu
+
+from heed import cli
+from heed.evaluation.tables import evaluate
+from heed.files import HeedError
+from heed.opponents import write_opponents
+from heed.prediction import write_predictions
+from heed.recipe import read_model_prediction, read_model_recipe
+from heed.study import load
+from heed.tasks.translation.recipe import resolve_data
+from heed.tasks.translation.statistics import signatures
+from heed.tokens.meta import read_meta
+from heed.training.run import train_run
+
+STUDY = """
+study: {name: mine, title: Two references}
+seeds: [1]
+sources: {mine: {kind: parallel, path: pairs.csv, sha256: SHA256}}
+corpora:
+  mine:
+    source: mine
+    kind: parallel
+    columns: {de: german, en: english, en2: american, en3: scottish}
+    optional_languages: [en3]
+    split: {kind: random, test: 12, validation: 0.2}
+experiments:
+  mine: {task: translation, corpus: mine, data: {source: de, target: en}, title: A pair}
+searches: {}
+defaults: {translation: {embedding_dim: 8, hidden_size: 8, epochs: 1, batch_size: 16, beam: 1}}
+models:
+  mine-baseline:
+    {experiment: mine, corpus: mine, variant: baseline, tuned_by: none, match: mine-baseline,
+     decoder: last-state}
+"""
+DATA = "data: {source: de, target: en"
+ANIMALS = ("dog", "cat", "horse", "bird", "mouse", "fish", "cow", "hen", "duck", "goat")
+
+
+def write_study(references: str) -> None:
+    """Write params.yaml; `references` continues the section `data`."""
+    digest = hashlib.sha256(Path("pairs.csv").read_bytes()).hexdigest()
+    study = STUDY.replace("SHA256", digest).replace(DATA, DATA + references)
+    Path("params.yaml").write_text(study)
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run that was scored with three references; one has gaps."""
+    folder = tmp_path_factory.mktemp("references")
+    rows = [
+        (
+            f"Der {name} {n} schläft.",
+            f"The {name} {n} is sleeping.",
+            f"The {name} {n} sleeps.",
+            f"Thon {name} {n} sleeps." if n % 2 else "",
+        )
+        for n in range(6)
+        for name in ANIMALS
+    ]
+    with contextlib.chdir(folder):
+        columns = ["german", "english", "american", "scottish"]
+        pd.DataFrame(rows, columns=columns).to_csv("pairs.csv", index=False)
+        write_study("")
+        cli.download("mine")
+        cli.tokenize("mine")
+        cli.search("none", "")
+        cli.recipe("mine-baseline")
+        recipe = Path("results/recipe/mine-baseline.yaml").read_bytes()
+        train_run("mine-baseline", 1, lambda progress: None)
+        write_study(", references: [en2, en3]")
+        cli.recipe("mine-baseline")
+        assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe
+        write_predictions("mine-baseline", [1])
+        evaluate("mine-baseline", [1])
+        write_opponents("mine", load().experiments["mine"])
+    return folder
+
+
+def multi_bleu(table: pd.DataFrame) -> float:
+    """Return sacrebleu's own score of predictions, with the references of the table of pairs."""
+    pairs = pd.read_csv("pairs.csv", keep_default_na=False).set_index("german").loc[table["source"]]
+    columns = [
+        [text or None for text in pairs[name]] for name in ("english", "american", "scottish")
+    ]
+    return sacrebleu.corpus_bleu(table["hypothesis"].tolist(), columns, force=True).score / 100
+
+
+def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
+    monkeypatch.chdir(scored)
+    table = pd.read_parquet("results/predict/mine-baseline/predictions.parquet")
+    assert set(map(len, table["further_references"])) == {1, 2}, "an empty text is no reference"
+    summary = pd.read_csv("results/evaluate/mine-baseline/summary.csv").iloc[0]
+    parts = dict(iter(table.groupby("split")))
+    assert summary["bleu"] == pytest.approx(multi_bleu(parts["test"]), abs=1e-9)
+    assert summary["validation_bleu"] == pytest.approx(multi_bleu(parts["validation"]), abs=1e-9)
+    assert pd.isna(summary["references"]), "sentences have two or three"
+
+
+def test_opponents_are_scored_with_all_references(scored, monkeypatch):
+    monkeypatch.chdir(scored)
+    table = pd.read_parquet("results/opponents/mine/statistical-0.parquet")
+    test = table[table["split"] == "test"]
+    statistics = pd.read_parquet("results/opponents/mine/statistics.parquet")
+    statistics = statistics[statistics["opponent"] == "statistical"]
+    matched = [
+        text in (reference, *further)
+        for text, reference, further in zip(
+            test["hypothesis"], test["reference"], test["further_references"], strict=True
+        )
+    ]
+    assert statistics["exact_match"].tolist() == matched and any(matched)
+
+
+def test_a_reference_that_the_corpus_does_not_have_is_named_with_its_key(scored, monkeypatch):
+    monkeypatch.chdir(scored)
+    section = load().experiments["mine"].data.model_dump() | {"references": ["fr"]}
+    with pytest.raises(HeedError, match=r"mine.data.references: corpus mine has no language fr"):
+        resolve_data(section, read_meta(Path("data/tokens/mine")), "experiments.mine.data")
+
+
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ("[en2, en2]", "data.references: each language once, found en2, en2"),
+        ("[de]", "data.references: de is the source"),
+        ("[fr]", "data.references: corpus mine has no language fr"),
+    ],
+)
+def test_references_that_are_none_are_an_error(scored, tmp_path, references, message):
+    text = (scored / "params.yaml").read_text().replace("[en2, en3]", references)
+    (tmp_path / "params.yaml").write_text(text)
+    with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
+        load(tmp_path / "params.yaml")
+
+
+def test_a_source_or_target_that_may_be_empty_is_an_error(scored, tmp_path):
+    text = (scored / "params.yaml").read_text().replace("languages: [en3]", "languages: [en]")
+    (tmp_path / "params.yaml").write_text(text)
+    with pytest.raises(HeedError, match=r"data.target: en is one of `optional_languages`"):
+        load(tmp_path / "params.yaml")
+
+
+def test_the_settings_of_a_prediction_have_the_references_and_no_recipe_has(scored, monkeypatch):
+    monkeypatch.chdir(scored)
+    recipe = read_model_recipe("mine-baseline")
+    assert read_model_prediction(recipe).references == ["en2", "en3"]
+    assert "en2" not in str(recipe.as_dict()["data"])
+
+
+def test_the_signature_says_how_many_references_there_are(scored, monkeypatch):
+    monkeypatch.chdir(scored)
+    settings = read_model_prediction(read_model_recipe("mine-baseline"))
+    counts = {count: signatures(settings, count) for count in (1, 3, None)}
+    for count, text in ((1, "nrefs:1|"), (3, "nrefs:3|"), (None, "nrefs:var|")):
+        assert all(text in f"{signature}|" for signature in counts[count].values())
