@@ -29,6 +29,7 @@ from heed.tasks.translation.cost import multiply_adds
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
+from tests.reports import without_times
 from tests.test_browser import browser  # noqa: F401
 from tests.test_report import Page, empty_figures, render_to  # noqa: F401
 
@@ -306,6 +307,47 @@ def test_a_report_is_the_same_bytes_twice_and_the_check_names_a_changed_bleu(tmp
     arguments = (fixture.study(), fixture.comparison(), ROOT / "data/published", results)
     with pytest.raises(HeedError, match=r"line 3, bleu: 72\.67 in the report, 62\.67 by"):
         check_report(*arguments, again, tmp_path / "dvc.lock")
+
+
+def test_a_training_that_is_repeated_changes_the_core_minutes_and_nothing_else(tmp_path, report):
+    into = tmp_path / "reports"
+    results = made_up.results(fixture.comparison(), tmp_path / "results")
+    fixture.write_times("sample-translation-half", [1, 2, 3], results, cpu_seconds=987.0)
+    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
+    assert without_times(into) == without_times(report)
+    rows = {row["variant"]: row["core_minutes"] for row in rows_of(into / "tables" / TABLE)}
+    assert rows["half"] == "16.450" and rows["attention"] == "2.500" and rows["copy"] == ""
+    changed = {
+        path.relative_to(report).as_posix()
+        for path in report.rglob("*")
+        if path.is_file() and path.read_bytes() != (into / path.relative_to(report)).read_bytes()
+    }
+    names = {"sample-translation_translation.csv", "sample-translation_translation.tex"}
+    assert changed == {"index.html", "report.tex", *(f"tables/{name}" for name in names)}
+
+
+def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison())
+    (experiment,) = results.experiments
+    model, meanings = "sample-translation-attention", []
+    for device in ("cpu", "cuda"):
+        for each in results.models(experiment).values():
+            fixture.write_times(each, [1, 2, 3], results.folder, device=device)
+        table = next(
+            each for each in translation.chapter(results, experiment) if isinstance(each, Table)
+        )
+        meanings.append(table.meanings(PAGE))
+        assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 20}[device]
+    assert "the CPU time of a training" in meanings[0] and "on a GPU" not in meanings[0]
+    assert "a training on a GPU took" in meanings[1] and "CPU time" not in meanings[1]
+    fixture.write_times(model, [1], results.folder, threads="two")
+    with pytest.raises(
+        HeedError, match=rf"threads is no int.*Run again: heed train {model} --seed"
+    ):
+        results.training_times(model)
+    (results.folder / "timing/train" / model / "1.json").unlink()
+    with pytest.raises(HeedError, match=rf"1\.json: not there\. Run: heed train {model} --seed 1"):
+        results.training_times(model)
 
 
 def test_a_german_report_has_bleu_punkte(tmp_path):
