@@ -38,7 +38,7 @@ from heed.report.chapters.shared import (
     p_column,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures import gradients, training_pairs
+from heed.report.figures import gradients, states, training_pairs
 from heed.report.figures import translation as figures
 from heed.report.formats import (
     COUNT,
@@ -104,6 +104,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         *training_pairs.by_share(results, experiment),
         *training_pairs.by_cap(results, experiment),
         gradients.first_word(results, experiment, figures.compared_series(results, experiment)),
+        *states.sentence_states(results, experiment),
         figures.operations(results, experiment),
     )
     return [
