@@ -1006,7 +1006,7 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
     assert "up to date" in toy.run("dvc", "status")
     toy.run("dvc", "plots", "show", "--out", "plots")
     text = (toy.path / "plots/index.html").read_text()
-    for title in ("Validation accuracy by epoch", "Confusion matrix", "Differences of accuracy"):
+    for title in ("BLEU on the validation part", "Confusion matrix", "Differences with their"):
         assert title in text
     assert '"row": {"field": "model"' in text  # heed's own templates
 

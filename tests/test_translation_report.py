@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import matplotlib.figure
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_text
@@ -279,7 +281,12 @@ def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path)
     (bleu,) = rows_of(into / "tables/summary_translation.csv")
     assert bleu["baseline"] == "21.00" and bleu["statistical"] == "50.00"
     curves = pd.read_csv(into / "plots/curves.csv")
-    assert {"validation_accuracy", "validation_bleu"} <= set(curves)
+    figures = curves.groupby("figure")[["validation", "validation_accuracy", "validation_bleu"]]
+    counts = figures.count().to_dict("index")
+    assert counts.keys() == {"accuracy", "bleu"}
+    for name, count in counts.items():
+        assert count["validation"] == count[f"validation_{name}"] == sum(curves["figure"] == name)
+    assert curves["validation"].notna().all(), "dvc plots draws every model of both tasks"
     page = Page(into / "index.html")
     assert "experiment-sample-translation" in page.ids and "experiment-sample-author" in page.ids
     text = page.source
@@ -291,7 +298,11 @@ def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report
         path.stem: path.read_text().splitlines()[0].split(",")
         for path in (report / "plots").iterdir()
     }
-    assert {"epoch", "validation_accuracy", "validation_bleu", "model"} <= set(heads["curves"])
+    for plot in yaml.safe_load((ROOT / "dvc.yaml").read_text())["plots"]:
+        ((path, drawn),) = plot.items()
+        template = (ROOT / f".dvc/plots/{drawn['template']}.json").read_text()
+        named = {drawn["x"], drawn["y"], *re.findall(r'"field": "(\w+)"', template)} - {"rev"}
+        assert len(named) > 3 and named <= set(heads[Path(path).stem])
     assert heads["confusion"] == ["actual", "predicted", "documents", "model", "share"]
     assert {"difference_pp", "compared"} <= set(heads["comparisons"])
 

@@ -139,7 +139,9 @@ def report() -> None:
     write("reports/tables/feelings_translation.csv", "core_minutes\n" + "".join(times).rstrip())
     write("reports/figures/gain.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
     write("reports/figures/feelings_curves.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
-    write("reports/plots/curves.csv", "epoch,validation_accuracy,model,seed\n1,0.5,feelings,1")
+    write(
+        "reports/plots/curves.csv", "epoch,validation,figure,model,seed\n1,0.5,accuracy,feelings,1"
+    )
     confusion = "actual,predicted,share,documents,model\ngood,good,1,2,feelings"
     write("reports/plots/confusion.csv", confusion)
     comparisons = "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2"
