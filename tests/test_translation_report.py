@@ -1,6 +1,7 @@
 """A translation in the report: BLEU between 0 and 100, its differences in BLEU points."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -140,6 +141,22 @@ def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_p
     labels = {line.get_label() for line in drawn[1].axes[0].lines}
     assert {"capped", "attention"} <= labels and "baseline" not in labels
     assert "15 words" in caps.caption
+
+
+def test_a_cap_of_some_models_on_longer_texts_is_drawn_beyond_the_texts_that_are_shorter(tmp_path):
+    data = fixture.comparison()
+    models = data.experiments[fixture.EXPERIMENT].models
+    for variant, limits in (("capped", (50, 50)), ("attention", (60, 200)), ("half", (60, 60))):
+        names = dict(zip(("max_source_tokens", "max_target_tokens"), limits, strict=True))
+        changed = dataclasses.replace(models[variant].hyperparameters, **names)
+        models[variant] = dataclasses.replace(models[variant], hyperparameters=changed)
+    results = read_made_up(tmp_path, data)
+    (caps,) = training_pairs.by_cap(results, results.experiments[0])
+    drawing = matplotlib.figure.Figure()
+    caps.draw(drawing)
+    labels = {line.get_label() for line in drawing.axes[0].lines}
+    assert {"capped", "attention"} <= labels and not {"half", "baseline"} & labels
+    assert "50 words" in caps.caption and drawing.axes[0].get_xlim()[1] > 50
 
 
 def test_the_dashed_line_of_operations_is_the_difference_that_attention_makes(tmp_path):
