@@ -33,7 +33,6 @@ from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
 from tests.reports import without_times
-from tests.test_browser import browser  # noqa: F401
 from tests.test_report import Page, empty_figures, render_to  # noqa: F401
 
 TABLE = "sample-translation_translation.csv"
@@ -408,17 +407,3 @@ def test_paper_compiles_and_every_figure_is_drawn(tmp_path):
     log = (into / "report.log").read_text(errors="replace")
     assert (into / "report.pdf").exists() and "Overfull \\hbox" not in log
     assert (into / "figures/sample-translation_alignment-1.svg").stat().st_size > 1000
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("browser")
-@pytest.mark.parametrize("width", [1300, 390])
-def test_the_page_of_a_translation_does_not_overflow_its_window(browser, tmp_path, width):  # noqa: F811
-    into = tmp_path / "reports"
-    results = made_up.results(fixture.comparison(), tmp_path / "results")
-    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto((into / "index.html").as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("mark").count() and page.locator("figure.plot img").count() >= 6
-    page.close()
