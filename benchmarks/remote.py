@@ -39,7 +39,7 @@ from heed.evaluation.results import spread
 from heed.evaluation.significance import assess, differences, holm
 from heed.evaluation.tested import Tested
 from heed.files import read_json, writing
-from heed.paths import RECIPES, RUN, STATISTICS, TIMING, TOKENS, recipe_file, run_folder
+from heed.paths import RECIPES, RUN, STATISTICS, TOKENS, recipe_file, run_folder, timing_file
 from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
 from heed.tasks import task_module
@@ -151,7 +151,7 @@ def write_done(output: Path, runs: list[tuple[str, int]]) -> None:
             if is_done(model, seed):
                 archive.add(run_folder(model, seed) / RUN)
                 archive.add(statistics(model, seed))
-                archive.add(timing(model, seed))
+                archive.add(timing_file(model, seed))
 
 
 def train_and_predict(model: str, seed: int) -> None:
@@ -181,10 +181,6 @@ def unpack(archive: Path, folder: Path) -> None:
                 path.write_bytes(content.read())
 
 
-def timing(model: str, seed: int) -> Path:
-    return TIMING / "train" / model / f"{seed}.json"
-
-
 def statistics(model: str, seed: int) -> Path:
     return Path("statistics") / model / str(seed) / STATISTICS
 
@@ -201,7 +197,7 @@ def is_trained(model: str, seed: int) -> bool:
 def is_done(model: str, seed: int) -> bool:
     """Return whether a run of the packed recipe exists, with its time and its statistics."""
     return (
-        timing(model, seed).exists()
+        timing_file(model, seed).exists()
         and statistics(model, seed).exists()
         and is_trained(model, seed)
     )
@@ -225,7 +221,7 @@ def table(models: list[str], seeds: list[int]) -> str:
 def model_row(model: str, seeds: list[int]) -> str:
     """Return the row of a model: its deciding metric over seeds, its time and its devices."""
     recipe = read_model_recipe(model)
-    timings = [json.loads(timing(model, seed).read_text(encoding="utf-8")) for seed in seeds]
+    timings = [json.loads(timing_file(model, seed).read_text(encoding="utf-8")) for seed in seeds]
     metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
     name = metrics.named(None).name
     figures = spread([metrics.compute(test.to_numpy())[name] for test in read_tests(model, seeds)])

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from heed.report.provenance import write_provenance
 from heed.report.renderers import html as rendering
 from tests.conftest import ROOT
-from tests.fixtures.report import made_up
+from tests.fixtures.report import made_up, made_up_translation
 from tests.test_report import HOSTILE, render_hostile, render_to
 
 AXE = "4.14.1"  # of axe-core, from the npm registry
@@ -60,7 +60,9 @@ def axe() -> str:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Reports with made-up numbers: of the sample, of the talk in German, and of hostile texts."""
+    """Reports with made-up numbers: of the sample, of a translation, of hostile texts, and of the
+    talk in German.
+    """
     folder = tmp_path_factory.mktemp("reports")
     german = made_up.study("talk")
     german = german.model_copy(update={"study": german.study.model_copy(update={"language": "de"})})
@@ -70,6 +72,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ),
         "talk": render_to(german, made_up.comparison("talk"), folder / "talk"),
         "hostile": render_hostile(folder / "hostile"),
+        "translation": render_to(
+            made_up_translation.study(), made_up_translation.comparison(), folder / "translation"
+        ),
     }
 
 
@@ -169,13 +174,13 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("what", ["sample", "talk"])
+@pytest.mark.parametrize("what", ["sample", "talk", "translation"])
 def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme, tmp_path):
     folder = reports[what]
-    write_provenance(ROOT, tmp_path / "provenance.html", {})
+    write_provenance(ROOT, tmp_path / "provenance.html", [])
     for file in (
         folder / "index.html",
-        sorted((folder / "documents").glob("*.html"))[0],
+        *sorted((folder / "documents").glob("*.html"))[:1],
         tmp_path / "provenance.html",
     ):
         page = opened(browser, file, color_scheme=scheme)
@@ -195,12 +200,12 @@ def test_axe_finds_nothing_serious(browser, reports, axe, what, scheme, tmp_path
         assert serious == [], file.name
 
 
-@pytest.mark.parametrize("what", ["hostile", "talk"])
+@pytest.mark.parametrize("what", ["hostile", "talk", "translation"])
 @pytest.mark.parametrize("width", [320, 390, 800, 1400])
 def test_the_page_does_not_overflow_its_window(browser, reports, what, width):
     for file in (
         reports[what] / "index.html",
-        sorted((reports[what] / "documents").glob("*.html"))[0],
+        *sorted((reports[what] / "documents").glob("*.html"))[:1],
     ):
         page = opened(browser, file, viewport={"width": width, "height": 900})
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")

@@ -830,14 +830,16 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     write_json(
         tmp_path / "results/timing/train/it/1.json",
         {
-            "seconds": 1800,
+            "seconds": 9999,
+            "cpu_seconds": 3600,
+            "threads": 2,
             "device": "cpu",
             "host": "here",
             "torch": "2",
             "ended": "2026-01-02T03:04:05+0000",
         },
     )
-    write_provenance(tmp_path, tmp_path / "reports/provenance.html", {"it": 2})
+    write_provenance(tmp_path, tmp_path / "reports/provenance.html", ["it"])
     text = (tmp_path / "reports/provenance.html").read_text()
     assert f'http-equiv="Content-Security-Policy" content="{html.policy()}"' in text
     assert html.policy().endswith("script-src 'none'") and "<script" not in text
@@ -848,10 +850,10 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
         ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"],
     ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    write_provenance(tmp_path, tmp_path / "reports/provenance.html", {"it": 2})
+    write_provenance(tmp_path, tmp_path / "reports/provenance.html", ["it"])
     assert "differed from the commit" in (tmp_path / "reports/provenance.html").read_text()
     subprocess.run(["git", "checkout", "-q", "."], cwd=tmp_path, check=True)
-    write_provenance(tmp_path, tmp_path / "provenance.html", {})
+    write_provenance(tmp_path, tmp_path / "provenance.html", [])
     text = (tmp_path / "provenance.html").read_text()
     assert "The tree was clean" in text and "not of the present study" in text
 

@@ -24,10 +24,11 @@ from safetensors.torch import save as serialize
 import heed
 from heed import recipe as recipes
 from heed.evaluation.tables import evaluate
-from heed.files import CHECKSUMS, HeedError, sha256
+from heed.files import CHECKSUMS, HeedError, sha256, write_json
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
+from heed.paths import timing_file
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_text
@@ -118,16 +119,17 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     with pytest.raises(KeyboardInterrupt):
         train_run("tiny-attention", 1, die)
     assert hashes() == whole, "a killed training touches nothing that was good"
-    (begun,) = Path(".heed/work").glob("train-*/begun.json")
-    begun.write_text(
-        json.dumps({"spent": 50, "began": json.loads(begun.read_text())["began"] - 100})
-    )
+    (times,) = Path(".heed/work").glob("train-*/times.json")
+    assert 0 < json.loads(times.read_text())["cpu_seconds"] < 100
+    write_json(times, {"seconds": 150, "cpu_seconds": 140})
     epochs = []
     train_run("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
     assert hashes() == whole
-    took = json.loads(Path("results/timing/train/tiny-attention/1.json").read_text())["seconds"]
-    assert 150 < took < 300, "the time of killed processes counts"
+    took = json.loads(timing_file("tiny-attention", 1).read_text())
+    assert 150 < took["seconds"] < 300, "the time of killed processes counts"
+    assert 140 < took["cpu_seconds"] < 300
+    assert took["threads"] == 1 and took["device"] == "cpu"
 
 
 def test_validations_within_an_epoch_do_not_change_the_training(workplace):

@@ -235,6 +235,13 @@ def test_the_gradients_of_the_same_sentences_are_measured_for_every_model(runs):
     assert (tables["attention"]["forward_norm"] > 0).all()
 
 
+def test_the_states_of_sentences_of_all_lengths_are_written(runs):
+    table = pd.read_parquet("results/predict/pair-attention/states.parquet")
+    assert list(table.columns) == ["id", "source_words", "state"]
+    assert np.stack(table["state"]).shape == (14, 8) and table["state"][0].dtype == np.float32
+    assert list(table["source_words"]) == sorted(table["source_words"])
+
+
 def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monkeypatch):
     text = (ROOT / "docs/translation.md").read_text(encoding="utf-8")
     (study,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)

@@ -1,8 +1,10 @@
 """A translation in the report: BLEU between 0 and 100, its differences in BLEU points."""
 
 import csv
+import dataclasses
 import io
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +13,7 @@ import matplotlib.figure
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_text
@@ -29,7 +32,7 @@ from heed.tasks.translation.cost import multiply_adds
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
-from tests.test_browser import browser  # noqa: F401
+from tests.reports import without_times
 from tests.test_report import Page, empty_figures, render_to  # noqa: F401
 
 TABLE = "sample-translation_translation.csv"
@@ -138,6 +141,22 @@ def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_p
     labels = {line.get_label() for line in drawn[1].axes[0].lines}
     assert {"capped", "attention"} <= labels and "baseline" not in labels
     assert "15 words" in caps.caption
+
+
+def test_a_cap_of_some_models_on_longer_texts_is_drawn_beyond_the_texts_that_are_shorter(tmp_path):
+    data = fixture.comparison()
+    models = data.experiments[fixture.EXPERIMENT].models
+    for variant, limits in (("capped", (50, 50)), ("attention", (60, 200)), ("half", (60, 60))):
+        names = dict(zip(("max_source_tokens", "max_target_tokens"), limits, strict=True))
+        changed = dataclasses.replace(models[variant].hyperparameters, **names)
+        models[variant] = dataclasses.replace(models[variant], hyperparameters=changed)
+    results = read_made_up(tmp_path, data)
+    (caps,) = training_pairs.by_cap(results, results.experiments[0])
+    drawing = matplotlib.figure.Figure()
+    caps.draw(drawing)
+    labels = {line.get_label() for line in drawing.axes[0].lines}
+    assert {"capped", "attention"} <= labels and not {"half", "baseline"} & labels
+    assert "50 words" in caps.caption and drawing.axes[0].get_xlim()[1] > 50
 
 
 def test_the_dashed_line_of_operations_is_the_difference_that_attention_makes(tmp_path):
@@ -279,7 +298,12 @@ def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path)
     (bleu,) = rows_of(into / "tables/summary_translation.csv")
     assert bleu["baseline"] == "21.00" and bleu["statistical"] == "50.00"
     curves = pd.read_csv(into / "plots/curves.csv")
-    assert {"validation_accuracy", "validation_bleu"} <= set(curves)
+    figures = curves.groupby("figure")[["validation", "validation_accuracy", "validation_bleu"]]
+    counts = figures.count().to_dict("index")
+    assert counts.keys() == {"accuracy", "bleu"}
+    for name, count in counts.items():
+        assert count["validation"] == count[f"validation_{name}"] == sum(curves["figure"] == name)
+    assert curves["validation"].notna().all(), "dvc plots draws every model of both tasks"
     page = Page(into / "index.html")
     assert "experiment-sample-translation" in page.ids and "experiment-sample-author" in page.ids
     text = page.source
@@ -291,7 +315,11 @@ def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report
         path.stem: path.read_text().splitlines()[0].split(",")
         for path in (report / "plots").iterdir()
     }
-    assert {"epoch", "validation_accuracy", "validation_bleu", "model"} <= set(heads["curves"])
+    for plot in yaml.safe_load((ROOT / "dvc.yaml").read_text())["plots"]:
+        ((path, drawn),) = plot.items()
+        template = (ROOT / f".dvc/plots/{drawn['template']}.json").read_text()
+        named = {drawn["x"], drawn["y"], *re.findall(r'"field": "(\w+)"', template)} - {"rev"}
+        assert len(named) > 3 and named <= set(heads[Path(path).stem])
     assert heads["confusion"] == ["actual", "predicted", "documents", "model", "share"]
     assert {"difference_pp", "compared"} <= set(heads["comparisons"])
 
@@ -307,6 +335,47 @@ def test_a_report_is_the_same_bytes_twice_and_the_check_names_a_changed_bleu(tmp
     arguments = (fixture.study(), fixture.comparison(), ROOT / "data/published", results)
     with pytest.raises(HeedError, match=r"line 3, bleu: 72\.67 in the report, 62\.67 by"):
         check_report(*arguments, again, tmp_path / "dvc.lock")
+
+
+def test_a_training_that_is_repeated_changes_the_core_minutes_and_nothing_else(tmp_path, report):
+    into = tmp_path / "reports"
+    results = made_up.results(fixture.comparison(), tmp_path / "results")
+    fixture.write_times("sample-translation-half", [1, 2, 3], results, cpu_seconds=987.0)
+    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
+    assert without_times(into) == without_times(report)
+    rows = {row["variant"]: row["core_minutes"] for row in rows_of(into / "tables" / TABLE)}
+    assert rows["half"] == "16.450" and rows["attention"] == "2.500" and rows["copy"] == ""
+    changed = {
+        path.relative_to(report).as_posix()
+        for path in report.rglob("*")
+        if path.is_file() and path.read_bytes() != (into / path.relative_to(report)).read_bytes()
+    }
+    names = {"sample-translation_translation.csv", "sample-translation_translation.tex"}
+    assert changed == {"index.html", "report.tex", *(f"tables/{name}" for name in names)}
+
+
+def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison())
+    (experiment,) = results.experiments
+    model, meanings = "sample-translation-attention", []
+    for device in ("cpu", "cuda"):
+        for each in results.models(experiment).values():
+            fixture.write_times(each, [1, 2, 3], results.folder, device=device)
+        table = next(
+            each for each in translation.chapter(results, experiment) if isinstance(each, Table)
+        )
+        meanings.append(table.meanings(PAGE))
+        assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 20}[device]
+    assert "the CPU time of a training" in meanings[0] and "on a GPU" not in meanings[0]
+    assert "a training on a GPU took" in meanings[1] and "CPU time" not in meanings[1]
+    fixture.write_times(model, [1], results.folder, threads="two")
+    with pytest.raises(
+        HeedError, match=rf"threads is no int.*Run again: heed train {model} --seed"
+    ):
+        results.training_times(model)
+    (results.folder / "timing/train" / model / "1.json").unlink()
+    with pytest.raises(HeedError, match=rf"1\.json: not there\. Run: heed train {model} --seed 1"):
+        results.training_times(model)
 
 
 def test_a_german_report_has_bleu_punkte(tmp_path):
@@ -339,17 +408,3 @@ def test_paper_compiles_and_every_figure_is_drawn(tmp_path):
     log = (into / "report.log").read_text(errors="replace")
     assert (into / "report.pdf").exists() and "Overfull \\hbox" not in log
     assert (into / "figures/sample-translation_alignment-1.svg").stat().st_size > 1000
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("browser")
-@pytest.mark.parametrize("width", [1300, 390])
-def test_the_page_of_a_translation_does_not_overflow_its_window(browser, tmp_path, width):  # noqa: F811
-    into = tmp_path / "reports"
-    results = made_up.results(fixture.comparison(), tmp_path / "results")
-    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto((into / "index.html").as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("mark").count() and page.locator("figure.plot img").count() >= 6
-    page.close()

@@ -40,7 +40,15 @@ LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last s
 REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 ORPHAN_FOLDERS = tuple(
     f"results/{stage}/"
-    for stage in ("recipe", "search", "train", "predict", "opponents", "evaluate")
+    for stage in (
+        "recipe",
+        "search",
+        "train",
+        "timing/train",
+        "predict",
+        "opponents",
+        "evaluate",
+    )
 )
 MAX_CHEAP_JOBS = 4
 

@@ -201,9 +201,7 @@ def provenance() -> None:
     from heed.report.provenance import write_provenance
     from heed.study import load
 
-    params = load()
-    threads = {name: params.hyperparameters(name).threads for name in params.models}
-    write_provenance(Path(), REPORTS / "provenance.html", threads)
+    write_provenance(Path(), REPORTS / "provenance.html", load().models)
     print_line(f"{REPORTS}/provenance.html")
 
 

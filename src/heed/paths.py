@@ -19,7 +19,7 @@ RECIPES, SEARCHES = RESULTS / "recipe", RESULTS / "search"
 RUNS, PREDICTIONS, OPPONENTS = RESULTS / "train", RESULTS / "predict", RESULTS / "opponents"
 EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
 METRICS = Path("metrics.json")
-TIMING = RESULTS / "timing"  # for reading: no stage depends on it
+TIMING = RESULTS / "timing"
 WORK = Path(".heed/work")  # unfinished downloads, checkpoints, searches
 LOCKS = Path(".heed/locks")
 
@@ -42,6 +42,11 @@ def prediction_file(model: str) -> Path:
 def run_folder(model: str, seed: int) -> Path:
     """Return the folder of one training."""
     return RUNS / model / str(seed)
+
+
+def timing_file(model: str, seed: int) -> Path:
+    """Return the file with the time of one training."""
+    return TIMING / "train" / model / f"{seed}.json"
 
 
 def train_command(model: str, seed: int) -> str:

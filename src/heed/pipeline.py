@@ -48,7 +48,9 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
     for stage, entry in stages.items():
         for out in entry.get("outs", []):
             path = lock.parent / out["path"]
-            if out["path"].startswith(folders) and path.is_dir() and folder_md5(path) != out["md5"]:
+            if not out["path"].startswith(folders) or not path.exists():
+                continue
+            if (folder_md5 if path.is_dir() else md5)(path) != out["md5"]:
                 yield (
                     f"{out['path']}: is not what the stage {stage} wrote: dvc.lock records "
                     f"{out['md5']}"

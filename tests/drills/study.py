@@ -45,7 +45,10 @@ STAGES: dict[str, tuple[str, list[str]]] = {
     "untuned": ("search none", ["results/search/none"]),
     "search": ("search hunt", ["results/search/hunt"]),
     "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
-    "train": ("train author-attention --seed 1", ["results/train/author-attention/1"]),
+    "train": (
+        "train author-attention --seed 1",
+        ["results/train/author-attention/1", "results/timing/train/author-attention/1.json"],
+    ),
     "predict": ("predict author-attention", ["results/predict/author-attention"]),
     "opponents": ("opponents author", ["results/opponents/author"]),
     "evaluate": ("evaluate author-attention", ["results/evaluate/author-attention"]),

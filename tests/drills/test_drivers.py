@@ -17,6 +17,7 @@ import pytest
 from tests.drills.conftest import WITHOUT_RIGHTS
 from tests.drills.study import Study
 from tests.drills.test_commands import STRANGE
+from tests.reports import without_times
 from tests.test_drivers import CHANGES, SNAKEMAKE, Toy, make_clone
 
 DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
@@ -30,18 +31,14 @@ STAGES = {
     ),
     "report": ("report", "the title of the study", "reports"),
 }
-Report = dict[str, bytes]
+Report = dict[str, str]
 
 each_driver = pytest.mark.parametrize("driver", DRIVERS)
 each_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 def report_of(toy: Toy) -> Report:
-    return {
-        str(path.relative_to(toy.path)): path.read_bytes()
-        for path in toy.path.glob("reports/**/*")
-        if path.is_file()
-    }
+    return without_times(toy.path / "reports")
 
 
 @pytest.fixture(scope="session")

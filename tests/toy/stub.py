@@ -83,6 +83,7 @@ def train() -> None:
     time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
     weights = digest(read(f"results/recipe/{KEY}.yaml"), seed, code())
     write(f"results/train/{KEY}/{seed}/model.safetensors", weights)
+    write(f"results/timing/train/{KEY}/{seed}.json", str(time.time()))
 
 
 def download() -> None:
@@ -134,9 +135,13 @@ def report() -> None:
     write("reports/index.html", PARAMS["study"]["title"] + comparison + digest(code()))
     write("reports/report.tex", "tex")
     write("reports/tables/feelings_seeds.csv", comparison)
+    times = [path.read_text() for path in sorted(Path("results/timing/train").glob("*/*.json"))]
+    write("reports/tables/feelings_translation.csv", "core_minutes\n" + "".join(times).rstrip())
     write("reports/figures/gain.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
     write("reports/figures/feelings_curves.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
-    write("reports/plots/curves.csv", "epoch,validation_accuracy,model,seed\n1,0.5,feelings,1")
+    write(
+        "reports/plots/curves.csv", "epoch,validation,figure,model,seed\n1,0.5,accuracy,feelings,1"
+    )
     confusion = "actual,predicted,share,documents,model\ngood,good,1,2,feelings"
     write("reports/plots/confusion.csv", confusion)
     comparisons = "experiment,compared,difference_pp,low_pp,high_pp\nfeelings,a - b,1,0,2"

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
 MAX_LINES = 5  # of differences for each file
 # The folders of results that the report reads.
-RESULTS = ("results/compare", "results/evaluate/", "results/predict/", "results/search/")
+RESULTS = (
+    "results/compare",
+    "results/evaluate/",
+    "results/predict/",
+    "results/search/",
+    "results/timing/train/",
+)
 FOLDERS = ("tables", "figures", "plots", "documents")  # of a report
 
 

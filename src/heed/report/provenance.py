@@ -9,14 +9,16 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from heed.files import read_json, reading, sha256, write_text
 from heed.pipeline import md5
 from heed.records import read_record
 from heed.report.renderers.html import environment
+from heed.report.timing import TrainingTime, read_training_time, training_folder
 
 PACKAGES = (
     "heed",
@@ -45,8 +47,6 @@ HASHED_FILES = (
     "reports/report.pdf",
 )
 
-Timing = TypeVar("Timing")
-
 
 @dataclasses.dataclass(frozen=True)
 class GitState:
@@ -55,17 +55,6 @@ class GitState:
     commit: str
     date: str
     changed: list[str]
-
-
-@dataclasses.dataclass(frozen=True)
-class RunTiming:
-    """The machine, time and duration of a training: results/timing/train/MODEL/SEED.json."""
-
-    seconds: float
-    device: str
-    host: str
-    torch: str
-    ended: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,17 +80,16 @@ class Trainings:
     in_study: bool
 
 
-def write_provenance(root: Path, path: Path, threads: dict[str, int]) -> None:
+def write_provenance(root: Path, path: Path, models: Collection[str]) -> None:
     """Write reports/provenance.html.
 
     Args:
         root: the top folder of the clone.
         path: the file to write.
-        threads: of each model's training, for the core-hours.
+        models: those of the study.
 
     """
-    timing = root / "results" / "timing"
-    trainings = _read_trainings(timing / "train", threads)
+    trainings = _read_trainings(root / "results", models)
     context = {
         "git": git_state(root),
         "machine": machine(),
@@ -112,7 +100,7 @@ def write_provenance(root: Path, path: Path, threads: dict[str, int]) -> None:
             if (root / name).exists()
         ],
         "trainings": trainings,
-        "searches": _read_searches(timing / "search"),
+        "searches": _read_searches(root / "results" / "timing" / "search"),
         "core_hours": sum(each.core_hours for each in trainings),
     }
     write_text(path, environment().get_template("provenance.html.jinja").render(context))
@@ -164,40 +152,33 @@ def _run_git(root: Path, *arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _read_trainings(folder: Path, threads: dict[str, int]) -> list[Trainings]:
+def _read_trainings(results: Path, models: Collection[str]) -> list[Trainings]:
     """Return the trainings of each model that has any."""
     trainings = []
-    for model in sorted(path for path in folder.glob("*") if path.is_dir()):
-        if runs := [
-            _read(RunTiming, path, f"heed train {model.name}")
-            for path in sorted(model.glob("*.json"))
-        ]:
-            trainings.append(_summarize(model.name, runs, threads))
+    for folder in sorted(path for path in training_folder(results).glob("*") if path.is_dir()):
+        seeds = sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal())
+        if runs := [read_training_time(results, folder.name, seed) for seed in seeds]:
+            trainings.append(_summarize(folder.name, runs, models))
     return trainings
 
 
-def _summarize(model: str, runs: list[RunTiming], threads: dict[str, int]) -> Trainings:
-    seconds = sum(run.seconds for run in runs)
+def _summarize(model: str, runs: list[TrainingTime], models: Collection[str]) -> Trainings:
     return Trainings(
         model=model,
         runs=len(runs),
-        seconds=seconds,
-        core_hours=seconds * threads.get(model, 1) / 3600,
+        seconds=sum(run.seconds for run in runs),
+        core_hours=sum(run.core_minutes for run in runs) / 60,
         machines=sorted({f"{run.device}, {run.host}, torch {run.torch}" for run in runs}),
         first=min(run.ended for run in runs),
         last=max(run.ended for run in runs),
-        in_study=model in threads,
+        in_study=model in models,
     )
 
 
 def _read_searches(folder: Path) -> dict[str, SearchTiming]:
     """Return the timing of each search, by name."""
-    return {
-        path.stem: _read(SearchTiming, path, f"heed search {path.stem}")
-        for path in sorted(folder.glob("*.json"))
-    }
-
-
-def _read(kind: type[Timing], path: Path, command: str) -> Timing:
-    with reading(path, command):
-        return read_record(kind, read_json(path, command))
+    searches = {}
+    for path in sorted(folder.glob("*.json")):
+        with reading(path, command := f"heed search {path.stem}"):
+            searches[path.stem] = read_record(SearchTiming, read_json(path, command))
+    return searches

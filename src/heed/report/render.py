@@ -74,11 +74,11 @@ def _write_tables(tables: list[Table], folder: Path) -> None:
 
 
 def _write_series(results: Results, folder: Path) -> None:
-    models = [
-        results.evaluation_folder(model)
+    models = {
+        results.evaluation_folder(model): each.measure
         for each in results.experiments
         for model in results.models(each).values()
-    ]
+    }
     with writing_folder(folder) as out:
         write_series(results.experiments, models, out)
 

@@ -14,6 +14,7 @@ from heed.report.experiments import Experiment, read_experiments
 from heed.report.formats import format_coverage
 from heed.report.published import CLASSES, RESULTS
 from heed.report.sources import Source, Sources
+from heed.report.timing import TrainingTime, read_training_time
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -55,6 +56,13 @@ class Results:
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation."""
         return self.folder / "evaluate" / model
+
+    def training_times(self, model: str) -> list[TrainingTime]:
+        """Return the time of a model's training with each seed.
+
+        Raises HeedError: a file is missing or broken.
+        """
+        return [read_training_time(self.folder, model, seed) for seed in self.comparison.seeds]
 
     def search_folders(self, experiment: Experiment) -> list[Path]:
         """Return the folders of an experiment's searches."""

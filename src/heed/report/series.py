@@ -8,24 +8,28 @@ from pathlib import Path
 import pandas as pd
 
 from heed.report.experiments import Experiment
+from heed.report.measures import Measure
 from heed.report.renderers.csv import quote_formulas
 from heed.report.results import read_table
+from heed.tasks import task_module
 
 
-def write_series(experiments: list[Experiment], evaluations: list[Path], folder: Path) -> None:
+def write_series(
+    experiments: list[Experiment], evaluations: dict[Path, Measure], folder: Path
+) -> None:
     """Write curves.csv, confusion.csv and comparisons.csv.
 
     Each has the columns that dvc.yaml names, also where no model of the study has such values.
 
     Args:
         experiments: with their comparisons.
-        evaluations: the folders of the models' evaluations.
+        evaluations: the folders of the models' evaluations, with what decides between models.
         folder: of the files to write.
 
     """
     curves, confusions = [], []
-    for evaluation in evaluations:
-        curves.append(read_table(evaluation / "history.csv").assign(model=evaluation.name))
+    for evaluation, measure in evaluations.items():
+        curves.append(_curves(evaluation, measure))
         if (evaluation / "confusion.csv").exists():  # of a classification
             confusions.append(_confusion(evaluation))
     comparisons = [
@@ -41,11 +45,24 @@ def write_series(experiments: list[Experiment], evaluations: list[Path], folder:
         for each in experiment.comparisons
     ]
     columns = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
-    curve_columns = ["seed", "epoch", "validation_accuracy", "model"]
+    curve_columns = ["seed", "epoch", "model", "figure", "validation"]
     confusion_columns = ["actual", "predicted", "documents", "model", "share"]
     _write(_with_columns(curves, curve_columns), folder / "curves.csv")
     _write(_with_columns(confusions, confusion_columns), folder / "confusion.csv")
     _write(pd.DataFrame(comparisons, columns=columns), folder / "comparisons.csv")
+
+
+def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
+    """Return the history of a model's runs; `validation` has the values of `figure`.
+
+    That is the metric by which models are compared, or where validation does not measure it the one
+    by which searches decide.
+    """
+    history = read_table(evaluation / "history.csv")
+    figures = measure.metric, task_module(measure.task, "recipe").FIGURES[0]
+    figure = next(each for each in figures if f"validation_{each}" in history)
+    values = {"figure": figure, "validation": history[f"validation_{figure}"]}
+    return history.assign(model=evaluation.name, **values)
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:

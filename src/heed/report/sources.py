@@ -3,12 +3,15 @@
 import dataclasses
 from pathlib import Path
 
-from heed.pipeline import md5, stage_name
+from heed.pipeline import folder_md5, md5, stage_name
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A file that the report reads. `md5` is DVC's hash: the name of its content in DVC's cache."""
+    """A file or a folder that the report reads.
+
+    `md5` is DVC's hash: the name of a file's content in DVC's cache.
+    """
 
     path: str
     md5: str
@@ -46,9 +49,12 @@ class Sources:
 
 
 def read_source(path: Path) -> Source:
-    """Return the source of a file in results/ or data/published/."""
+    """Return the source of a file in results/ or data/published/, or of all trainings' times."""
     if "published" in path.parts:
         return Source(f"data/published/{path.name}", md5(path), "", "")
+    if path.parts[-2:] == ("timing", "train"):  # a folder: trainings are too many for a row each
+        command = "heed train MODEL --seed SEED"
+        return Source("results/timing/train", folder_md5(path), "train", command)
     stage, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
     name = Path("results", stage, *keys, path.name).as_posix()
     return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))

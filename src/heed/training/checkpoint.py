@@ -1,12 +1,10 @@
-"""Checkpoints of unfinished trainings: a safetensors file and its times below .heed/work.
+"""Checkpoints of unfinished trainings: a safetensors file below .heed/work.
 
-They are never below a stage's output.
+It is never below a stage's output.
 """
 
-import contextlib
 import hashlib
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
 from heed.code.digests import loaded_modules
-from heed.files import write_json, writing
+from heed.files import writing
 from heed.paths import WORK
 from heed.recipe import Recipe
 from heed.tasks import import_stage_modules
@@ -28,19 +26,6 @@ def work_folder(recipe: Recipe[Any, Any], seed: int) -> Path:
     import_stage_modules(recipe.task, "train")
     key = json.dumps([recipe.as_dict(), seed, loaded_modules(), torch.__version__], sort_keys=True)
     return WORK / f"train-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-
-
-def record_start(folder: Path) -> float:
-    """Record that a process starts in a work folder; return the seconds spent by earlier ones.
-
-    Earlier processes were killed: they count up to their last checkpoint.
-    """
-    path, seconds = folder / "begun.json", 0.0
-    with contextlib.suppress(OSError, ValueError):
-        last = json.loads(path.read_text(encoding="utf-8"))
-        seconds = last["spent"] + max(0.0, (folder / CHECKPOINT).stat().st_mtime - last["began"])
-    write_json(path, {"spent": seconds, "began": time.time()})
-    return seconds
 
 
 def write_tensors(

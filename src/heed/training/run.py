@@ -20,7 +20,16 @@ from heed.files import (
     write_json,
     writing_folder,
 )
-from heed.paths import HISTORY, RUN, TIMING, TOKENS, WEIGHTS, recipe_file, run_folder, train_command
+from heed.paths import (
+    HISTORY,
+    RUN,
+    TOKENS,
+    WEIGHTS,
+    recipe_file,
+    run_folder,
+    timing_file,
+    train_command,
+)
 from heed.recipe import Recipe, parse_recipe, read_model_recipe
 from heed.records import as_json, read_record
 from heed.tasks import task_module
@@ -31,6 +40,7 @@ from heed.training.allocator import keep_memory
 from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.device import choose_device
 from heed.training.loop import DivergedError, Progress, train
+from heed.training.stopwatch import Stopwatch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +72,7 @@ class Trained:
 def train_run(name: str, seed: int, report_progress: Callable[[Progress], None]) -> RunInfo:
     """Train model `name` with `seed`; return the content of its run.json.
 
-    Writes results/train/NAME/SEED/, and the times in results/timing/.
+    Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json.
 
     Raises:
         HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
@@ -72,8 +82,14 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
     recipe = read_model_recipe(name)
     tokens = load_tokens(TOKENS / recipe.corpus)
     work = checkpoint.work_folder(recipe, seed)
-    started = time.perf_counter() - checkpoint.record_start(work)
-    trained = train_model(recipe, tokens, seed, report_progress, work)
+    stopwatch = Stopwatch(work / "times.json")
+
+    def report_and_save_times(progress: Progress) -> None:
+        if progress.validation is not None:  # a checkpoint has the epoch
+            stopwatch.save()
+        report_progress(progress)
+
+    trained = train_model(recipe, tokens, seed, report_and_save_times, work)
     model = trained.learner.model
     info = RunInfo(
         seed=seed,
@@ -88,8 +104,8 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
         trained.learner.write(out)
         pd.DataFrame(trained.history).to_csv(out / HISTORY, index=False, lineterminator="\n")
         write_json(out / RUN, dataclasses.asdict(info))
+    _write_timing(recipe, seed, trained.device, stopwatch.read())
     shutil.rmtree(work, ignore_errors=True)
-    _write_timing(name, seed, trained.device, time.perf_counter() - started)
     return info
 
 
@@ -197,13 +213,16 @@ def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict
     return rows
 
 
-def _write_timing(name: str, seed: int, device: str, seconds: float) -> None:
-    """Write how long a training took and where it ran; for people, no stage reads it."""
+def _write_timing(
+    recipe: Recipe[Any, Any], seed: int, device: str, times: dict[str, float]
+) -> None:
+    """Write how long a training took and where it ran; of all stages, `report` alone reads it."""
     timing = {
-        "seconds": round(seconds, 2),
+        **times,
+        "threads": recipe.hyperparameters.threads,
         "device": device,
         "host": platform.node(),
         "torch": torch.__version__,
         "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
-    write_json(TIMING / "train" / name / f"{seed}.json", timing)
+    write_json(timing_file(recipe.model, seed), timing)

@@ -4,6 +4,8 @@ import dataclasses
 import operator
 from collections.abc import Callable
 
+import numpy as np
+
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ModelResult, OpponentResult, Spread, spread
 from heed.paths import MODEL_PREDICTION
@@ -35,7 +37,7 @@ from heed.report.chapters.shared import (
     p_column,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures import gradients, training_pairs
+from heed.report.figures import gradients, states, training_pairs
 from heed.report.figures import translation as figures
 from heed.report.formats import (
     COUNT,
@@ -57,6 +59,7 @@ from heed.report.sentences import (
     sentence_sources,
 )
 from heed.report.sources import Source
+from heed.report.timing import TrainingTime, training_folder
 from heed.tasks.translation.recipe import Prediction
 from heed.tasks.translation.statistics import signatures
 
@@ -79,6 +82,7 @@ class Line:
     figures: dict[str, Spread]
     parameters: int | None  # of a model
     gain: TestedDifference | None  # over the baseline
+    times: list[TrainingTime]  # of a model, by seed
 
     def value(self, figure: str) -> float | None:
         """Return the mean of a figure, between 0 and 100; None where it has none."""
@@ -99,6 +103,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         *training_pairs.by_share(results, experiment),
         *training_pairs.by_cap(results, experiment),
         gradients.first_word(results, experiment, figures.compared_series(results, experiment)),
+        *states.sentence_states(results, experiment),
         figures.operations(results, experiment),
     )
     return [
@@ -120,6 +125,7 @@ def _lines(results: Results, experiment: Experiment) -> list[Line]:
             model.summary | _evaluated(results, model),
             model.parameters,
             gains.get(variant),
+            results.training_times(model.model),
         )
         for variant, model in result.models.items()
     ]
@@ -127,7 +133,7 @@ def _lines(results: Results, experiment: Experiment) -> list[Line]:
 
 
 def _opponent_line(name: str, opponent: OpponentResult) -> Line:
-    return Line(name, opponent.summary, None, None)
+    return Line(name, opponent.summary, None, None, [])
 
 
 def _evaluated(results: Results, model: ModelResult) -> dict[str, Spread]:
@@ -166,6 +172,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
             meaning=say("the share of the words of the source that the model does not know"),
         ),
         *_gain_columns(results, experiment),
+        _core_minutes_column(lines),
     )
     return Table(
         f"{experiment.key}_translation",
@@ -174,7 +181,11 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         make_rows(columns, lines),
         caption=_caption(results, experiment),
         notes=tuple(_scoring_notes(results, experiment)),
-        sources=(*results.comparison_sources, *_evaluation_sources(results, experiment)),
+        sources=(
+            *results.comparison_sources,
+            *_evaluation_sources(results, experiment),
+            *results.sources.add(training_folder(results.folder)),
+        ),
         location=f"experiments.{experiment.key}",
         mark=experiment.mark,
         style="scores",
@@ -276,6 +287,29 @@ def _gain_columns(results: Results, experiment: Experiment) -> tuple[Column, ...
             VERDICT,
             difference_value(tested, lambda each: each.verdict),
         ),
+    )
+
+
+def _core_minutes_column(lines: list[Line]) -> Column:
+    """Return the mean time of a model's trainings; its meaning says of which kind of time."""
+    devices = {each.on_gpu for line in lines for each in line.times}
+    meanings = {
+        False: say(
+            "the CPU time of a training, a mean over seeds. It is another one in every run and on "
+            "every machine"
+        ),
+        True: say(
+            "the time that a training on a GPU took, times its threads, a mean over seeds. It is "
+            "another one in every run and on every machine"
+        ),
+    }
+    return Column(
+        "core_minutes",
+        say("Core-minutes"),
+        decimals(1, 3),
+        lambda line: np.mean([each.core_minutes for each in line.times]) if line.times else None,
+        short=say("Core-minutes").replace("-", "- "),  # on two lines
+        meaning="; ".join(meanings[on_gpu] for on_gpu in sorted(devices)),
     )
 
 

@@ -14,7 +14,7 @@ from heed.report.figures.translation import draw_groups, make_figure, read_table
 from heed.report.language import say
 from heed.report.results import Results
 
-ALL = 1_000_000  # in place of a hyperparameter by which models of one group differ
+ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
 Groups = list[list[str]]  # variants that differ in one hyperparameter alone, the least first
 
 
@@ -34,10 +34,7 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
         axes.set_xscale("log")
         axes.set_xticks(shares, [f"{100 * share:g}%" for share in shares])
         axes.minorticks_off()
-        axes.set_xlabel(say("share of the training pairs"))
-        axes.set_ylabel("BLEU")
-        axes.set_ylim(bottom=0)
-        legend(figure, axes, 3)
+        _finish(figure, axes, say("share of the training pairs"))
 
     title = say("BLEU against the number of training pairs")
     caption = say(
@@ -50,7 +47,7 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
 
 def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
     """Return BLEU by source length of models that read no long pairs; nothing without such."""
-    groups = _groups(results, experiment, "max_source_tokens")
+    groups = _groups(results, experiment, "max_source_tokens", "max_target_tokens")
     variants = [name for group in groups for name in group]
     if not groups:
         return []
@@ -69,10 +66,7 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
                 series,
             )
         axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color="0.5")
-        axes.set_xlabel(say("words of the source, mean of each group"))
-        axes.set_ylabel("BLEU")
-        axes.set_ylim(bottom=0)
-        legend(figure, axes, 4)
+        _finish(figure, axes, say("words of the source, mean of each group"))
 
     title = say("Trained on short sources alone")
     caption = say(
@@ -86,13 +80,24 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
     ]
 
 
-def _groups(results: Results, experiment: Experiment, name: str) -> Groups:
-    """Return the variants that differ in the hyperparameter `name` alone, two or more a group."""
+def _finish(figure: matplotlib.figure.Figure, axes: Axes, label: str) -> None:
+    """Label the axes of a figure of BLEU, which begins at 0, and put the legend above them."""
+    axes.set_xlabel(label)
+    axes.set_ylabel("BLEU")
+    axes.set_ylim(bottom=0)
+    legend(figure, axes, 3)
+
+
+def _groups(results: Results, experiment: Experiment, name: str, *others: str) -> Groups:
+    """Return the variants that differ in the hyperparameter `name` alone, two or more a group.
+
+    They may also differ in `others`.
+    """
     models = results.comparison.experiments[experiment.key].models
     groups: dict[object, list[str]] = {}
     for variant, model in models.items():
         if model.hyperparameters.decoder != "concatenate":  # whose cap is a size of the network
-            key = dataclasses.replace(model.hyperparameters, **{name: ALL})
+            key = dataclasses.replace(model.hyperparameters, **dict.fromkeys((name, *others), ALL))
             groups.setdefault(key, []).append(variant)
     return [
         sorted(group, key=lambda variant: getattr(models[variant].hyperparameters, name))

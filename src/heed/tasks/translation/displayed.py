@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from heed.tasks.translation.prediction import Aligned
 
 GROUPS = 6
+SPREAD_SENTENCES = 120  # at most: of what is measured over all lengths
 
 
 def displayed_rows(

@@ -1,7 +1,8 @@
 """The gradient that reaches each word of the source, by the source's length.
 
-models/source_gradients.py defines it. The sentences are those of `displayed_rows` with SENTENCES
-groups: spread evenly over the test part, sorted by length, so they are the same for every model.
+models/source_gradients.py defines it. The sentences are those of `displayed_rows` with
+SPREAD_SENTENCES groups: spread evenly over the test part, sorted by length, so they are the same
+for every model.
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ import pandas as pd
 if TYPE_CHECKING:
     from heed.models.source_gradients import SourceGradients
 
-SENTENCES = 120  # at most
 TRUNCATION = 8  # steps of truncated backpropagation through time
 
 

@@ -28,10 +28,15 @@ from heed.tasks.translation.alignment import (
     parse_links,
     weights_of_words,
 )
-from heed.tasks.translation.displayed import displayed_rows, displayed_tables
+from heed.tasks.translation.displayed import (
+    SPREAD_SENTENCES,
+    displayed_rows,
+    displayed_tables,
+)
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.translation.references import further_references
+from heed.tasks.translation.states import states_of
 from heed.tasks.translation.statistics import statistics_table
 from heed.tokens.arrays import ParallelTokens, Side
 from heed.training.weights import load_weights, whole_run
@@ -145,7 +150,7 @@ class TranslationPredictor(Predictor):
         return statistics_table(predictions, gold, self.recipe.data, self.settings)
 
     def explain(self, tokens: ParallelTokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return `sentences` and `weights` (displayed.py), and `gradients` (gradients.py).
+        """Return `sentences` and `weights` (displayed.py), `gradients` and `states`.
 
         The sentences are chosen by their lengths alone, so they are the same for every model.
         """
@@ -153,21 +158,35 @@ class TranslationPredictor(Predictor):
         rows = displayed_rows(tokens, data, predictions)
         aligned = self.align(self.encode(tokens, rows), rows)
         tables = displayed_tables(tokens, data, predictions, rows, aligned, self.words)
-        rows = displayed_rows(tokens, data, predictions, gradients.SENTENCES)
-        return tables | {"gradients": self.gradient_table(tokens, rows)}
+        rows = displayed_rows(tokens, data, predictions, SPREAD_SENTENCES)
+        pairs = self.encode(tokens, rows)
+        sentences = pd.DataFrame(
+            {
+                "id": tokens.documents(["id"])["id"].to_numpy()[rows],
+                "source_words": np.diff(tokens.sides[data.source].offsets)[rows],
+            }
+        )
+        states = states_of(self.model, pairs, rows, self.device)
+        return tables | {
+            "gradients": self.gradient_table(pairs, rows, sentences),
+            "states": sentences.assign(state=pd.Series(states)),
+        }
 
-    def gradient_table(self, tokens: ParallelTokens, rows: np.ndarray) -> pd.DataFrame:
-        """Return the gradient that reaches each word of these sources, also truncated."""
-        pairs, tables = self.encode(tokens, rows), []
-        ids = tokens.documents(["id"])["id"].to_numpy()[rows]
-        words = np.diff(tokens.sides[self.recipe.data.source].offsets)[rows]
+    def gradient_table(
+        self, pairs: EncodedPairs, rows: np.ndarray, sentences: pd.DataFrame
+    ) -> pd.DataFrame:
+        """Return the gradient that reaches each word of these sources, also truncated.
+
+        `sentences` has `id` and `source_words` of each row.
+        """
+        tables = []
         is_recurrent = isinstance(self.model, RecurrentTranslator)
         truncations = (None, gradients.TRUNCATION) if is_recurrent else (None,)
-        for i, id_ in enumerate(ids):
+        for i, (id_, words) in enumerate(sentences.itertuples(index=False)):
             pair = pairs.batch(rows[i : i + 1]).to(self.device)
             for truncation in truncations:
                 norms = source_gradients(self.model, pair, truncation)
-                tables.append(gradients.sentence_table(id_, int(words[i]), truncation, norms))
+                tables.append(gradients.sentence_table(id_, int(words), truncation, norms))
         return pd.concat(tables, ignore_index=True)
 
     def encode(self, tokens: ParallelTokens, rows: np.ndarray) -> EncodedPairs:

@@ -1,0 +1,109 @@
+"""The figure of lecture 001's recap: the states of sentences, projected to a plane."""
+
+from pathlib import Path
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from sklearn.decomposition import PCA
+
+from heed.evaluation.families import BASELINE
+from heed.files import reading
+from heed.report.blocks import Figure
+from heed.report.experiments import Experiment
+from heed.report.figures import drawing
+from heed.report.figures.drawing import WIDTH, colour, legend, marker, short_name
+from heed.report.formats import format_number
+from heed.report.language import say
+from heed.report.results import Results
+
+GROUPS = 3  # of sentences, by their length
+
+
+def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
+    """Return the states of baseline and first attention variant, side by side in planes.
+
+    Nothing where a model has states of one dimension, or all sentences have the same length.
+    """
+    models, result = results.models(experiment), results.comparison.experiments[experiment.key]
+    variants = [name for name in (BASELINE, *result.attention[:1]) if name in models]
+    paths = [results.folder / "predict" / models[name] / "states.parquet" for name in variants]
+    tables = dict(zip(variants, map(_read, paths), strict=True))
+    groups = _groups(next(iter(tables.values())))
+    if len(groups) < 2 or any(len(table["state"].iloc[0]) < 2 for table in tables.values()):
+        return []
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        row = figure.subplots(1, len(tables), squeeze=False)[0]
+        for axes, (variant, table) in zip(row, tables.items(), strict=True):
+            _draw_plane(axes, table, groups)
+            axes.set_title(short_name(variant))
+        legend(figure, row[0], GROUPS)
+
+    title = say("States of sentences, projected to a plane")
+    caption = say(
+        "A mark is a test sentence: the state that the decoder starts from (of a transformer, the "
+        "mean of the encoder’s states), on the two directions in which the states of the model "
+        "vary most. The lecture shows this plane of networks without attention, with sentences of "
+        "like meaning side by side. {count} sentences, chosen by their length alone, first seed. "
+        "Groups that lie apart: the state knows the length. Marks that lie together may be far "
+        "apart in the directions that are not drawn: the axes say how much of the variance they "
+        "show. The two planes have axes of their own, and cannot be compared point by point.",
+        count=len(next(iter(tables.values()))),
+    )
+    return [
+        Figure(
+            f"{experiment.key}_states",
+            title,
+            caption,
+            results.sources.add(*paths),
+            draw,
+            (WIDTH, 2.9),
+            alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
+            mark=experiment.mark,
+        )
+    ]
+
+
+def _read(path: Path) -> pd.DataFrame:
+    with reading(path, f"heed predict {path.parent.name}"):
+        return pd.read_parquet(path)
+
+
+def _groups(table: pd.DataFrame) -> list[tuple[int, int]]:
+    """Return the shortest and the longest sentence of each group; groups have about equal size."""
+    words = np.sort(table["source_words"].to_numpy())
+    edges = np.unique([part[-1] for part in np.array_split(words, GROUPS) if len(part)])
+    parts = np.split(words, np.searchsorted(words, edges, side="right")[:-1])
+    return [(int(part[0]), int(part[-1])) for part in parts]
+
+
+def _draw_plane(axes: Axes, table: pd.DataFrame, groups: list[tuple[int, int]]) -> None:
+    """Draw the states on their first two principal components, by group.
+
+    The sign of a component is scikit-learn's: its largest weight is positive.
+    """
+    analysis = PCA(2, svd_solver="full")
+    points = analysis.fit_transform(np.stack(list(table["state"])).astype(np.float64))
+    for series, (shortest, longest) in enumerate(groups):
+        part = points[table["source_words"].between(shortest, longest)]
+        axes.plot(
+            *part.T,
+            linestyle="none",
+            marker=marker(series),
+            markersize=3.5,
+            alpha=0.7,
+            color=colour(series),
+            label=_label(shortest, longest),
+        )
+    first, second = (format_number(100 * share, 0) for share in analysis.explained_variance_ratio_)
+    axes.set_xlabel(say("first direction, {share}%", share=first))
+    axes.set_ylabel(say("second direction, {share}%", share=second))
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.tick_params(labelleft=False, labelbottom=False, length=0)
+
+
+def _label(shortest: int, longest: int) -> str:
+    length = f"{shortest}–{longest}" if shortest < longest else str(shortest)
+    return say("{length} words", length=length)

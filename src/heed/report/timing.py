@@ -1,0 +1,47 @@
+"""The time of a training, and its core-minutes: results/timing/train/MODEL/SEED.json."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+from heed.files import read_json, reading
+from heed.paths import train_command
+from heed.records import read_record
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingTime:
+    """How long a training took, and where; `cpu_seconds` are of all threads of its process."""
+
+    seconds: Annotated[float, {"ge": 0}]
+    cpu_seconds: Annotated[float, {"ge": 0}]
+    threads: Annotated[int, {"ge": 1}]
+    device: str
+    host: str
+    torch: str
+    ended: str
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the training ran on a GPU."""
+        return self.device != "cpu"
+
+    @property
+    def core_minutes(self) -> float:
+        """CPU time in minutes; of a training on a GPU, the time that passed times its threads."""
+        return (self.seconds * self.threads if self.on_gpu else self.cpu_seconds) / 60
+
+
+def training_folder(results: Path) -> Path:
+    """Return the folder with the times of all trainings, in results/."""
+    return results / "timing" / "train"
+
+
+def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
+    """Return the time of a training, of results/.
+
+    Raises HeedError: the file is missing or broken.
+    """
+    path, command = training_folder(results) / model / f"{seed}.json", train_command(model, seed)
+    with reading(path, command):
+        return read_record(TrainingTime, read_json(path, command))

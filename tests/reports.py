@@ -1,0 +1,48 @@
+"""What two reports of the same trainings have in common: all but the trainings' times."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+HASH_OF_TIMES = re.compile(r"^.*results/timing/train.*$", re.MULTILINE)
+TABLE = {
+    ".html": re.compile(r"<table.*?</table>", re.DOTALL),
+    ".tex": re.compile(r"\\begin\{tabular\}.*?\\end\{tabular\}", re.DOTALL),
+}
+LAST_CELL = {
+    ".html": re.compile(r"<td>[\d.–]+</td>(?=\s*</tr>)"),
+    ".tex": re.compile(r"& [\d.{}–-]+ (?=\\\\)|S\[table-format[^]]*\](?=\}\n)"),
+}
+
+
+def without_times(reports: Path) -> dict[str, str]:
+    """Return the files of a report by their paths, without core-minutes and the times' hash."""
+    files = {
+        path.relative_to(reports).as_posix(): path
+        for path in sorted(reports.rglob("*"))
+        if path.is_file()
+    }
+    return {name: _without_times(path) for name, path in files.items()}
+
+
+def _without_times(path: Path) -> str:
+    text = path.read_bytes().decode("latin-1")
+    if path.suffix == ".csv":
+        return _without_column(text, "core_minutes")
+    if path.suffix not in TABLE:
+        return text
+    text = path.read_text(encoding="utf-8")
+    last_cell = LAST_CELL[path.suffix]
+    return TABLE[path.suffix].sub(
+        lambda table: last_cell.sub("", table[0]) if "minutes" in table[0] else table[0],
+        HASH_OF_TIMES.sub("", text),
+    )
+
+
+def _without_column(text: str, name: str) -> str:
+    rows = list(csv.reader(io.StringIO(text)))
+    if not rows or name not in rows[0]:
+        return text
+    place = rows[0].index(name)
+    return "\n".join(repr(row[:place] + row[place + 1 :]) for row in rows)
