@@ -17,6 +17,8 @@ import yaml
 
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_text
+from heed.paths import MODEL_PREDICTION
+from heed.recipe import write_prediction
 from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
 from heed.report.chapters import translation
 from heed.report.check import check_report
@@ -29,6 +31,7 @@ from heed.report.renderers.csv import table as csv_table
 from heed.report.results import read_results
 from heed.report.sentences import count_wrong, mark_wrong, read_sentences
 from heed.tasks.translation.cost import multiply_adds
+from heed.tasks.translation.recipe import Prediction
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
@@ -104,6 +107,27 @@ def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distanc
     rows = {row["variant"]: row for row in csv.DictReader(io.StringIO(csv_table(table)))}
     assert rows["attention"]["ibm1_agreement"] == "70.00" and "aer" not in rows["attention"]
     assert rows["baseline"]["ibm1_agreement"] == "", "no attention, no links"
+
+
+def test_models_that_are_scored_otherwise_have_a_note_of_their_own(tmp_path):
+    results = read_made_up(tmp_path, fixture.comparison())
+    settings = Prediction(tokenize="none", references=["en2", "en3"])
+    for variant, counts in (("attention", (3, 3, 3)), ("input", (3, None, None))):
+        model = f"{fixture.EXPERIMENT}-{variant}"
+        write_prediction(results.folder / "predict" / model / MODEL_PREDICTION, settings)
+        path = results.evaluation_folder(model) / "summary.csv"
+        pd.read_csv(path).assign(references=counts).to_csv(path, index=False)
+    (experiment,) = results.experiments
+    table = next(
+        each for each in translation.chapter(results, experiment) if isinstance(each, Table)
+    )
+    notes = ["".join(getattr(part, "text", part) for part in note) for note in table.notes]
+    assert len(notes) == 4, "three ways of scoring, below what the small lines are"
+    for variant, text in (("attention", "nrefs:3|"), ("input", "nrefs:var|")):
+        (note,) = (each for each in notes if each.startswith(f"{variant}: "))
+        assert "Further references: en2, en3; the best match counts." in note and text in note
+    (others,) = (note for note in notes if note.startswith("baseline, half-baseline, half, capped"))
+    assert "nrefs:1|" in others and "references" not in others.replace("nrefs", "")
 
 
 def test_bleu_by_length_has_a_point_for_each_seed_and_a_line_through_their_means(tmp_path):
