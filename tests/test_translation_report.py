@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed.evaluation.results import Comparison
+from heed.evaluation.results import Comparison, spread
 from heed.files import HeedError, write_text
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
@@ -25,6 +25,7 @@ from heed.report.check import check_report
 from heed.report.experiments import read_experiments
 from heed.report.figures import training_pairs
 from heed.report.figures import translation as figures
+from heed.report.figures.drawing import colour
 from heed.report.publish import BEGIN, END, publish
 from heed.report.render import render
 from heed.report.renderers.csv import table as csv_table
@@ -130,6 +131,22 @@ def test_models_that_are_scored_otherwise_have_a_note_of_their_own(tmp_path):
     assert "nrefs:1|" in others and "references" not in others.replace("nrefs", "")
 
 
+def test_unknown_words_have_a_column_where_there_are_any_and_else_a_sentence(tmp_path):
+    data = fixture.comparison()
+    for result in (*data.experiments[fixture.EXPERIMENT].models.values(), *opponents_of(data)):
+        result.summary["unknown_words"] = spread([0.0] * 3)
+    results = read_made_up(tmp_path, data)
+    (table, *_) = translation.chapter(results, results.experiments[0])
+    headings = [table.columns[index].heading for index in table.column_indices(PAGE)]
+    assert "Unknown words" not in headings and "Core-minutes" in headings
+    assert "No source has a word that a model does not know." in table.caption
+    assert "unknown_words" in csv_table(table).splitlines()[0]
+
+
+def opponents_of(data: Comparison):
+    return data.experiments[fixture.EXPERIMENT].opponents.values()
+
+
 def test_bleu_by_length_has_a_point_for_each_seed_and_a_line_through_their_means(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison())
     (experiment,) = results.experiments
@@ -161,6 +178,9 @@ def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_p
         figure.draw(each)
     lines = {line.get_label(): line for line in drawn[0].axes[0].lines}
     assert list(lines["baseline"].get_xdata()) == [0.5, 1.0]
+    for name, number in figures.compared_series(results, experiment).items():
+        if name in lines:
+            assert lines[name].get_color() == colour(number), "as in the other figures"
     assert np.allclose(lines["attention"].get_ydata(), [42, 100 * np.mean([0.61, 0.63, 0.64])])
     labels = {line.get_label() for line in drawn[1].axes[0].lines}
     assert {"capped", "attention"} <= labels and "baseline" not in labels

@@ -163,14 +163,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         *_figure_column(experiment, "rouge_l_recall"),
         *_figure_column(experiment, "rouge_l_precision"),
         *_alignment_columns(lines),
-        Column(
-            "unknown_words",
-            say("Unknown words"),
-            PERCENT,
-            lambda line: line.value("unknown_words"),
-            unit="%",
-            meaning=say("the share of the words of the source that the model does not know"),
-        ),
+        _unknown_words_column(lines),
         *_gain_columns(results, experiment),
         _core_minutes_column(lines),
     )
@@ -179,7 +172,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         say("Translations of the test part"),
         columns,
         make_rows(columns, lines),
-        caption=_caption(results, experiment),
+        caption=_caption(results, experiment, lines),
         notes=tuple(_scoring_notes(results, experiment)),
         sources=(
             *results.comparison_sources,
@@ -193,14 +186,32 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
     )
 
 
-def _caption(results: Results, experiment: Experiment) -> str:
+def _caption(results: Results, experiment: Experiment, lines: list[Line]) -> str:
     """Return what the rows and the figures of the table are."""
     names = ", ".join(results.comparison.experiments[experiment.key].opponents)
-    text = say("All figures between 0 and 100.")
-    if not names:
-        return text
-    return f"{text} " + say(
-        "The opponents, {names}, are reference models from outside.", names=names
+    sentences = [say("All figures between 0 and 100.")]
+    if names:
+        sentences.append(
+            say("The opponents, {names}, are reference models from outside.", names=names)
+        )
+    if not _has_unknown_words(lines):
+        sentences.append(say("No source has a word that a model does not know."))
+    return " ".join(sentences)
+
+
+def _has_unknown_words(lines: list[Line]) -> bool:
+    return any(line.value("unknown_words") for line in lines)
+
+
+def _unknown_words_column(lines: list[Line]) -> Column:
+    """Return the share of unknown words; page and paper have the column where there are any."""
+    return Column(
+        "unknown_words",
+        say("Unknown words") if _has_unknown_words(lines) else "",
+        PERCENT,
+        lambda line: line.value("unknown_words"),
+        unit="%",
+        meaning=say("the share of the words of the source that the model does not know"),
     )
 
 

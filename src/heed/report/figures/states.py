@@ -45,11 +45,11 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
     caption = say(
         "A mark is a test sentence: the state that the decoder starts from (of a transformer, the "
         "mean of the encoder’s states), on the two directions in which the states of the model "
-        "vary most. The lecture shows this plane of networks without attention, with sentences of "
-        "like meaning side by side. {count} sentences, chosen by their length alone, first seed. "
-        "Groups that lie apart: the state knows the length. Marks that lie together may be far "
-        "apart in the directions that are not drawn: the axes say how much of the variance they "
-        "show. The two planes have axes of their own, and cannot be compared point by point.",
+        "vary most. The lecture recalls such a plane, in which sentences of like meaning lie "
+        "together; here the marks show the length of the source alone. {count} sentences, chosen "
+        "by their length, first seed. What lies apart in a plane is apart in the states. What lies "
+        "together need not be alike: the axes say how much of the variance they show. Each plane "
+        "has axes of its own.",
         count=len(next(iter(tables.values()))),
     )
     return [

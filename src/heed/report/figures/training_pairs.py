@@ -10,7 +10,13 @@ from heed.evaluation.results import ModelResult
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
 from heed.report.figures.drawing import WIDTH, colour, legend, marker, short_name
-from heed.report.figures.translation import draw_groups, make_figure, read_tables
+from heed.report.figures.translation import (
+    draw_groups,
+    make_figure,
+    ordered_variants,
+    read_tables,
+    series_of,
+)
 from heed.report.language import say
 from heed.report.results import Results
 
@@ -25,11 +31,12 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
     variants = [name for group in groups for name in group]
     if not groups:
         return []
+    series = _series(results, experiment, [group[-1] for group in groups])
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
-        for series, group in enumerate(groups):
-            _draw_shares(axes, [models[name] for name in group], group[-1], series)
+        for group in groups:
+            _draw_shares(axes, [models[name] for name in group], group[-1], series[group[-1]])
         shares = sorted({models[name].hyperparameters.training_share for name in variants})
         axes.set_xscale("log")
         axes.set_xticks(shares, [f"{100 * share:g}%" for share in shares])
@@ -48,23 +55,19 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
 def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
     """Return BLEU by source length of models that read no long pairs; nothing without such."""
     groups = _groups(results, experiment, "max_source_tokens", "max_target_tokens")
-    variants = [name for group in groups for name in group]
     if not groups:
         return []
+    series = _series(results, experiment, [name for group in groups for name in group])
+    variants = list(series)
     tables = read_tables(results, experiment, "lengths", variants)
     models = results.comparison.experiments[experiment.key].models
     cap = min(models[name].hyperparameters.max_source_tokens for name in variants)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
-        for series, variant in enumerate(variants):
-            table = tables[variant]
-            draw_groups(
-                axes,
-                variant,
-                table.assign(value=100 * table["bleu"], x=table["mean_length"]),
-                series,
-            )
+        for variant, table in tables.items():
+            values = table.assign(value=100 * table["bleu"], x=table["mean_length"])
+            draw_groups(axes, variant, values, series[variant])
         axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color="0.5")
         _finish(figure, axes, say("words of the source, mean of each group"))
 
@@ -78,6 +81,13 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
     return [
         make_figure(results, experiment, "caps", "lengths", title, caption, size, draw, variants)
     ]
+
+
+def _series(results: Results, experiment: Experiment, variants: list[str]) -> dict[str, int]:
+    """Return the series of each of these models: of baseline and attention as in other figures."""
+    ordered = [name for name in ordered_variants(results, experiment) if name in variants]
+    numbers = series_of(ordered)
+    return {name: numbers[name] for name in ordered}
 
 
 def _finish(figure: matplotlib.figure.Figure, axes: Axes, label: str) -> None:

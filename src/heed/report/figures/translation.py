@@ -40,11 +40,16 @@ SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 Tables = dict[str, pd.DataFrame]
 
 
-def compared_variants(results: Results, experiment: Experiment) -> list[str]:
-    """Return the models of the figures: baseline, those of the question, others; five at most."""
+def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
+    """Return the models in the order of the figures: baseline, those of the question, others."""
     result = results.comparison.experiments[experiment.key]
     order = [BASELINE, *result.attention, *result.models]
-    return [name for name in dict.fromkeys(order) if name in result.models][:MAX_SERIES]
+    return [name for name in dict.fromkeys(order) if name in result.models]
+
+
+def compared_variants(results: Results, experiment: Experiment) -> list[str]:
+    """Return the models of the figures that compare all: the first five at most."""
+    return ordered_variants(results, experiment)[:MAX_SERIES]
 
 
 def compared_series(results: Results, experiment: Experiment) -> dict[str, int]:
