@@ -839,6 +839,9 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
             "ended": "2026-01-02T03:04:05+0000",
         },
     )
+    write_json(
+        tmp_path / "results/timing/train/no-longer-there/1.json", {"seconds": 5}
+    )  # an old one
     write_provenance(tmp_path, tmp_path / "reports/provenance.html", ["it"])
     text = (tmp_path / "reports/provenance.html").read_text()
     assert f'http-equiv="Content-Security-Policy" content="{html.policy()}"' in text

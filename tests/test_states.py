@@ -99,6 +99,11 @@ def test_the_plane_has_the_directions_in_which_states_vary_most_and_says_how_muc
     assert len({line.get_marker() for line in marks.values()}) == 3
 
 
+def test_without_baseline_and_variant_of_the_question_there_is_no_figure(results):
+    results.models = lambda experiment: {"input": "pair-input"}
+    assert figures.sentence_states(results, EXPERIMENT) == []
+
+
 def test_the_order_of_sentences_does_not_turn_the_plane(results):
     before = np.concatenate([line.get_xydata() for line in draw(results).axes[0].lines])
     path = results.folder / "predict/pair-baseline/states.parquet"
@@ -108,8 +113,9 @@ def test_the_order_of_sentences_does_not_turn_the_plane(results):
 
 
 def test_without_a_plane_there_is_no_figure_and_a_missing_table_is_one_message(results):
-    write_states(results.folder / "predict/pair-attention", np.ones((30, 1)))
-    assert figures.sentence_states(results, EXPERIMENT) == []
+    for same_or_of_one_dimension in (np.ones((30, 4)), WORDS[:, None]):
+        write_states(results.folder / "predict/pair-attention", same_or_of_one_dimension)
+        assert figures.sentence_states(results, EXPERIMENT) == []
     (results.folder / "predict/pair-attention/states.parquet").unlink()
     with pytest.raises(HeedError, match=r"states\.parquet: not there\. Run: heed predict pair-att"):
         figures.sentence_states(results, EXPERIMENT)

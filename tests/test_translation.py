@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import pickle
 import re
 import shutil
 from pathlib import Path
@@ -307,6 +308,10 @@ def test_a_text_is_translated_as_its_stage_did_alone_and_among_others(runs):
         assert alone.text == found[0].text and alone.links == found[0].links
         assert alone.weights.shape == (len(alone.target_words), len(text.split()))
         assert np.allclose(alone.weights.sum(1), 1, atol=1e-5)
+    kept = pickle.dumps(alone)
+    assert len(kept) < 10_000 and b"Predictor" not in kept, "without the model"
+    again = pickle.loads(kept)
+    assert again == alone and (again.weights == alone.weights).all()
 
 
 def test_a_given_translation_has_the_score_that_the_search_gave_it(runs):

@@ -410,6 +410,10 @@ def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(t
         )
         meanings.append(table.meanings(PAGE))
         assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 20}[device]
+    before = results.times_source.md5
+    fixture.write_times(model, [99], results.folder)  # of a seed that is not of the study
+    again = read_made_up(tmp_path, fixture.comparison())
+    assert again.times_source.md5 == before
     assert "the CPU time of a training" in meanings[0] and "on a GPU" not in meanings[0]
     assert "a training on a GPU took" in meanings[1] and "CPU time" not in meanings[1]
     fixture.write_times(model, [1], results.folder, threads="two")

@@ -9,7 +9,7 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import yaml
@@ -68,10 +68,15 @@ def md5(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def folder_md5(folder: Path) -> str:
-    """Return DVC's hash of a folder: the hash of a list of its files' hashes and names."""
-    files = sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
-    listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in files])
+def folder_md5(folder: Path, files: Iterable[Path] | None = None) -> str:
+    """Return DVC's hash of a folder: the hash of a list of its files' hashes and names.
+
+    Args:
+        folder: the folder.
+        files: those in it that count; None for all.
+
+    """
+    paths = (path for path in folder.rglob("*") if path.is_file()) if files is None else files
+    names = sorted(path.relative_to(folder).as_posix() for path in paths)
+    listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in names])
     return hashlib.md5(listing.encode(), usedforsecurity=False).hexdigest() + ".dir"

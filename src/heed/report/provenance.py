@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from heed.files import read_json, reading, sha256, write_text
+from heed.files import HeedError, read_json, reading, sha256, write_text
 from heed.pipeline import md5
 from heed.records import read_record
 from heed.report.renderers.html import environment
@@ -153,12 +153,17 @@ def _run_git(root: Path, *arguments: str) -> str:
 
 
 def _read_trainings(results: Path, models: Collection[str]) -> list[Trainings]:
-    """Return the trainings of each model that has any."""
+    """Return the trainings of each model that has any.
+
+    Times of models that the study no longer has are left out where an older heed wrote them.
+    """
     trainings = []
     for folder in sorted(path for path in training_folder(results).glob("*") if path.is_dir()):
-        seeds = sorted(int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal())
-        if runs := [read_training_time(results, folder.name, seed) for seed in seeds]:
-            trainings.append(_summarize(folder.name, runs, models))
+        seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
+        of_others = [] if folder.name in models else [HeedError]
+        with contextlib.suppress(*of_others):
+            if runs := [read_training_time(results, folder.name, seed) for seed in seeds]:
+                trainings.append(_summarize(folder.name, runs, models))
     return trainings
 
 

@@ -14,7 +14,12 @@ from heed.report.experiments import Experiment, read_experiments
 from heed.report.formats import format_coverage
 from heed.report.published import CLASSES, RESULTS
 from heed.report.sources import Source, Sources
-from heed.report.timing import TrainingTime, read_training_time
+from heed.report.timing import (
+    TrainingTime,
+    read_training_time,
+    time_file,
+    training_folder,
+)
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -63,6 +68,18 @@ class Results:
         Raises HeedError: a file is missing or broken.
         """
         return [read_training_time(self.folder, model, seed) for seed in self.comparison.seeds]
+
+    @property
+    def times_source(self) -> Source:
+        """The source of the times of all translators, of whichever experiment."""
+        files = [
+            time_file(self.folder, model, seed)
+            for experiment in self.experiments
+            if experiment.measure.is_translation
+            for model in self.models(experiment).values()
+            for seed in self.comparison.seeds
+        ]
+        return self.sources.add_times(training_folder(self.folder), [*filter(Path.exists, files)])
 
     def search_folders(self, experiment: Experiment) -> list[Path]:
         """Return the folders of an experiment's searches."""

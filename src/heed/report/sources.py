@@ -43,18 +43,26 @@ class Sources:
                 self._sources[path] = read_source(path)
         return tuple(self._sources[path] for path in paths)
 
+    def add_times(self, folder: Path, files: list[Path]) -> Source:
+        """Add the times of trainings; return their one source: they are too many for a row each.
+
+        Its hash is the one that DVC gives to a folder of these files alone.
+        """
+        if folder not in self._sources:
+            command = "heed train MODEL --seed SEED"
+            hashed = folder_md5(folder, files)
+            self._sources[folder] = Source("results/timing/train", hashed, "train", command)
+        return self._sources[folder]
+
     def all(self) -> list[Source]:
         """Return every source that was added, by path."""
         return sorted(self._sources.values(), key=lambda source: source.path)
 
 
 def read_source(path: Path) -> Source:
-    """Return the source of a file in results/ or data/published/, or of all trainings' times."""
+    """Return the source of a file in results/ or data/published/."""
     if "published" in path.parts:
         return Source(f"data/published/{path.name}", md5(path), "", "")
-    if path.parts[-2:] == ("timing", "train"):  # a folder: trainings are too many for a row each
-        command = "heed train MODEL --seed SEED"
-        return Source("results/timing/train", folder_md5(path), "train", command)
     stage, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
     name = Path("results", stage, *keys, path.name).as_posix()
     return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))

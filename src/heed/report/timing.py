@@ -37,11 +37,16 @@ def training_folder(results: Path) -> Path:
     return results / "timing" / "train"
 
 
+def time_file(results: Path, model: str, seed: int) -> Path:
+    """Return the file of a training's time."""
+    return training_folder(results) / model / f"{seed}.json"
+
+
 def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
     """Return the time of a training, of results/.
 
     Raises HeedError: the file is missing or broken.
     """
-    path, command = training_folder(results) / model / f"{seed}.json", train_command(model, seed)
+    path, command = time_file(results, model, seed), train_command(model, seed)
     with reading(path, command):
         return read_record(TrainingTime, read_json(path, command))

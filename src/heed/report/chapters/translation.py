@@ -59,7 +59,7 @@ from heed.report.sentences import (
     sentence_sources,
 )
 from heed.report.sources import Source
-from heed.report.timing import TrainingTime, training_folder
+from heed.report.timing import TrainingTime
 from heed.tasks.translation.recipe import Prediction
 from heed.tasks.translation.statistics import signatures
 
@@ -177,7 +177,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         sources=(
             *results.comparison_sources,
             *_evaluation_sources(results, experiment),
-            *results.sources.add(training_folder(results.folder)),
+            results.times_source,
         ),
         location=f"experiments.{experiment.key}",
         mark=experiment.mark,

@@ -15,7 +15,7 @@ from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import WIDTH, colour, legend, marker, short_name
 from heed.report.formats import format_number
-from heed.report.language import say
+from heed.report.language import say, say_count
 from heed.report.results import Results
 
 GROUPS = 3  # of sentences, by their length
@@ -24,14 +24,17 @@ GROUPS = 3  # of sentences, by their length
 def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
     """Return the states of baseline and first attention variant, side by side in planes.
 
-    Nothing where a model has states of one dimension, or all sentences have the same length.
+    Nothing where there is neither; where the states of a model have one dimension or are all
+    the same; or where all sentences have the same length.
     """
     models, result = results.models(experiment), results.comparison.experiments[experiment.key]
     variants = [name for name in (BASELINE, *result.attention[:1]) if name in models]
     paths = [results.folder / "predict" / models[name] / "states.parquet" for name in variants]
     tables = dict(zip(variants, map(_read, paths), strict=True))
+    if not tables or not all(map(_spans_a_plane, tables.values())):
+        return []
     groups = _groups(next(iter(tables.values())))
-    if len(groups) < 2 or any(len(table["state"].iloc[0]) < 2 for table in tables.values()):
+    if len(groups) < 2:
         return []
 
     def draw(figure: matplotlib.figure.Figure) -> None:
@@ -71,6 +74,16 @@ def _read(path: Path) -> pd.DataFrame:
         return pd.read_parquet(path)
 
 
+def _states(table: pd.DataFrame) -> np.ndarray:
+    """Return the states, (sentences, size)."""
+    return np.stack(list(table["state"])).astype(np.float64)
+
+
+def _spans_a_plane(table: pd.DataFrame) -> bool:
+    states = _states(table)
+    return states.shape[1] > 1 and bool(np.ptp(states, axis=0).any())
+
+
 def _groups(table: pd.DataFrame) -> list[tuple[int, int]]:
     """Return the shortest and the longest sentence of each group; groups have about equal size."""
     words = np.sort(table["source_words"].to_numpy())
@@ -85,7 +98,7 @@ def _draw_plane(axes: Axes, table: pd.DataFrame, groups: list[tuple[int, int]]) 
     The sign of a component is scikit-learn's: its largest weight is positive.
     """
     analysis = PCA(2, svd_solver="full")
-    points = analysis.fit_transform(np.stack(list(table["state"])).astype(np.float64))
+    points = analysis.fit_transform(_states(table))
     for series, (shortest, longest) in enumerate(groups):
         part = points[table["source_words"].between(shortest, longest)]
         axes.plot(
@@ -105,5 +118,6 @@ def _draw_plane(axes: Axes, table: pd.DataFrame, groups: list[tuple[int, int]]) 
 
 
 def _label(shortest: int, longest: int) -> str:
-    length = f"{shortest}–{longest}" if shortest < longest else str(shortest)
-    return say("{length} words", length=length)
+    if shortest == longest:
+        return say_count("{count} word", "{count} words", shortest)
+    return say("{length} words", length=f"{shortest}–{longest}")

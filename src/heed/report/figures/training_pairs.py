@@ -61,21 +61,23 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
     variants = list(series)
     tables = read_tables(results, experiment, "lengths", variants)
     models = results.comparison.experiments[experiment.key].models
-    cap = min(models[name].hyperparameters.max_source_tokens for name in variants)
+    capped = [name for group in groups for name in group[:-1]]
+    caps = sorted({models[name].hyperparameters.max_source_tokens for name in capped})
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
         for variant, table in tables.items():
             values = table.assign(value=100 * table["bleu"], x=table["mean_length"])
             draw_groups(axes, variant, values, series[variant])
-        axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color="0.5")
+        for cap in caps:
+            axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color="0.5")
         _finish(figure, axes, say("words of the source, mean of each group"))
 
     title = say("Trained on short sources alone")
     caption = say(
         "BLEU against the length of the source, with a cap on the length of training pairs and "
         "without. Dashed: the cap, {cap} words.",
-        cap=cap,
+        cap=", ".join(map(str, caps)),
     )
     size = WIDTH, 2.7
     return [
@@ -106,8 +108,10 @@ def _groups(results: Results, experiment: Experiment, name: str, *others: str) -
     models = results.comparison.experiments[experiment.key].models
     groups: dict[object, list[str]] = {}
     for variant, model in models.items():
-        if model.hyperparameters.decoder != "concatenate":  # whose cap is a size of the network
-            key = dataclasses.replace(model.hyperparameters, **dict.fromkeys((name, *others), ALL))
+        h = model.hyperparameters
+        if h.decoder != "concatenate" and not (h.attends and h.score == "location"):
+            # of those two the cap is a size of the network
+            key = dataclasses.replace(h, **dict.fromkeys((name, *others), ALL))
             groups.setdefault(key, []).append(variant)
     return [
         sorted(group, key=lambda variant: getattr(models[variant].hyperparameters, name))

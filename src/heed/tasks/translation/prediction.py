@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,12 +79,17 @@ class Translation:
     source_words: list[str]
     target_words: list[str]
     unknown_units: int
-    align: Callable[[], Aligned] = dataclasses.field(repr=False)
+    align: Callable[[], Aligned] = dataclasses.field(repr=False, compare=False)
 
     @functools.cached_property
     def aligned(self) -> Aligned:
         """The attention between the units of both."""
         return self.align()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the attention itself, without the model that computes it."""
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return _restore, (given | {"align": None}, self.aligned)
 
     @property
     def links(self) -> str:
@@ -98,6 +104,11 @@ class Translation:
         return weights_of_words(
             self.aligned.weights, self.aligned.source_words, self.aligned.target_words
         )
+
+
+def _restore(fields: dict[str, Any], aligned: Aligned) -> Translation:
+    """Return a translation that was pickled."""
+    return Translation(**fields | {"align": lambda: aligned})
 
 
 @dataclasses.dataclass
