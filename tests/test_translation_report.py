@@ -165,7 +165,7 @@ def test_a_figure_has_no_more_than_five_series_the_baseline_first(tmp_path):
     variants = figures.compared_variants(results, results.experiments[0])
     assert variants == ["baseline", "attention", "input", "half-baseline", "half"]
     caption = figures.by_length(results, results.experiments[0]).caption
-    assert caption.endswith("Not drawn: capped.")
+    assert caption.endswith("Not shown: capped.")
 
 
 def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_path):

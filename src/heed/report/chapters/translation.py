@@ -488,7 +488,11 @@ def _printed_sentences(
 def _examples(
     results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
 ) -> Table:
-    """Return the table of examples: each text of a sentence below the other, wrong words marked."""
+    """Return the table of examples: each text of a sentence below the other, wrong words marked.
+
+    The models are those of the figures that compare all.
+    """
+    variants = figures.compared_variants(results, experiment)
     columns = (
         *join_columns(lambda _: experiment),
         Column("", say("Sentence"), value=lambda row: f"{row[0]} {row[1]}"),
@@ -501,8 +505,11 @@ def _examples(
         f"{experiment.key}_examples",
         say("Examples"),
         columns,
-        make_rows(columns, [row for each in enumerate(sentences, 1) for row in _example(*each)]),
-        caption=say("Underlined: words of a translation that the reference does not have."),
+        make_rows(
+            columns, [row for each in enumerate(sentences, 1) for row in _example(*each, variants)]
+        ),
+        caption=say("Underlined: words of a translation that the reference does not have.")
+        + figures.left_out(results, experiment, variants),
         sources=sentence_sources(results, experiment, "sentences"),
         mark=experiment.mark,
         style="scores",
@@ -510,13 +517,18 @@ def _examples(
     )
 
 
-def _example(number: int, sentence: Sentence) -> list[tuple[int, str, Phrase | str, int | None]]:
-    """Return the rows of a sentence: source, reference, and what each model made of it."""
+def _example(
+    number: int, sentence: Sentence, variants: list[str]
+) -> list[tuple[int, str, Phrase | str, int | None]]:
+    """Return the rows of a sentence: source, reference, and what each of these models made of it.
+
+    The translations of all models are in results/predict/MODEL/predictions.parquet.
+    """
     rows: list[tuple[int, str, Phrase | str, int | None]] = [
         (number, say("source"), sentence.source, None),
         (number, say("reference"), sentence.reference, None),
     ]
-    for variant, translation in sentence.translations.items():
-        marked = mark_wrong(translation, sentence.reference)
+    for variant in variants:
+        marked = mark_wrong(sentence.translations[variant], sentence.reference)
         rows.append((number, variant, marked, count_wrong(marked)))
     return rows

@@ -85,7 +85,7 @@ def by_length(results: Results, experiment: Experiment) -> Figure:
             "Points: each seed; line: their mean. A model without attention has to keep the whole "
             "source in one vector, whatever its length."
         )
-        + _left_out(results, experiment, variants),
+        + left_out(results, experiment, variants),
         (WIDTH, 2.9),
         draw,
         variants,
@@ -121,7 +121,7 @@ def curves(results: Results, experiment: Experiment) -> Figure:
             "validation part. BLEU: on the validation part, translated greedily. All models on the "
             "same scales."
         )
-        + _left_out(results, experiment, variants),
+        + left_out(results, experiment, variants),
         (WIDTH, 0.5 + 1.35 * len(tables)),
         draw,
         variants,
@@ -355,12 +355,12 @@ def _attends(results: Results, experiment: Experiment, variant: str) -> bool:
     return bool(models[variant].hyperparameters.attends)
 
 
-def _left_out(results: Results, experiment: Experiment, variants: list[str]) -> str:
-    """Return which models a figure leaves out; empty where it has all."""
+def left_out(results: Results, experiment: Experiment, variants: list[str]) -> str:
+    """Return which models a figure or a table leaves out; empty where it has all."""
     others = [name for name in results.models(experiment) if name not in variants]
     if not others:
         return ""
-    return " " + say("Not drawn: {names}.", names=", ".join(others))
+    return " " + say("Not shown: {names}.", names=", ".join(others))
 
 
 def series_of(variants: list[str]) -> dict[str, int]:
