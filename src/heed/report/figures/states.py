@@ -45,16 +45,7 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
         legend(figure, row[0], GROUPS)
 
     title = say("States of sentences, projected to a plane")
-    caption = say(
-        "A mark is a test sentence: the state that the decoder starts from (of a transformer, the "
-        "mean of the encoder’s states), on the two directions in which the states of the model "
-        "vary most. The lecture recalls such a plane, in which sentences of like meaning lie "
-        "together; here the marks show the length of the source alone. {count} sentences, chosen "
-        "by their length, first seed. What lies apart in a plane is apart in the states. What lies "
-        "together need not be alike: the axes say how much of the variance they show. Each plane "
-        "has axes of its own.",
-        count=len(next(iter(tables.values()))),
-    )
+    caption = _caption(len(next(iter(tables.values()))))
     return [
         Figure(
             f"{experiment.key}_states",
@@ -67,6 +58,20 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
             mark=experiment.mark,
         )
     ]
+
+
+def _caption(count: int) -> str:
+    """Return what the marks are, and what may be read in the planes."""
+    return say(
+        "A mark is a test sentence: the state that the decoder starts from (of a transformer, the "
+        "mean of the encoder’s states), on the two directions in which the states of the model "
+        "vary most. The lecture recalls such a plane, in which sentences of like meaning lie "
+        "together; here the marks show the length of the source alone. {count} sentences, chosen "
+        "by their length, first seed. What lies apart in a plane is apart in the states. What lies "
+        "together need not be alike: the axes say how much of the variance they show. Each plane "
+        "has axes of its own.",
+        count=count,
+    )
 
 
 def _read(path: Path) -> pd.DataFrame:
