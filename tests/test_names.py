@@ -42,6 +42,10 @@ SECTIONS = {
     ),
     "models": ("  author-baseline: {", f"  NAME: {{{MODEL}}}\n  author-baseline: {{"),
     "seeds": ("[1, 2]", "[1, NAME]"),
+    "explain": (
+        "searches: {}",
+        "explain: {documents: 1, models: {NAME: {corpus: letters}}}\nsearches: {}",
+    ),
 }
 NAMES = {
     "a command": "x; touch y",

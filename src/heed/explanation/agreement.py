@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy.stats import kendalltau
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from heed.explanation.distances import jensen_shannon
 
@@ -66,13 +65,26 @@ def find_evidence(ranking: np.ndarray, evidence: np.ndarray, share: float) -> Ev
         chosen[np.argsort(-ranking, kind="stable")[: max(1, round(share * len(ranking)))]] = True
         token_f1 = _f1(chosen & evidence, chosen, evidence)
         span_f1 = match_spans(_runs(chosen), _runs(evidence))
-    return EvidenceScore(
-        float(roc_auc_score(is_evidence, scores)),
-        float(average_precision_score(is_evidence, scores)),
-        concentration,
-        token_f1,
-        span_f1,
-    )
+    return EvidenceScore(*areas(scores, is_evidence), concentration, token_f1, span_f1)
+
+
+def areas(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """Return the area under the ROC curve, and the average precision.
+
+    They equal scikit-learn's, which checks its arguments for 4 ms a call: 25 s for a seed.
+
+    Args:
+        scores: (units,)
+        right: True for the units to be found, (units,), neither all nor none
+
+    """
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # of equal scores
+    hits = np.cumsum(right[order])[last]
+    misses = last + 1 - hits
+    new_hits, new_misses = np.diff(hits, prepend=0), np.diff(misses, prepend=0)
+    auc = (new_misses * (hits - new_hits / 2)).sum() / (hits[-1] * misses[-1])
+    return float(auc), float((new_hits / hits[-1] * hits / (last + 1)).sum())
 
 
 def _f1(both: np.ndarray, chosen: np.ndarray, right: np.ndarray) -> float:

@@ -8,6 +8,7 @@ import torch
 from heed.inputs.batches import MAX_PADDED_TOKENS, Batch
 from heed.inputs.ngrams import bigrams
 from heed.models.classifier import Classifier, Network
+from heed.models.encoder import HierarchicalEncoder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,10 +35,11 @@ class Document:
 def read_documents(model: Classifier, batch: Batch) -> list[Document]:
     """Return the documents of a batch; their units are sentences for a hierarchical model."""
     constants = branch_logits(model, batch)
+    is_hierarchical = isinstance(network_of(model).encoder, HierarchicalEncoder)
     documents = []
     for i, length in enumerate(batch.lengths.tolist()):
         unit = torch.arange(length)
-        if batch.sentences is not None:
+        if is_hierarchical and batch.sentences is not None:
             sentences = batch.sentences[i][batch.sentences[i] > 0]
             unit = torch.arange(len(sentences)).repeat_interleave(sentences)
         characters = None if batch.character_of is None else batch.character_of[i, :length]
@@ -92,7 +94,7 @@ def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batc
     token_mask = torch.arange(time)[None] < lengths[:, None]
     ids = torch.where(token_mask, document.ids[order], 0)
     copies = Batch(ids, lengths, np.zeros(len(ids), np.int64))
-    if document.batch.sentences is not None:
+    if isinstance(network.encoder, HierarchicalEncoder):
         copies = dataclasses.replace(copies, sentences=_sentence_lengths(document, kept))
     embedding = network.embedding
     if embedding.bigram is not None:

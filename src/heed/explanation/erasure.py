@@ -51,11 +51,11 @@ def remove_until_flip(weighted: WeightedSum, ranking: np.ndarray) -> Removed:
         raise ValueError("a document of one unit has none to remove")
     order = torch.from_numpy(np.argsort(-ranking, kind="stable"))
     weights = weighted.weights[order].double()  # units x heads
-    terms = weights[..., None] * weighted.values[order]
+    terms = weights[..., None] * weighted.projected[order]
     remaining = terms.flip(0).cumsum(0).flip(0)[1:]  # after 1, 2, ... removals
     totals = weights.flip(0).cumsum(0).flip(0)[1:, :, None]
-    sums = torch.where(totals > 0, remaining / totals, 0.0).to(weighted.values.dtype)
-    decisions = weighted.predict_from_sum(sums).argmax(-1)
+    sums = torch.where(totals > 0, remaining / totals, 0.0).sum(1).to(weighted.values.dtype)
+    decisions = weighted.predict_from_projected(sums).argmax(-1)
     flips = (decisions != weighted.predict().argmax(-1)).nonzero()
     if not len(flips):
         return Removed(1.0, False)

@@ -18,16 +18,21 @@ def gradient_times_input(model: Classifier, batch: Batch) -> torch.Tensor:
     return (gradient * embeddings).sum(-1).detach()
 
 
-def gradient_with_held_weights(model: Classifier, batch: Batch) -> torch.Tensor:
-    """Return the same while the attention weights are constants (Jain & Wallace 2019).
+def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the same twice: with weights that follow the embeddings, and with constant weights.
+
+    The second is the gradient of Jain & Wallace (2019). One pass of the encoder serves both.
 
     Raises HeedError: the model has no weighted sum.
     """
     embeddings = network_of(model).embed(batch).detach().requires_grad_()
     weighted = weighted_sum(model, batch, embeddings)
-    probabilities = torch.softmax(weighted.predict(weighted.weights.detach()), -1)
-    (gradient,) = torch.autograd.grad(probabilities.amax(-1).sum(), [embeddings])
-    return (gradient * embeddings).sum(-1).detach()
+    scores = []
+    for weights in (weighted.weights, weighted.weights.detach()):
+        probability = torch.softmax(weighted.predict(weights), -1).amax(-1).sum()
+        (gradient,) = torch.autograd.grad(probability, [embeddings], retain_graph=True)
+        scores.append((gradient * embeddings).sum(-1).detach())
+    return scores[0], scores[1]
 
 
 def integrated_gradients(model: Classifier, batch: Batch, steps: int = STEPS) -> torch.Tensor:

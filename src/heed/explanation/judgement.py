@@ -1,13 +1,13 @@
 """The tests of one trained model on some documents: what needs the model, batch by batch.
 
-Documents fall into three groups, by what their tests cost: all have weights and gradients; the
-first 250 leave-one-out and adversarial weights too; the first 60 of these also what needs dozens of
-predictions from changed inputs.
+Documents fall into groups by what their tests cost: all have weights and gradients; the first 250
+leave-one-out and adversarial weights too; the first 60 of these also what needs dozens of
+predictions from changed inputs, and the first 20 integrated gradients.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,8 +24,26 @@ from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
 from heed.models.classifier import Classifier
 from heed.models.weighted_sum import WeightedSum, weighted_sum
 
-# (documents up to this one, whether they have leave-one-out and adversaries, changed inputs)
-GROUPS = ((60, True, True), (250, True, False), (500, False, False))
+
+class Group(NamedTuple):
+    """Documents that have the same tests, in addition to those of weights and gradients.
+
+    end: the number of documents up to the last of this group
+    removes: whether they have leave-one-out and adversarial weights
+    changes_inputs: whether they have replacement, comprehensiveness and sufficiency
+    integrates: whether they have integrated gradients
+    """
+
+    end: int
+    removes: bool
+    changes_inputs: bool
+    integrates: bool
+
+
+GROUPS = (
+    Group(20, True, True, True), Group(60, True, True, False), Group(250, True, False, False),
+    Group(500, False, False, False),
+)  # fmt: skip
 ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
 DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
 RANDOM_RANKINGS = 5
@@ -85,12 +103,12 @@ def judge(
 
     """
     has_sum = not no_sum_reason(subject, int(rows[0]))
-    total = min(len(rows), group_size(GROUPS[-1][0], scale))
+    total = min(len(rows), group_size(GROUPS[-1].end, scale))
     start = done = 0
-    for size, removes, changes_inputs in GROUPS:
-        end = group_size(size, scale)
+    for group in GROUPS:
+        end = group_size(group.end, scale)
         for batch in _batches(subject.encoded, rows[start:end]):
-            yield from _judge_batch(subject.model, batch, has_sum, removes, changes_inputs)
+            yield from _judge_batch(subject.model, batch, has_sum, group)
             done += len(batch.rows)
             report_progress(done, total)
         start = end
@@ -113,9 +131,7 @@ def _batches(encoded: EncodedCorpus, rows: np.ndarray) -> Iterator[Batch]:
         start += size
 
 
-def _judge_batch(
-    model: Classifier, batch: Batch, has_sum: bool, removes: bool, changes_inputs: bool
-) -> Iterator[Judged]:
+def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -> Iterator[Judged]:
     """Yield the documents of a batch with the outcome of their tests."""
     documents = read_documents(model, batch)
     generators = [torch.Generator().manual_seed(int(row)) for row in batch.rows]
@@ -124,15 +140,15 @@ def _judge_batch(
         probabilities = torch.softmax(model(batch), -1)
         if has_sum:
             weighted = weighted_sum(model, batch)
-    if weighted is not None and removes:
+    if weighted is not None and group.removes:
         adversarial = find_adversarial_weights(weighted, generators)
-    gradients = gradient_rankings(model, batch, documents, has_sum, changes_inputs)
+    gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
     for i, (document, by_gradient) in enumerate(zip(documents, gradients, strict=True)):
         numbers = np.random.default_rng(int(batch.rows[i]))
         rankings = by_gradient | {"random": numbers.random(document.units)}
-        if removes:
+        if group.removes:
             rankings["leave_one_out"] = _left_out(model, document, numbers)
-        if changes_inputs:
+        if group.changes_inputs:
             rankings["replacement"] = _replaced(model, batch, i, document, rankings)
         measures: dict[str, float] = {}
         by_ranking: dict[str, dict[str, float]] = {}
@@ -140,7 +156,7 @@ def _judge_batch(
             rankings |= weight_rankings(model, weighted[i])
             measures = _test_weights(weighted[i], generators[i])
             by_ranking = _erase(weighted[i], rankings, numbers)
-        if changes_inputs and document.units > 1:
+        if group.changes_inputs and document.units > 1:
             _test_inputs(model, document, rankings, by_ranking)
         found = None
         if adversarial is not None:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from heed.explanation.documents import Document, network_of
 from heed.explanation.gradients import (
     gradient_times_input,
-    gradient_with_held_weights,
+    gradients_with_weights,
     integrated_gradients,
     weight_gradient,
 )
@@ -67,9 +67,11 @@ def gradient_rankings(
         integrated: whether to compute integrated gradients too.
 
     """
-    by_token = {"gradient": gradient_times_input(model, batch)}
+    by_token: dict[str, torch.Tensor] = {}
     if has_sum:
-        by_token[HELD] = gradient_with_held_weights(model, batch)
+        by_token["gradient"], by_token[HELD] = gradients_with_weights(model, batch)
+    else:
+        by_token["gradient"] = gradient_times_input(model, batch)
     if integrated:
         by_token["integrated_gradients"] = integrated_gradients(model, batch)
     for i, document in enumerate(documents):

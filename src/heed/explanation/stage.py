@@ -148,7 +148,7 @@ def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: floa
     """
     filled = test[offsets[test + 1] > offsets[test]]
     order = np.random.default_rng((DRAW, fold)).permutation(filled)
-    return order[: group_size(GROUPS[-1][0], scale)]
+    return order[: group_size(GROUPS[-1].end, scale)]
 
 
 def _agreement(tables: dict[str, pd.DataFrame], reasons: dict[str, Any]) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import torch
 from heed.explanation.judgement import Subject, judge, no_sum_reason
 from heed.explanation.tables import (
     OF_WEIGHTS,
+    TESTS,
     UnitPositions,
     document_measures,
     ranking_measures,
@@ -26,6 +27,7 @@ from heed.training.run import RunInfo
 NO_NETWORK = (
     "encoder `none` reads no token by itself: a linear branch alone has no weights of tokens"
 )
+SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
 NO_EVIDENCE = "the corpus has no evidence: neither planted nor marked by people"
 
 
@@ -46,10 +48,14 @@ def explain_run(
         report_progress: called with the documents that are done, and their number.
 
     Raises:
-        HeedError: a file of the run is missing or broken; the model reads no tokens.
+        HeedError: a file of the run is missing or broken.
 
     """
     subject = _load_subject(run, tokens, rows)
+    if subject.model.network is None:
+        return _nothing(), dict.fromkeys(TESTS, NO_NETWORK)
+    if subject.model.network.document_encoder.attention is not None:
+        scale *= SELF_ATTENTION_SCALE
     reasons: dict[str, str] = {}
     if reason := no_sum_reason(subject, int(rows[0])):
         reasons |= dict.fromkeys((*OF_WEIGHTS, "erasure"), reason)
@@ -74,6 +80,13 @@ def explain_run(
     table = _with_predictions(documents, np.stack(probabilities), run.recipe.data.classes)
     tables = {"documents": table, "rankings": pd.DataFrame(rankings), "units": pd.concat(units)}
     return tables, reasons
+
+
+def _nothing() -> dict[str, pd.DataFrame]:
+    """Return the tables without a row."""
+    columns = {"documents": ["id", "label"], "rankings": ["id", "label", "ranking"]}
+    tables = {name: pd.DataFrame(columns=names) for name, names in columns.items()}
+    return tables | {"units": pd.DataFrame(columns=["id", "unit", "attention"])}
 
 
 def _load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
