@@ -228,6 +228,11 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
         ),
         ["code", "report", "search hunt"],
     ),
+    "a model to be explained": (
+        "searches: {}",
+        "searches: {}\nexplain: {documents: 1, models: {author-baseline: {corpus: letters}}}",
+        ["code", "explain author-baseline"],
+    ),
 }
 
 

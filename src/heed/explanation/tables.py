@@ -128,7 +128,8 @@ def summarize(
             rows += _means(table, test, measure, keys)
             if test == "evidence":
                 rows += _means(table, test, measure, [*keys, "label"])
-    return pd.DataFrame(rows).reindex(columns=SUMMARY)
+    summary = pd.DataFrame(rows).reindex(columns=SUMMARY)
+    return summary.astype({"seed": "Int64", "documents": "Int64"})
 
 
 def _means(
