@@ -10,7 +10,7 @@ import pytest
 
 from heed.explanation import stage
 from heed.explanation.stage import draw_documents, read_scale, write_explanations
-from heed.explanation.tables import CORRELATIONS, NOT_MEASURED, TESTS, summarize
+from heed.explanation.tables import CORRELATIONS, NOT_ALL_UNITS, NOT_MEASURED, TESTS, summarize
 from heed.files import HeedError
 from heed.models.pooling import Last
 from heed.recipe import read_model_recipe, write_recipe
@@ -92,7 +92,11 @@ def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():
         assert Last.no_sum_reason in summary.loc[test, "reason"]
     assert summary.loc["input_removal", "mean"].notna().any()
     correlations = summary.loc["correlation"].set_index("measure")
-    assert correlations.loc["tau_gradient", "reason"] == NOT_MEASURED
+    assert Last.no_sum_reason in correlations.loc["tau_gradient", "reason"]
+    assert correlations.loc["tau_ceiling", "documents"] > 0
+    evidence = summary.loc["evidence"]
+    by_weights = evidence[evidence["ranking"] == "attention"]
+    assert by_weights["reason"].str.contains(Last.no_sum_reason, regex=False).all()
     assert Last.no_sum_reason in summary.loc["seeds", "reason"]
 
 
@@ -111,7 +115,7 @@ def test_a_linear_branch_alone_has_a_reason_for_every_test():
 
 
 def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
-    explain("tiny-attention", (1, 2))
+    explain("tiny-attention", (1, 2), 0.02)
     expected = read("tiny-attention", "documents")
     explained = []
     explain_run = stage._explain_run
@@ -124,8 +128,8 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
 
     monkeypatch.setattr(stage, "_explain_run", stop_at_the_second)
     with pytest.raises(KeyboardInterrupt):
-        explain("tiny-attention", (1, 2))
-    explain("tiny-attention", (1, 2))
+        explain("tiny-attention", (1, 2), 0.02)
+    explain("tiny-attention", (1, 2), 0.02)
     assert explained == [1, 2, 2]
     assert read("tiny-attention", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("explain-*")]
@@ -144,11 +148,15 @@ def test_fewer_documents_are_the_first_of_more():
 
 def test_what_no_document_has_is_a_row_with_its_reason():
     documents = pd.DataFrame({"seed": [1, 1], "conicity": [0.5, 0.7]})
-    rankings = pd.DataFrame({"seed": [1], "ranking": ["attention"], "removed_share": [np.nan]})
+    rankings = pd.DataFrame(
+        {"seed": [1], "ranking": ["attention"], "removed_share": [np.nan], "flipped": [1.0]}
+    )
     summary = summarize(documents, rankings, pd.DataFrame(), {"evidence": "none"})
-    rows = summary.set_index(["test", "measure"])
+    rows = summary.set_index(["test", "measure"]).sort_index()
     assert rows.loc[("conicity", "conicity"), "mean"] == pytest.approx(0.6)
     assert rows.loc[("erasure", "removed_share"), "reason"] == NOT_MEASURED
+    flips = rows.loc[("erasure", "flipped")].set_index("ranking")["reason"].dropna()
+    assert flips["leave_one_out"] == NOT_ALL_UNITS and flips["value_norm"] == NOT_MEASURED
     assert summary[summary["test"] == "evidence"]["reason"].tolist() == ["none"]
     assert len(summary[summary["test"] == "correlation"]) == len(CORRELATIONS)
 

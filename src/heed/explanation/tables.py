@@ -1,13 +1,14 @@
 """The tables of `heed explain` (docs/contracts.md): by document, by ranking, by unit, and means."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from heed.explanation.agreement import find_evidence, rank_correlation
-from heed.explanation.judgement import Judged
-from heed.explanation.rankings import HELD, RANKINGS
+from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS, INPUT_RANKINGS, Judged
+from heed.explanation.rankings import HELD, RANKINGS, REMOVAL_RANKINGS, WEIGHT_RANKINGS
 
 # the largest divergence of two distributions is log 2; weights that come so near have nothing in
 # common
@@ -42,8 +43,10 @@ UnitPositions = dict[str, np.ndarray]  # start, end and evidence of each unit, b
 def document_measures(judged: Judged, evidence: np.ndarray) -> dict[str, float]:
     """Return all measures of a document; `evidence` is True for units with some, (units,)."""
     measures: dict[str, float] = {"units": judged.document.units} | judged.measures
+    # without a weighted sum there are no weights to hold: the gradient is the same
+    rankings = {HELD: judged.rankings["gradient"]} | judged.rankings
     for name, pair in CORRELATIONS.items():
-        first, second = (judged.rankings.get(ranking) for ranking in pair)
+        first, second = (rankings.get(ranking) for ranking in pair)
         if first is not None and second is not None:
             measures[name] = rank_correlation(first, second)
     if judged.adversarial is not None:
@@ -95,10 +98,22 @@ TESTS: dict[str, tuple[tuple[str, ...], bool]] = {
     "conicity": (("conicity",), False),
     "seeds": (("divergence", "change"), False),
 }  # fmt: skip
-OF_WEIGHTS = ("permutation", "adversary", "single_erasure", "conicity", "seeds")
+# the tests, and measures of others, of a model whose prediction rests on a weighted sum
+OF_WEIGHTS = (
+    "permutation", "adversary", "single_erasure", "erasure", "conicity", "seeds", "tau_gradient",
+    "tau_leave_one_out",
+)  # fmt: skip
+# test → the rankings that it judges
+JUDGED_RANKINGS: dict[str, tuple[str, ...]] = {
+    "erasure": RANKINGS, "input_removal": INPUT_RANKINGS, "evidence": RANKINGS,
+}  # fmt: skip
 NOT_MEASURED = (
-    "no document has this measure: its ranking is constant, was not computed for all units, or the "
-    "documents have one unit"
+    "no document has this measure: its rankings are constant or were not computed for these "
+    "documents, or the documents have one unit"
+)
+NOT_ALL_UNITS = (
+    f"the documents have more than {ALL_UNITS} units, of which {DRAWN_UNITS} were removed from the "
+    "input: this test needs the order of all"
 )
 UNIFORM = (
     "answered by `heed compare`: the gain of the weights over equal weights (variants mean and "
@@ -114,9 +129,12 @@ def summarize(
 
     Args:
         documents, rankings, seeds: the tables of docs/contracts.md.
-        reasons: test → why it is not defined.
+        reasons: test → why it is not defined; `weights` → why those of OF_WEIGHTS and the
+            rankings by weights are not.
 
     """
+    if "weights" in reasons:
+        reasons = dict.fromkeys((*OF_WEIGHTS, *WEIGHT_RANKINGS, HELD), reasons["weights"]) | reasons
     rows: list[dict[str, object]] = [{"test": "uniform", "reason": UNIFORM}]
     for test, (measures, by_ranking) in TESTS.items():
         if test in reasons:
@@ -125,26 +143,43 @@ def summarize(
         table = rankings if by_ranking else seeds if test == "seeds" else documents
         keys = ["seed", "ranking"] if by_ranking else ["seed"]
         for measure in measures:
-            rows += _means(table, test, measure, keys)
+            rows += _means(table, test, measure, keys, reasons)
             if test == "evidence":
-                rows += _means(table, test, measure, [*keys, "label"])
+                rows += _means(table, test, measure, [*keys, "label"], {})
     summary = pd.DataFrame(rows).reindex(columns=SUMMARY)
     return summary.astype({"seed": "Int64", "documents": "Int64"})
 
 
 def _means(
-    table: pd.DataFrame, test: str, measure: str, keys: list[str]
+    table: pd.DataFrame, test: str, measure: str, keys: list[str], reasons: dict[str, str]
 ) -> list[dict[str, object]]:
-    """Return a row for each group of documents that has a measure, or one with the reason."""
+    """Return a row for each group of documents that has a measure, and the reasons for others.
+
+    Groups by class have no reasons of their own.
+    """
     known = table.dropna(subset=measure) if measure in table else table.iloc[:0]
-    if known.empty:
-        return [{"test": test, "measure": measure, "reason": NOT_MEASURED}]
-    rows = []
-    for key, group in known.groupby(keys, sort=True):
+    rows: list[dict[str, object]] = []
+    for key, group in known.groupby(keys, sort=True) if len(known) else ():
         values = group[measure].astype(np.float64)
-        row: dict[str, object] = dict(zip(keys, key, strict=True))
+        row = dict(zip(keys, key, strict=True)) if isinstance(key, tuple) else {}
         if "label" in row:
             row["class"] = row.pop("label")
         row |= {"test": test, "measure": measure, "documents": len(values)}
         rows.append(row | {"mean": values.mean(), "std": values.std()})
-    return rows
+    if "label" in keys:
+        return rows
+    if not rows:
+        reason = reasons.get(measure, NOT_MEASURED)
+        return [{"test": test, "measure": measure, "reason": reason}]
+    return [*rows, *_missing_rankings(known, test, measure, reasons)]
+
+
+def _missing_rankings(
+    known: pd.DataFrame, test: str, measure: str, reasons: dict[str, str]
+) -> Iterator[dict[str, object]]:
+    """Yield a row with the reason for each ranking that has no document with this measure."""
+    for ranking in JUDGED_RANKINGS.get(test, ()):
+        if ranking not in set(known["ranking"]):
+            needs_order = test == "erasure" and ranking in REMOVAL_RANKINGS
+            reason = reasons.get(ranking, NOT_ALL_UNITS if needs_order else NOT_MEASURED)
+            yield {"test": test, "measure": measure, "ranking": ranking, "reason": reason}

@@ -1,14 +1,14 @@
 """The explanation of a trained classifier's predictions: its tables, of one seed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.judgement import Subject, judge, no_sum_reason
+from heed.explanation.judgement import Judged, Subject, judge, no_sum_reason
 from heed.explanation.tables import (
-    OF_WEIGHTS,
     TESTS,
     UnitPositions,
     document_measures,
@@ -20,7 +20,7 @@ from heed.paths import run_folder, train_command
 from heed.tasks.classification.learning import linear_features, read_texts
 from heed.tasks.classification.prediction import load_predictor
 from heed.tasks.classification.probabilities import predicted_probability, prediction_table
-from heed.tasks.classification.recipe import Prediction
+from heed.tasks.classification.recipe import Data, Prediction
 from heed.tokens.arrays import Tokens
 from heed.training.run import RunInfo
 
@@ -58,28 +58,36 @@ def explain_run(
         scale *= SELF_ATTENTION_SCALE
     reasons: dict[str, str] = {}
     if reason := no_sum_reason(subject, int(rows[0])):
-        reasons |= dict.fromkeys((*OF_WEIGHTS, "erasure"), reason)
+        reasons["weights"] = reason
     spans = EvidenceReader(tokens, subject.encoded)
     share = spans.mean_share(rows)
     if not share:
         reasons["evidence"] = NO_EVIDENCE
-    documents, rankings, units, probabilities = [], [], [], []
-    ids = tokens.documents(["id"])["id"].to_numpy()
-    column = f"label_{run.recipe.data.label}"
-    labels = tokens.documents([column])[column].to_numpy()
-    for judged in judge(subject, rows, scale, report_progress):
+    judged = judge(subject, rows, scale, report_progress)
+    return _tables(judged, tokens, run.recipe.data, spans, share), reasons
+
+
+def _tables(
+    documents: Iterable[Judged], tokens: Tokens, data: Data, spans: "EvidenceReader", share: float
+) -> dict[str, pd.DataFrame]:
+    """Return the tables; `share` of the units is chosen to find the evidence."""
+    rows, rankings, units, probabilities = [], [], [], []
+    columns = tokens.documents(["id", f"label_{data.label}"]).to_numpy()
+    for judged in documents:
+        name, label = columns[judged.row]
         positions = spans.positions(judged.row, judged.document.unit.numpy())
-        evidence, head = positions["evidence"], {"id": ids[judged.row], "label": labels[judged.row]}
-        units.append(unit_table(judged, ids[judged.row], positions))
-        documents.append(head | document_measures(judged, evidence))
+        evidence, head = positions["evidence"], {"id": name, "label": label}
+        units.append(unit_table(judged, name, positions))
+        rows.append(head | document_measures(judged, evidence))
         rankings += [
-            head | {"ranking": name} | values
-            for name, values in ranking_measures(judged, evidence, share).items()
+            head | {"ranking": ranking} | values
+            for ranking, values in ranking_measures(judged, evidence, share).items()
         ]
         probabilities.append(judged.probabilities)
-    table = _with_predictions(documents, np.stack(probabilities), run.recipe.data.classes)
-    tables = {"documents": table, "rankings": pd.DataFrame(rankings), "units": pd.concat(units)}
-    return tables, reasons
+    table = _with_predictions(rows, np.stack(probabilities), data.classes)
+    # a corpus without evidence may leave no measure of any ranking
+    ranked = pd.DataFrame(rankings, columns=None if rankings else ["id", "label", "ranking"])
+    return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
 
 
 def _nothing() -> dict[str, pd.DataFrame]:
@@ -106,7 +114,7 @@ def _load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
 
 
 def _with_predictions(
-    documents: list[dict[str, object]], probabilities: np.ndarray, classes: list[str]
+    documents: list[dict[str, Any]], probabilities: np.ndarray, classes: list[str]
 ) -> pd.DataFrame:
     """Return the documents' measures after their predictions."""
     measures = pd.DataFrame(documents)
