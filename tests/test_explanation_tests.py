@@ -224,6 +224,33 @@ def test_integrated_gradients_add_up_to_the_change_of_the_probability():
     assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [ATTENTION, HEADS, SENTENCES])
+def test_integrated_gradients_are_captums(changes):
+    captum = pytest.importorskip("captum.attr", reason="captum is in envs/development.lock")
+    model = frozen(**changes)
+    batch = batch_for(model, (9,))
+    embeddings = model.network.embed(batch)
+
+    def predict(points: torch.Tensor) -> torch.Tensor:
+        copies = dataclasses.replace(
+            batch,
+            ids=batch.ids.expand(len(points), -1),
+            lengths=batch.lengths.expand(len(points)),
+            sentences=batch.sentences.expand(len(points), -1),
+        )
+        return torch.softmax(logits_of(model, copies, points), -1)
+
+    expected = captum.IntegratedGradients(predict).attribute(
+        embeddings,
+        torch.zeros_like(embeddings),
+        target=int(predict(embeddings).argmax()),
+        n_steps=32,
+        method="riemann_middle",
+    )
+    assert torch.allclose(integrated_gradients(model, batch), expected.sum(-1), atol=1e-12)
+
+
 def test_the_gradient_of_a_weight_is_a_finite_difference():
     model = frozen(**HEADS)
     weighted = weighted_sum(model, batch_for(model))[0]
