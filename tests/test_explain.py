@@ -22,7 +22,8 @@ from tests.conftest import ROOT, change_recipe, make_workplace
 MODELS = {
     "tiny-attention": {"hidden_size": 6},
     "tiny-last": {"attention": "none", "pooling": "last"},
-    "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True},
+    "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True,
+                          "linear_branch": "words", "branch_buckets": 32},
     "tiny-linear": {"encoder": "none", "attention": "none", "pooling": "mean",
                     "linear_branch": "words", "branch_buckets": 32},
 }  # fmt: skip

@@ -26,7 +26,8 @@ from heed.explanation.gradients import (
 from heed.explanation.permutation import permute_weights
 from heed.explanation.rankings import sum_by_unit, weight_rankings
 from heed.explanation.removal import faithfulness, leave_one_out, replace_one
-from heed.inputs.batches import Batch
+from heed.inputs.batches import Bags, Batch
+from heed.inputs.ngrams import bigrams
 from heed.models.classifier import Classifier
 from heed.models.weighted_sum import WeightedSum, weighted_sum
 from tests.conftest import HYPERPARAMETERS
@@ -287,7 +288,7 @@ KINDS = [
     ATTENTION,
     HEADS,
     SENTENCES,
-    {**ATTENTION, "bigram_buckets": 7},
+    {**ATTENTION, "bigram_buckets": 7, "character_buckets": 5},
     {**HEADS, "linear_branch": "words", "branch_buckets": 8},
 ]
 
@@ -296,7 +297,7 @@ KINDS = [
 def test_a_shortened_document_is_read_as_the_document_without_its_units(changes):
     model = frozen(**changes)
     batch = batch_for(model, LENGTHS)
-    batch = with_bigrams(model, batch)
+    batch = with_ngrams(model, batch)
     documents = read_documents(model, batch)
     document = documents[1]
     assert document.units == (3 if changes.get("hierarchical") else 7)
@@ -314,18 +315,20 @@ def test_a_shortened_document_is_read_as_the_document_without_its_units(changes)
         if copies.sentences is not None:
             lengths = torch.bincount(document.unit)[mask]
             alone = dataclasses.replace(alone, sentences=lengths[None])
-        logits = model.network(with_bigrams(model, alone)) + document.constant
+        logits = model.network(with_ngrams(model, alone)) + document.constant
         prediction = predict_kept(model, document, kept)[i]
         assert torch.allclose(prediction, torch.softmax(logits, -1)[0], atol=1e-10)
 
 
-def with_bigrams(model: Classifier, batch: Batch) -> Batch:
-    from heed.inputs.ngrams import bigrams
-
-    if model.network.embedding.bigram is None:
-        return batch
-    rows = bigrams(batch.ids.numpy(), batch.ids.numpy() != 0, 7)
-    return dataclasses.replace(batch, bigrams=torch.from_numpy(rows))
+def with_ngrams(model: Classifier, batch: Batch) -> Batch:
+    """Return the batch with the n-grams that the model reads; a word's characters depend on it."""
+    if model.network.embedding.bigram is not None:
+        rows = bigrams(batch.ids.numpy(), batch.ids.numpy() != 0, 7)
+        batch = dataclasses.replace(batch, bigrams=torch.from_numpy(rows))
+    if model.network.embedding.character is not None:
+        bags = Bags(torch.tensor([0, 3, 4, 1, 2]), torch.tensor([0, 2, 3]))
+        batch = dataclasses.replace(batch, characters=bags, character_of=batch.ids % 3)
+    return batch
 
 
 def test_leave_one_out_and_replacement_are_predictions_without_a_unit():
