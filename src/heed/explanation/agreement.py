@@ -1,6 +1,6 @@
 """Agreement between rankings (T1), with known evidence (T11), and between seeds (T6).
 
-All of it is computed from the table of units (docs/contracts.md), without a model.
+All of it is computed from rankings and tables, without a model.
 """
 
 from typing import NamedTuple
@@ -49,7 +49,7 @@ def find_evidence(ranking: np.ndarray, evidence: np.ndarray, share: float) -> Ev
     """Return how well a ranking (units,) finds the evidence (units,), True where there is some.
 
     `share` of the units, at least one, are chosen for the F1 scores. Units that the ranking does
-    not have (NAN) are left out, and then there are no F1 scores. None where the rest are all
+    not have (NaN) are left out, and then there are no F1 scores. None where the rest are all
     evidence, or none of them.
     """
     known = np.isfinite(ranking)
