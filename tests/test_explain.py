@@ -143,8 +143,16 @@ def test_fewer_documents_are_the_first_of_more():
     many, few = (draw_documents(test, 0, offsets, scale) for scale in (2, 0.1))
     assert len(many) == 1000 and few.tolist() == many[:50].tolist() and 4 not in many
     assert draw_documents(test, 1, offsets, 0.1).tolist() != few.tolist()
+    explain("tiny-attention")
+    many = read("tiny-attention", "documents").set_index("id")
     explain("tiny-attention", scale=0.01)
-    assert len(read("tiny-attention", "documents")) == 2, "half of them with self-attention"
+    few = read("tiny-attention", "documents").set_index("id")
+    assert len(few) == 2, "half of them with self-attention"
+    few = few.select_dtypes("number")
+    known = few.notna().to_numpy()
+    assert known.sum() > 30 and "permutation_change" in few
+    same = np.isclose(few, many.loc[few.index, few.columns], atol=1e-3)
+    assert same[known].all(), "a document has the same outcomes among any others"
 
 
 def test_what_no_document_has_is_a_row_with_its_reason():

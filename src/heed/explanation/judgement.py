@@ -47,6 +47,8 @@ GROUPS = (
 ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
 DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
 RANDOM_RANKINGS = 5
+# A document has a generator for each use, so that its outcomes do not depend on its other tests.
+ORDERS, POSITIONS, ADVERSARIES, PERMUTATIONS = range(4)
 # removing units from the input is compared for these: each costs ten predictions a document
 INPUT_RANKINGS = ("attention", "gradient", "random")
 
@@ -134,27 +136,29 @@ def _batches(encoded: EncodedCorpus, rows: np.ndarray) -> Iterator[Batch]:
 def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -> Iterator[Judged]:
     """Yield the documents of a batch with the outcome of their tests."""
     documents = read_documents(model, batch)
-    generators = [torch.Generator().manual_seed(int(row)) for row in batch.rows]
     weighted = adversarial = None
     with torch.no_grad():
         probabilities = torch.softmax(model(batch), -1)
         if has_sum:
             weighted = weighted_sum(model, batch)
     if weighted is not None and group.removes:
+        generators = [_torch_generator(row, ADVERSARIES) for row in batch.rows]
         adversarial = find_adversarial_weights(weighted, generators)
     gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
     for i, (document, by_gradient) in enumerate(zip(documents, gradients, strict=True)):
-        numbers = np.random.default_rng(int(batch.rows[i]))
+        row = int(batch.rows[i])
+        numbers = np.random.default_rng((row, ORDERS))
         rankings = by_gradient | {"random": numbers.random(document.units)}
         if group.removes:
-            rankings["leave_one_out"] = _left_out(model, document, numbers)
+            drawn = np.random.default_rng((row, POSITIONS))
+            rankings["leave_one_out"] = _left_out(model, document, drawn)
         if group.changes_inputs:
             rankings["replacement"] = _replaced(model, batch, i, document, rankings)
         measures: dict[str, float] = {}
         by_ranking: dict[str, dict[str, float]] = {}
         if weighted is not None:
             rankings |= weight_rankings(model, weighted[i])
-            measures = _test_weights(weighted[i], generators[i])
+            measures = _test_weights(weighted[i], _torch_generator(row, PERMUTATIONS))
             by_ranking = _erase(weighted[i], rankings, numbers)
         if group.changes_inputs and document.units > 1:
             _test_inputs(model, document, rankings, by_ranking)
@@ -162,9 +166,15 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         if adversarial is not None:
             found = _adversarial_weights(adversarial, i, document.units, measures)
         yield Judged(
-            int(batch.rows[i]), document, probabilities[i].numpy(), rankings, measures, by_ranking,
+            row, document, probabilities[i].numpy(), rankings, measures, by_ranking,
             found,
         )  # fmt: skip
+
+
+def _torch_generator(row: int, use: int) -> torch.Generator:
+    """Return the generator of a document for one use."""
+    seed = int(np.random.SeedSequence((int(row), use)).generate_state(1)[0])
+    return torch.Generator().manual_seed(seed)
 
 
 def _left_out(model: Classifier, document: Document, numbers: np.random.Generator) -> np.ndarray:
