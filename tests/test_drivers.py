@@ -228,6 +228,11 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
         ),
         ["code", "report", "search hunt"],
     ),
+    "a model to be explained": (
+        "searches: {}",
+        "searches: {}\nexplain: {documents: 1, models: {author-baseline: {corpus: letters}}}",
+        ["code", "explain author-baseline"],
+    ),
 }
 
 
@@ -863,12 +868,14 @@ defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, ep
 models:
   author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none,
       match: author-baseline}
+explain: {documents: 0.02, models: {author-baseline: {corpus: letters}}}
 """
 UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
 COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none",
     "search": "search hunt", "recipe": "recipe author-baseline",
     "train": "train author-baseline --seed 1", "predict": "predict author-baseline",
+    "explain": "explain author-baseline",
     "opponents": "opponents author", "evaluate": "evaluate author-baseline", "compare": "compare",
     "report": "report",
 }  # fmt: skip

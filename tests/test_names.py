@@ -42,6 +42,10 @@ SECTIONS = {
     ),
     "models": ("  author-baseline: {", f"  NAME: {{{MODEL}}}\n  author-baseline: {{"),
     "seeds": ("[1, 2]", "[1, NAME]"),
+    "explain": (
+        "searches: {}",
+        "explain: {documents: 1, models: {NAME: {corpus: letters}}}\nsearches: {}",
+    ),
 }
 NAMES = {
     "a command": "x; touch y",
@@ -86,10 +90,11 @@ def harm(toy: Toy, victims: list[Path]) -> str:
 def test_every_stage_depends_on_the_check_of_params_yaml(
     clone: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clone.params.write_text(with_name("searches", "hunt"))
+    explained = "explain: {documents: 1, models: {author-baseline: {corpus: letters}}}\n"
+    clone.params.write_text(with_name("searches", "hunt") + explained)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}
-    assert len(found) == 26
+    assert len(found) == 27
     for name, stage in found.items():
         if name != "code":
             assert "results/code/checked.txt" in stage.deps, name

@@ -37,8 +37,8 @@ from heed.tasks import STAGE_MODULES, TASKS
 SRC = Path("src")
 CHECKED = CODE / "checked.txt"
 STAGES = (
-    "download", "tokenize", "search", "recipe", "train", "predict", "opponents", "evaluate",
-    "compare", "report",
+    "download", "tokenize", "search", "recipe", "train", "predict", "explain", "opponents",
+    "evaluate", "compare", "report",
 )  # fmt: skip
 # heed.study checks params.yaml by what these modules say of each kind of corpus and by the rules of
 # each task, and uses nothing else of them; a search names the rules of its task itself. The stage

@@ -46,6 +46,7 @@ ORPHAN_FOLDERS = tuple(
         "train",
         "timing/train",
         "predict",
+        "explain",
         "opponents",
         "evaluate",
     )

@@ -155,6 +155,24 @@ def _study_seeds() -> list[int]:
     return read_seeds()
 
 
+def explain(model: str, seeds: list[int], documents: float) -> None:
+    """Test what a model's weights explain, on random test documents: results/explain/MODEL.
+
+    Seeds that are done are kept until all are.
+    """
+    from heed.explanation.stage import read_scale, write_explanations
+    from heed.progress import progress_bar
+
+    with progress_bar(model) as bar:
+        summary = write_explanations(
+            model,
+            seeds or _study_seeds(),
+            documents or read_scale(),
+            lambda seed, done, total: bar.update(done, total, f"seed {seed}"),
+        )
+    print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
+
+
 def opponents(experiment: str) -> None:
     """Fit the reference models, such as a linear one: results/opponents/EXPERIMENT."""
     from heed.opponents import write_opponents
@@ -300,7 +318,10 @@ def corpus_add(
     print_line(add_corpus(file, name, given, PARAMS))
 
 
-STAGES = (download, tokenize, search, recipe, train, predict, opponents, evaluate, compare, report)
+STAGES = (
+    download, tokenize, search, recipe, train, predict, explain, opponents, evaluate, compare,
+    report,
+)  # fmt: skip
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -352,6 +373,18 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("text", nargs="*", help=argparse.SUPPRESS)
     command.add_argument(
         "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
+    )
+    command = add(explain)
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    command.add_argument(
+        "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
+    )
+    command.add_argument(
+        "--documents",
+        type=_factor,
+        default=0.0,
+        metavar="FACTOR",
+        help="multiplies the numbers of documents; default: explain.documents in params.yaml",
     )
     add(opponents).add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
     command = add(evaluate)
@@ -448,6 +481,16 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"a whole number from 1 to 1000, found {text[:20]}")
     return int(text)
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor <= 100:
+        raise argparse.ArgumentTypeError(f"a number above 0 and at most 100, found {text[:20]}")
+    return factor
 
 
 def _seed(text: str) -> int:

@@ -115,6 +115,12 @@ def predict() -> None:
     write(f"results/predict/{KEY}/predictions.parquet", digest(read_runs(), tokens, code()))
 
 
+def explain() -> None:
+    tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
+    inputs = read_runs(), tokens, PARAMS["explain"]["documents"], code()
+    write(f"results/explain/{KEY}/summary.csv", digest(*inputs))
+
+
 def evaluate() -> None:
     predictions = read(f"results/predict/{KEY}/predictions.parquet")
     write(f"results/evaluate/{KEY}/summary.csv", digest(read_runs(), predictions, code()))
@@ -152,8 +158,8 @@ def report() -> None:
 
 STAGES = {
     "download": download, "tokenize": tokenize, "search": search, "recipe": recipe, "train": train,
-    "opponents": opponents, "predict": predict, "evaluate": evaluate, "compare": compare,
-    "report": report,
+    "opponents": opponents, "predict": predict, "explain": explain, "evaluate": evaluate,
+    "compare": compare, "report": report,
 }  # fmt: skip
 
 

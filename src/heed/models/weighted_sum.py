@@ -72,13 +72,16 @@ class WeightedSum:
 
         """
         weights = self.weights if weights is None else weights
-        return self._logits(torch.einsum("...th,...thl->...l", weights, self.projected))
+        return self.predict_from_projected(
+            torch.einsum("...th,...thl->...l", weights, self.projected)
+        )
 
     def predict_from_sum(self, sums: torch.Tensor) -> torch.Tensor:
         """Return the logits (..., batch, classes) of sums z (..., batch, heads, d)."""
-        return self._logits(torch.einsum("...hd,lhd->...l", sums, self.projection))
+        return self.predict_from_projected(torch.einsum("...hd,lhd->...l", sums, self.projection))
 
-    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+    def predict_from_projected(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the logits (..., batch, classes) of sums of projected values (..., batch, L)."""
         return self.output(F.gelu(hidden + self.bias)) + self.constant
 
 

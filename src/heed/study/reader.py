@@ -12,6 +12,7 @@ from heed.paths import PARAMS
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES_BY_TASK, SECTIONS, Defaults
 from heed.study.experiments import EXPERIMENTS, Published, Study
+from heed.study.explain import Explain, ExplainedModel
 from heed.study.models import Model
 from heed.study.rules import contradictions
 from heed.study.schema import SINGULAR, Params
@@ -165,10 +166,13 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
         "split": Split,
         "published": Published,
         "space": Dimension,
+        "explain": Explain,
     }
     if task:
         experiment = EXPERIMENTS[task]
         sections |= {"experiments": experiment, "data": experiment.DATA}
+    if key[:2] == ("explain", "models"):
+        return list(ExplainedModel.model_fields)
     section: Any = Params
     for depth, part in enumerate(key):
         if depth != 1 or key[0] not in SINGULAR:  # else a name that the user chose

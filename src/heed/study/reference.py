@@ -8,6 +8,7 @@ from pydantic.fields import FieldInfo
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, SECTIONS
 from heed.study.experiments import EXPERIMENTS, Published, Study
+from heed.study.explain import Explain, ExplainedModel
 from heed.study.models import Model
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
@@ -72,6 +73,7 @@ def _titles() -> dict[Any, str]:
     }
     titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
     titles[Model] = "models.NAME"
+    titles |= {Explain: "explain", ExplainedModel: "explain.models.NAME"}
     return titles
 
 

@@ -42,6 +42,21 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     yield from unequal_searches(params)
     for name, model in params.models.items():
         yield from model_contradictions(params, name, model)
+    for name in params.explain.models:
+        yield from _explain_contradictions(params, name)
+
+
+def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    key = ("explain", "models", name)
+    if name not in params.models:
+        yield key, unknown_name(name, "model", params.models)
+        return
+    corpus, model = params.explain.models[name].corpus, params.models[name]
+    if corpus != model.corpus:
+        yield (*key, "corpus"), f"is {model.corpus} in models.{name}, found {corpus}"
+    experiment = params.experiments.get(model.experiment)
+    if experiment is not None and experiment.task != "classification":
+        yield key, f"only classifications are explained, and this model's task is {experiment.task}"
 
 
 def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:

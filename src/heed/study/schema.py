@@ -10,6 +10,7 @@ from heed.hyperparameters import Configuration
 from heed.study.corpora import Corpus, Source
 from heed.study.defaults import SECTIONS, Defaults
 from heed.study.experiments import AnyExperiment, Study
+from heed.study.explain import Explain
 from heed.study.models import Model
 from heed.study.searches import Search
 from heed.study.section import Name, Section
@@ -40,6 +41,7 @@ class Params(Section):
     searches: dict[Name, Search]
     defaults: Defaults
     models: dict[Name, Model] = Field(min_length=1)
+    explain: Explain = Explain(documents=1.0, models={})
 
     def section(self, kind: str, name: str) -> Any:
         """Return entry `name` of `kind` (sources, corpora, experiments, searches, models).

@@ -21,6 +21,7 @@ STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "recipe": ("recipe", "capacity"),
     "train": ("recipe", "learning"),
     "predict": ("recipe", "prediction"),
+    "explain": ("recipe", "explanation"),
     "opponents": ("recipe", "opponents"),
     "evaluate": ("recipe", "evaluation"),
     "compare": ("recipe", "metrics"),

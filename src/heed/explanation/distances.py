@@ -1,0 +1,25 @@
+"""Distances between two distributions, such as two predictions or the weights of two models."""
+
+import torch
+
+SMALLEST = 1e-12  # log(0) is infinite, and the gradient of x log x at 0 is NaN
+
+
+def total_variation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Return 1/2 sum |p - q| over the last dimension, from 0 to 1."""
+    return 0.5 * (first - second).abs().sum(-1)
+
+
+def jensen_shannon(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Return the Jensen-Shannon divergence along `dim` in nats, from 0 to log 2 = 0.693.
+
+    Entries that are 0 in both, as padding is, add nothing and have the gradient 0.
+    """
+    middle = 0.5 * (first + second)
+    return 0.5 * (_divergence(first, middle, dim) + _divergence(second, middle, dim))
+
+
+def _divergence(first: torch.Tensor, second: torch.Tensor, dim: int) -> torch.Tensor:
+    """Return KL(first || second) along `dim`."""
+    ratio = first.clamp(min=SMALLEST).log() - second.clamp(min=SMALLEST).log()
+    return (first * ratio).sum(dim)

@@ -1,0 +1,25 @@
+"""The section `explain`: the models whose predictions are explained."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from heed.study.section import Name, Section
+
+
+class ExplainedModel(Section):
+    """A model that `heed explain` tests; its name is a key of `models`."""
+
+    corpus: str = Field(description="the model's corpus again (dvc.yaml reads it here)")
+
+
+class Explain(Section):
+    """The models to be explained, and on how many documents; without this section none is."""
+
+    documents: Annotated[float, Field(gt=0, le=100)] = Field(
+        description=(
+            "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
+            "leave-one-out and adversarial weights, 60 for tests that change the input most"
+        )
+    )
+    models: dict[Name, ExplainedModel] = Field(description="the models, by name")

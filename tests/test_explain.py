@@ -1,0 +1,226 @@
+"""The stage `explain`: its tables, their reasons, and what a stopped run leaves."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.explanation import stage
+from heed.explanation.stage import draw_documents, read_scale, write_explanations
+from heed.explanation.tables import CORRELATIONS, NOT_ALL_UNITS, NOT_MEASURED, TESTS, summarize
+from heed.files import HeedError
+from heed.models.pooling import Last
+from heed.recipe import read_model_recipe, write_recipe
+from heed.study import parse
+from heed.tasks.classification.explanation import NO_NETWORK
+from heed.training.run import train_run
+from tests.conftest import ROOT, change_recipe, make_workplace
+
+MODELS = {
+    "tiny-attention": {"hidden_size": 6},
+    "tiny-last": {"attention": "none", "pooling": "last"},
+    "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True,
+                          "linear_branch": "words", "branch_buckets": 32},
+    "tiny-linear": {"encoder": "none", "attention": "none", "pooling": "mean",
+                    "linear_branch": "words", "branch_buckets": 32},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Train the models in a folder; `tiny-attention` with two seeds, the others with one."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        folder = tmp_path_factory.mktemp("explain")
+        make_workplace(folder, monkeypatch)
+        recipe = read_model_recipe("tiny-attention")
+        for model, changes in MODELS.items():
+            write_recipe(f"results/recipe/{model}.yaml", dataclasses.replace(recipe, model=model))
+            change_recipe(model, epochs=1, max_tokens=30, **changes)
+            for seed in (1, 2) if model == "tiny-attention" else (1,):
+                train_run(model, seed, lambda progress: None)
+        yield folder
+
+
+def explain(model: str, seeds: tuple[int, ...] = (1,), scale: float = 1.0) -> pd.DataFrame:
+    return write_explanations(model, list(seeds), scale, lambda *_: None)
+
+
+def read(model: str, table: str) -> pd.DataFrame:
+    return pd.read_parquet(f"results/explain/{model}/{table}.parquet")
+
+
+def test_every_test_has_its_means_by_seed_and_the_tables_fit_each_other():
+    summary = explain("tiny-attention", (1, 2))
+    documents, units, seeds = (
+        read("tiny-attention", name) for name in ("documents", "units", "seeds")
+    )
+    measured = summary.dropna(subset="mean")
+    assert set(measured["test"]) == {*TESTS}
+    assert summary[summary["test"] == "uniform"]["reason"].str.contains("heed compare").all()
+    assert set(measured[measured["test"] == "evidence"]["class"].dropna()) == {"good"}
+    assert set(measured[measured["test"] == "permutation"]["seed"]) == {1, 2}
+    assert documents["units"].sum() == len(units) and documents["units"].min() > 0
+    weights = units.groupby(["seed", "id"])["attention"].sum()
+    assert np.allclose(weights, 1, atol=1e-5)
+    assert np.allclose(units.groupby(["seed", "id"])["adversarial"].sum(), 1, atol=1e-5)
+    assert (seeds["other_seed"] > seeds["seed"]).all() and len(seeds) == len(documents) / 2
+    assert set(documents.groupby("id").size()) == {2}, "both seeds explain the same documents"
+    evidence = units[units["evidence"]]
+    assert (evidence["end"] - evidence["start"] == 4).all(), "the word fine"
+
+
+def test_the_means_are_those_of_the_documents():
+    explain("tiny-attention")
+    summary = pd.read_csv("results/explain/tiny-attention/summary.csv")
+    assert summary.set_index("test").loc["seeds", "reason"].startswith("no two seeds")
+    rankings = read("tiny-attention", "rankings")
+    documents = read("tiny-attention", "documents")
+    row = summary[(summary["measure"] == "permutation_change")].iloc[0]
+    assert row["mean"] == pytest.approx(documents["permutation_change"].mean())
+    row = summary[(summary["measure"] == "auc") & (summary["ranking"] == "attention")].iloc[0]
+    aucs = rankings[rankings["ranking"] == "attention"]["auc"].dropna()
+    assert (row["mean"], row["documents"]) == (pytest.approx(aucs.mean()), len(aucs))
+    flipped = rankings[rankings["flipped"] == 0]
+    assert (flipped["removed_share"] == 1).all(), "a decision that never changes counts as all"
+
+
+def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():
+    summary = explain("tiny-last").set_index("test")
+    for test in ("permutation", "adversary", "erasure", "conicity"):
+        assert Last.no_sum_reason in summary.loc[test, "reason"]
+    assert summary.loc["input_removal", "mean"].notna().any()
+    correlations = summary.loc["correlation"].set_index("measure")
+    assert Last.no_sum_reason in correlations.loc["tau_gradient", "reason"]
+    assert correlations.loc["tau_ceiling", "documents"] > 0
+    evidence = summary.loc["evidence"]
+    by_weights = evidence[evidence["ranking"] == "attention"]
+    assert by_weights["reason"].str.contains(Last.no_sum_reason, regex=False).all()
+    assert Last.no_sum_reason in summary.loc["seeds", "reason"]
+
+
+def test_a_hierarchical_model_is_explained_by_sentences():
+    explain("tiny-hierarchical")
+    units, documents = read("tiny-hierarchical", "units"), read("tiny-hierarchical", "documents")
+    assert (documents["units"] <= 4).all(), "of four words each"
+    assert units["evidence"].any() and (units["end"] - units["start"]).max() > 8
+    assert units["leave_one_out"].notna().all()
+
+
+def test_a_linear_branch_alone_has_a_reason_for_every_test():
+    summary = explain("tiny-linear").set_index("test")
+    assert set(summary.drop("uniform")["reason"]) == {NO_NETWORK}
+    assert set(summary.index) == {"uniform", *TESTS}
+
+
+def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
+    explain("tiny-attention", (1, 2), 0.02)
+    expected = read("tiny-attention", "documents")
+    explained = []
+    explain_run = stage._explain_run
+
+    def stop_at_the_second(run, scale, out, report_progress):
+        explained.append(run.seed)
+        if explained == [1, 2]:
+            raise KeyboardInterrupt
+        explain_run(run, scale, out, report_progress)
+
+    monkeypatch.setattr(stage, "_explain_run", stop_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        explain("tiny-attention", (1, 2), 0.02)
+    explain("tiny-attention", (1, 2), 0.02)
+    assert explained == [1, 2, 2]
+    assert read("tiny-attention", "documents").equals(expected)
+    assert not [*Path(".heed/work").glob("explain-*")]
+
+
+def test_fewer_documents_are_the_first_of_more():
+    offsets = np.arange(0, 4004, 2)
+    offsets[5:] -= 2  # document 4 is empty
+    test = np.arange(2000)
+    many, few = (draw_documents(test, 0, offsets, scale) for scale in (2, 0.1))
+    assert len(many) == 1000 and few.tolist() == many[:50].tolist() and 4 not in many
+    assert draw_documents(test, 1, offsets, 0.1).tolist() != few.tolist()
+    explain("tiny-attention")
+    many = read("tiny-attention", "documents").set_index("id")
+    explain("tiny-attention", scale=0.01)
+    few = read("tiny-attention", "documents").set_index("id")
+    assert len(few) == 2, "half of them with self-attention"
+    few = few.select_dtypes("number")
+    known = few.notna().to_numpy()
+    assert known.sum() > 30 and "permutation_change" in few
+    same = np.isclose(few, many.loc[few.index, few.columns], atol=1e-3)
+    assert same[known].all(), "a document has the same outcomes among any others"
+
+
+def test_what_no_document_has_is_a_row_with_its_reason():
+    documents = pd.DataFrame({"seed": [1, 1], "conicity": [0.5, 0.7]})
+    rankings = pd.DataFrame(
+        {"seed": [1], "ranking": ["attention"], "removed_share": [np.nan], "flipped": [1.0]}
+    )
+    summary = summarize(documents, rankings, pd.DataFrame(), {"evidence": "none"})
+    rows = summary.set_index(["test", "measure"]).sort_index()
+    assert rows.loc[("conicity", "conicity"), "mean"] == pytest.approx(0.6)
+    assert rows.loc[("erasure", "removed_share"), "reason"] == NOT_MEASURED
+    flips = rows.loc[("erasure", "flipped")].set_index("ranking")["reason"].dropna()
+    assert flips["leave_one_out"] == NOT_ALL_UNITS and flips["value_norm"] == NOT_MEASURED
+    assert summary[summary["test"] == "evidence"]["reason"].tolist() == ["none"]
+    assert len(summary[summary["test"] == "correlation"]) == len(CORRELATIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [("study: {name: x}", 1.0), ("explain: {documents: 0.5, models: {}}", 0.5), ("", 1.0)],
+)
+def test_the_number_of_documents_is_read_from_params(text, scale, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert read_scale() == 1
+    Path("params.yaml").write_text(text)
+    assert read_scale() == scale
+
+
+@pytest.mark.parametrize("text", ["explain: {documents: many}", "explain: {documents: 0}", "a: ["])
+def test_a_wrong_number_of_documents_is_one_message(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(text)
+    with pytest.raises(HeedError, match=r"params.yaml: .*`heed check` says"):
+        read_scale()
+
+
+SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+MODEL = "sample-sentiment-mean"
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        (f"{{models: {{{MODEL}: {{corpus: sample-sentiment}}}}}}", "explain.documents: missing"),
+        ("{documents: 0, models: {}}", "explain.documents: input should be greater than 0"),
+        ("{documents: 1, models: {sample-mean: {corpus: a}}}", "explain.models.sample-mean: "),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{corpus: sample-letters}}}}}}",
+            f"corpus: is sample-sentiment in models.{MODEL}, found sample-letters",
+        ),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{corpora: sample-sentiment}}}}}}",
+            f"explain.models.{MODEL}.corpora: unknown key; did you mean corpus? Allowed: corpus",
+        ),
+    ],
+)
+def test_a_mistake_in_the_section_is_one_line(section, message):
+    with pytest.raises(HeedError) as caught:
+        parse(f"{SAMPLE}\nexplain: {section}\n")
+    assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+def test_only_classifications_are_explained():
+    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
+    params = parse(text)
+    name = next(iter(params.models))
+    model = f"{name}: {{corpus: {params.models[name].corpus}}}"
+    section = f"explain: {{documents: 1, models: {{{model}}}}}"
+    with pytest.raises(HeedError, match="only classifications are explained"):
+        parse(f"{text}\n{section}\n")
+    assert parse(SAMPLE).explain.models == {}

@@ -1,0 +1,477 @@
+"""What the tests of `heed explain` say where the truth is known."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from scipy.stats import entropy
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from heed.explanation.adversary import EPSILON, find_adversarial_weights
+from heed.explanation.agreement import areas, find_evidence, match_spans, rank_correlation
+from heed.explanation.conicity import conicity
+from heed.explanation.distances import jensen_shannon, total_variation
+from heed.explanation.documents import keep_units, predict_kept, read_documents
+from heed.explanation.erasure import remove_one, remove_until_flip
+from heed.explanation.gradients import (
+    gradient_times_input,
+    gradients_with_weights,
+    integrated_gradients,
+    logits_of,
+    weight_gradient,
+)
+from heed.explanation.permutation import permute_weights
+from heed.explanation.rankings import sum_by_unit, weight_rankings
+from heed.explanation.removal import faithfulness, leave_one_out, replace_one
+from heed.inputs.batches import Bags, Batch
+from heed.inputs.ngrams import bigrams
+from heed.models.classifier import Classifier
+from heed.models.weighted_sum import WeightedSum, weighted_sum
+from tests.conftest import HYPERPARAMETERS
+from tests.test_weighted_sum import batch_for, make
+
+ATTENTION = {"attention": "none", "pooling": "attention"}
+UNIFORM = [
+    {"attention": "none", "pooling": "mean"},
+    {"attention": "uniform", "pooling": "mean"},
+]
+HEADS = {"attention": "multi-head", "pooling": "mean"}
+SENTENCES = {"attention": "none", "pooling": "attention", "hierarchical": True}
+LENGTHS = (9, 7, 4, 2)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def frozen(**changes) -> Classifier:
+    return make(**changes).requires_grad_(False)
+
+
+def sum_of(values: list[float], weights: list[float]) -> WeightedSum:
+    """Return a document of one head with these values, each a number, and two classes: the logits
+    are GELU(z) and 0.
+    """
+    output = torch.nn.Linear(1, 2, dtype=torch.float64)
+    output.weight.data, output.bias.data = torch.tensor([[1.0], [0.0]]).double(), torch.zeros(2)
+    output.bias.data = torch.zeros(2, dtype=torch.float64)
+    numbers = torch.tensor(values, dtype=torch.float64)[:, None, None]
+    return WeightedSum(
+        numbers, torch.tensor(weights, dtype=torch.float64)[:, None],
+        torch.tensor(len(values)), numbers, torch.zeros(1, dtype=torch.float64),
+        torch.tensor([0.0, 0.1], dtype=torch.float64),
+        torch.ones(1, 1, 1, dtype=torch.float64), output.requires_grad_(False),
+    )  # fmt: skip
+
+
+# Distances
+
+
+def test_distances_are_scipys_and_have_gradients_at_zero():
+    p, q = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.0, 0.25, 0.75])
+    middle = (p + q) / 2
+    expected = (entropy(p, middle) + entropy(q, middle)) / 2
+    assert float(jensen_shannon(p, q)) == pytest.approx(expected, abs=1e-6)
+    assert float(total_variation(p, q)) == pytest.approx(0.75)
+    apart = jensen_shannon(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]))
+    assert float(apart) == pytest.approx(np.log(2), abs=1e-6)
+    q = q.requires_grad_()
+    (gradient,) = torch.autograd.grad(jensen_shannon(p, q), [q])
+    assert gradient.isfinite().all()
+
+
+# Weights: permutation, adversary, erasure, conicity
+
+
+@pytest.mark.parametrize("changes", UNIFORM)
+def test_uniform_weights_can_be_permuted_without_any_effect(changes):
+    model = frozen(**changes).float()
+    whole = weighted_sum(model, batch_for(model))
+    for i in range(3):
+        permuted = permute_weights(whole[i], generator())
+        assert permuted.flips == 0
+        assert permuted.change == 0 if changes["attention"] == "none" else permuted.change < 1e-6
+
+
+def test_permuted_weights_change_the_prediction_as_much_as_all_orders_do():
+    weighted = sum_of([3.0, -1.0, 0.5], [0.8, 0.1, 0.1])
+    orders = [list(order) for order in itertools.permutations(range(3))]
+    predictions = torch.softmax(weighted.predict(weighted.weights[torch.tensor(orders)]), -1)
+    prediction = torch.softmax(weighted.predict(), -1)
+    changes = total_variation(predictions, prediction)
+    flips = (predictions.argmax(-1) != prediction.argmax(-1)).double().mean()
+    permuted = permute_weights(weighted, generator(), 6000)
+    assert permuted.change == pytest.approx(float(changes.sort().values[3]), abs=1e-6)
+    assert permuted.flips == pytest.approx(float(flips), abs=0.03)
+    assert permute_weights(sum_of([3.0], [1.0]), generator()) == (0.0, 0.0)
+
+
+def test_adversarial_weights_differ_and_keep_the_prediction_in_any_batch():
+    model = frozen(**HEADS)
+    whole = weighted_sum(model, batch_for(model, LENGTHS))
+    found = find_adversarial_weights(whole, [generator(i) for i in range(4)])
+    assert (found.change <= EPSILON).all() and (found.divergence >= 0).all()
+    assert (found.divergence[:2] > 0.2).all()
+    assert torch.allclose(found.weights.sum(1), torch.ones(4, 3, dtype=torch.float64))
+    assert (found.weights[1, 7:] == 0).all()
+    again = torch.softmax(whole.predict(found.weights), -1)
+    changes = total_variation(again, torch.softmax(whole.predict(), -1))
+    assert torch.allclose(changes, found.change)
+    divergence = jensen_shannon(found.weights, whole.weights, dim=1).mean(-1)
+    assert torch.allclose(divergence, found.divergence)
+    alone = weighted_sum(model, batch_for(model, LENGTHS[:1]))
+    assert torch.allclose(
+        find_adversarial_weights(alone, [generator(0)]).divergence, found.divergence[:1], atol=1e-3
+    )
+
+
+def test_a_single_word_has_no_other_weights():
+    model = frozen(**ATTENTION)
+    found = find_adversarial_weights(weighted_sum(model, batch_for(model, (1,))), [generator()])
+    assert float(found.divergence) == pytest.approx(0, abs=1e-9)
+    assert float(found.weights[0, 0]) == 1
+
+
+def test_weights_are_removed_in_the_order_of_a_ranking_until_the_decision_changes():
+    weighted = sum_of([3.0, 2.0, -1.0, -1.0], [0.5, 0.3, 0.1, 0.1])
+    assert int(weighted.predict().argmax()) == 0
+    assert remove_until_flip(weighted, np.array([4.0, 3.0, 2.0, 1.0])) == (0.5, True)
+    assert remove_until_flip(weighted, np.array([2.0, 4.0, 1.0, 3.0])) == (0.75, True)
+    assert remove_until_flip(weighted, np.array([1.0, 2.0, 3.0, 4.0])) == (1.0, False)
+    with pytest.raises(ValueError, match="one unit"):
+        remove_until_flip(sum_of([1.0], [1.0]), np.array([1.0]))
+
+
+@pytest.mark.parametrize("changes", [ATTENTION, HEADS])
+def test_all_removals_at_once_are_those_one_by_one(changes):
+    model = frozen(**changes)
+    for i in range(3):
+        weighted = weighted_sum(model, batch_for(model, LENGTHS))[i]
+        units = len(weighted.weights)
+        for seed in range(5):
+            ranking = np.random.default_rng(seed).random(units)
+            weights, expected = weighted.weights.clone(), (1.0, False)
+            for k, unit in enumerate(np.argsort(-ranking)[:-1].tolist(), 1):
+                weights[unit] = 0
+                logits = weighted.predict(weights / weights.sum(0))
+                if logits.argmax() != weighted.predict().argmax():
+                    expected = (k / units, True)
+                    break
+            assert remove_until_flip(weighted, ranking) == expected
+
+
+def test_the_other_weight_that_is_removed_is_any_but_the_highest():
+    weighted = sum_of([-3.0, 5.0, -3.0], [0.2, 0.6, 0.2])
+    singles = [remove_one(weighted, generator(seed)) for seed in range(20)]
+    assert all(single.top_flips and not single.other_flips for single in singles)
+    assert all(single.difference > 0 for single in singles)
+    lone = sum_of([5.0, -3.0], [0.6, 0.4])
+    assert all(not remove_one(lone, generator(seed)).other_flips for seed in range(5))
+
+
+def test_conicity_is_one_for_equal_vectors_and_lower_for_others():
+    model = frozen(**ATTENTION)
+    weighted = weighted_sum(model, batch_for(model))[0]
+    mean = F.cosine_similarity(weighted.values[:, 0], weighted.values[:, 0].mean(0)[None])
+    assert conicity(weighted) == pytest.approx(float(mean.mean()))
+    equal = dataclasses.replace(weighted, values=weighted.values[:1].expand(9, -1, -1))
+    assert conicity(equal) == pytest.approx(1) and conicity(weighted) < 1
+
+
+# Gradients
+
+
+@pytest.mark.parametrize("changes", [ATTENTION, HEADS, SENTENCES])
+def test_gradients_are_finite_differences(changes):
+    model = frozen(**changes)
+    batch = batch_for(model, (6,))
+    embeddings = model.network.embed(batch)
+    predicted = int(logits_of(model, batch, embeddings).argmax())
+    assert torch.allclose(logits_of(model, batch, embeddings), model(batch))
+
+    def probability(scale: torch.Tensor) -> float:
+        logits = logits_of(model, batch, embeddings * scale[:, None])
+        return float(torch.softmax(logits, -1)[0, predicted])
+
+    # d p / d e_t . e_t is the change of p as e_t is scaled
+    steps = 1e-5 * torch.eye(embeddings.shape[1], dtype=torch.float64)
+    expected = [(probability(1 + step) - probability(1 - step)) / 2e-5 for step in steps]
+    assert torch.allclose(
+        gradient_times_input(model, batch)[0], torch.tensor(expected).double(), atol=1e-8
+    )
+    through, held = gradients_with_weights(model, batch)
+    assert torch.allclose(through[0], torch.tensor(expected).double(), atol=1e-8)
+    assert not torch.allclose(held, through)
+
+
+def test_weights_that_do_not_depend_on_the_input_have_one_gradient():
+    model = frozen(**UNIFORM[1])
+    through, held = gradients_with_weights(model, batch_for(model))
+    assert torch.allclose(through, held, atol=1e-12)
+
+
+def test_integrated_gradients_add_up_to_the_change_of_the_probability():
+    model = frozen(**ATTENTION)
+    batch = batch_for(model, LENGTHS)
+    embeddings = model.network.embed(batch)
+    logits, empty = (
+        torch.softmax(logits_of(model, batch, x), -1) for x in (embeddings, 0 * embeddings)
+    )
+    predicted = logits.argmax(-1, keepdim=True)
+    change = (logits - empty).gather(1, predicted).squeeze(1)
+    assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [ATTENTION, HEADS, SENTENCES])
+def test_integrated_gradients_are_captums(changes):
+    captum = pytest.importorskip("captum.attr", reason="captum is in envs/development.lock")
+    model = frozen(**changes)
+    batch = batch_for(model, (9,))
+    embeddings = model.network.embed(batch)
+
+    def predict(points: torch.Tensor) -> torch.Tensor:
+        copies = dataclasses.replace(
+            batch,
+            ids=batch.ids.expand(len(points), -1),
+            lengths=batch.lengths.expand(len(points)),
+            sentences=batch.sentences.expand(len(points), -1),
+        )
+        return torch.softmax(logits_of(model, copies, points), -1)
+
+    expected = captum.IntegratedGradients(predict).attribute(
+        embeddings,
+        torch.zeros_like(embeddings),
+        target=int(predict(embeddings).argmax()),
+        n_steps=32,
+        method="riemann_middle",
+    )
+    assert torch.allclose(integrated_gradients(model, batch), expected.sum(-1), atol=1e-12)
+
+
+def test_the_gradient_of_a_weight_is_a_finite_difference():
+    model = frozen(**HEADS)
+    weighted = weighted_sum(model, batch_for(model))[0]
+    gradient = weight_gradient(weighted)
+    predicted = int(weighted.predict().argmax())
+    for unit, head in ((0, 0), (4, 2)):
+        step = torch.zeros_like(weighted.weights)
+        step[unit, head] = 1e-6
+        high, low = (
+            torch.softmax(weighted.predict(weighted.weights + sign * step), -1)[predicted]
+            for sign in (1, -1)
+        )
+        assert float(gradient[unit, head]) == pytest.approx(float(high - low) / 2e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("changes", [ATTENTION, HEADS])
+def test_the_norm_of_what_a_unit_adds_is_that_of_its_part_of_the_sum(changes):
+    model = frozen(**changes)
+    weighted = weighted_sum(model, batch_for(model))[0]
+    rankings = weight_rankings(model, weighted)
+    assert np.allclose(rankings["attention"], weighted.weights.mean(1))
+    attention = model.network.document_encoder.attention
+    for unit in range(3):
+        part = (weighted.weights[unit][:, None] * weighted.values[unit]).flatten()
+        if attention is not None:
+            part = attention.output.weight @ part
+        assert rankings["value_norm"][unit] == pytest.approx(float(part.norm()))
+
+
+# Inputs
+
+
+KINDS = [
+    ATTENTION,
+    HEADS,
+    SENTENCES,
+    {**ATTENTION, "bigram_buckets": 7, "character_buckets": 5},
+    {**HEADS, "linear_branch": "words", "branch_buckets": 8},
+]
+
+
+@pytest.mark.parametrize("changes", KINDS)
+def test_a_shortened_document_is_read_as_the_document_without_its_units(changes):
+    model = frozen(**changes)
+    batch = batch_for(model, LENGTHS)
+    batch = with_ngrams(model, batch)
+    documents = read_documents(model, batch)
+    document = documents[1]
+    assert document.units == (3 if changes.get("hierarchical") else 7)
+    whole = torch.ones(1, document.units, dtype=torch.bool)
+    expected = torch.softmax(model(batch), -1)[1]
+    assert torch.allclose(predict_kept(model, document, whole)[0], expected, atol=1e-10)
+    kept = torch.cat([whole, whole])
+    kept[0, 1] = kept[1, 0] = kept[1, 2] = False
+    copies = keep_units(model.network, document, kept)
+    for i, mask in enumerate(kept):
+        ids = document.ids[mask[document.unit]]
+        assert copies.ids[i, : len(ids)].tolist() == ids.tolist()
+        assert (copies.ids[i, len(ids) :] == 0).all() and int(copies.lengths[i]) == len(ids)
+        alone = Batch(ids[None], torch.tensor([len(ids)]), np.zeros(1, np.int64))
+        if copies.sentences is not None:
+            lengths = torch.bincount(document.unit)[mask]
+            alone = dataclasses.replace(alone, sentences=lengths[None])
+        logits = model.network(with_ngrams(model, alone)) + document.constant
+        prediction = predict_kept(model, document, kept)[i]
+        assert torch.allclose(prediction, torch.softmax(logits, -1)[0], atol=1e-10)
+
+
+def with_ngrams(model: Classifier, batch: Batch) -> Batch:
+    """Return the batch with the n-grams that the model reads; a word's characters depend on it."""
+    if model.network.embedding.bigram is not None:
+        rows = bigrams(batch.ids.numpy(), batch.ids.numpy() != 0, 7)
+        batch = dataclasses.replace(batch, bigrams=torch.from_numpy(rows))
+    if model.network.embedding.character is not None:
+        bags = Bags(torch.tensor([0, 3, 4, 1, 2]), torch.tensor([0, 2, 3]))
+        batch = dataclasses.replace(batch, characters=bags, character_of=batch.ids % 3)
+    return batch
+
+
+def test_leave_one_out_and_replacement_are_predictions_without_a_unit():
+    model = frozen(**ATTENTION)
+    batch = batch_for(model, LENGTHS)
+    document = read_documents(model, batch)[1]
+    prediction = torch.softmax(model(batch), -1)[1]
+    for unit in (0, 6):
+        kept = torch.ones(1, 7, dtype=torch.bool)
+        kept[0, unit] = False
+        change = total_variation(predict_kept(model, document, kept)[0], prediction)
+        assert leave_one_out(model, document, np.array([unit]))[0] == pytest.approx(float(change))
+        ids = batch.ids.clone()
+        ids[1, unit] = 1
+        replaced = torch.softmax(model(dataclasses.replace(batch, ids=ids)), -1)[1]
+        change = total_variation(replaced, prediction)
+        values = replace_one(model, batch, 1, document, np.array([unit]))
+        assert values[0] == pytest.approx(float(change))
+
+
+def test_comprehensiveness_and_sufficiency_are_the_falls_without_and_with_the_top_alone():
+    model = frozen(**ATTENTION)
+    document = read_documents(model, batch_for(model, LENGTHS))[0]  # of nine tokens
+    ranking = np.random.default_rng(1).random(9)
+    order = np.argsort(-ranking)
+    kept = torch.ones(11, 9, dtype=torch.bool)
+    for i, count in enumerate((1, 1, 1, 2, 5)):
+        kept[1 + i, order[:count].copy()] = False
+        kept[6 + i] = ~kept[1 + i]
+    predictions = predict_kept(model, document, kept)
+    falls = predictions[0].max() - predictions[1:, predictions[0].argmax()]
+    outcome = faithfulness(model, document, {"other": -ranking, "this": ranking})["this"]
+    assert outcome == pytest.approx((float(falls[:5].mean()), float(falls[5:].mean())))
+
+
+def test_the_score_of_a_sentence_is_the_sum_of_its_tokens():
+    model = frozen(**SENTENCES)
+    document = read_documents(model, batch_for(model))[0]
+    assert sum_by_unit(torch.arange(9.0), document).tolist() == [3.0, 12.0, 21.0]
+
+
+# Agreement
+
+
+def test_a_correlation_reads_the_units_that_both_rankings_have():
+    nan = float("nan")
+    assert rank_correlation(np.array([1.0, 2, 3, nan]), np.array([1.0, 3, nan, 9])) == 1
+    assert rank_correlation(np.array([1.0, 2, 3]), np.array([3.0, 2, 1])) == -1
+    assert np.isnan(rank_correlation(np.ones(3), np.arange(3.0)))
+    assert np.isnan(rank_correlation(np.array([1.0, nan]), np.array([1.0, 2])))
+
+
+def test_areas_are_scikit_learns_with_ties():
+    numbers = np.random.default_rng(0)
+    for _ in range(50):
+        scores = numbers.integers(0, 6, 20).astype(float)
+        right = numbers.random(20) < 0.3
+        right[:2] = True, False
+        expected = roc_auc_score(right, scores), average_precision_score(right, scores)
+        assert areas(scores, right) == pytest.approx(expected)
+
+
+def test_a_random_ranking_finds_evidence_by_chance():
+    numbers = np.random.default_rng(0)
+    evidence = np.arange(40) % 10 == 3
+    scores = [find_evidence(numbers.random(40), evidence, 0.1) for _ in range(400)]
+    assert np.mean([score.auc for score in scores]) == pytest.approx(0.5, abs=0.05)
+    assert np.mean([score.concentration for score in scores]) == pytest.approx(1, abs=0.05)
+
+
+def test_evidence_is_found_by_tokens_and_by_spans():
+    evidence = np.array([0, 1, 1, 0, 0, 1, 1, 0], bool)
+    ranking = np.array([0.1, 0.9, 0.8, 0.0, 0.0, 0.7, 0.0, 0.6])
+    score = find_evidence(ranking, evidence, 0.5)
+    assert score.token_f1 == 0.75
+    # {1, 2} matches; {5} and {7} are of one word, and all spans of evidence are longer
+    assert score.span_f1 == pytest.approx(2 / 3)
+    assert score.concentration == pytest.approx(2.4 / 3.1 * 2)
+    assert match_spans([(0, 2), (4, 5)], [(0, 1), (4, 8)]) == pytest.approx(0.5)
+    assert find_evidence(ranking, np.zeros(8, bool), 0.5) is None
+    drawn = find_evidence(np.where(np.arange(8) < 4, ranking, np.nan), evidence, 0.5)
+    assert drawn.auc == 1 and np.isnan(drawn.token_f1)
+    assert np.isnan(find_evidence(ranking - 0.5, evidence, 0.5).concentration)
+
+
+# Known truth: a solved model
+
+
+@pytest.fixture(scope="module")
+def solved() -> tuple[Classifier, Batch, np.ndarray]:
+    """Return a model that decides by one of two words, and documents with their evidence.
+
+    Seven tokens are distractors, and the token 2 or 3 is the class.
+    """
+    h = dataclasses.replace(HYPERPARAMETERS, **ATTENTION, embedding_dropout=0.0, dropout=0.0)
+    torch.manual_seed(0)
+    model = Classifier(12, 2, h)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(60):
+        batch, labels, _ = planted(64)
+        loss = F.cross_entropy(model(batch), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    batch, labels, evidence = planted(60)
+    model.eval().requires_grad_(False)
+    assert (model(batch).argmax(1) == labels).all()
+    return model, batch, evidence
+
+
+def planted(count: int) -> tuple[Batch, torch.Tensor, np.ndarray]:
+    ids, labels = torch.randint(4, 12, (count, 8)), torch.randint(2, (count,))
+    places = torch.randint(8, (count,))
+    ids[torch.arange(count), places] = 2 + labels
+    batch = Batch(ids, torch.full((count,), 8), np.arange(count))
+    return batch, labels, F.one_hot(places, 8).bool().numpy()
+
+
+def mean_auc(rankings: list[np.ndarray], evidence: np.ndarray) -> float:
+    scores = [find_evidence(r, e, 1 / 8) for r, e in zip(rankings, evidence, strict=True)]
+    return float(np.mean([score.auc for score in scores]))
+
+
+def test_leave_one_out_finds_the_evidence_of_a_solved_model(solved):
+    model, batch, evidence = solved
+    documents = read_documents(model, batch)
+    rankings = [leave_one_out(model, document, np.arange(8)) for document in documents]
+    assert mean_auc(rankings, evidence) >= 0.95
+    gradients = integrated_gradients(model, batch).abs().numpy()
+    assert mean_auc(list(gradients), evidence) >= 0.95
+
+
+def test_a_random_ranking_does_not_find_the_evidence_of_a_solved_model(solved):
+    _, _, evidence = solved
+    numbers = np.random.default_rng(2)
+    aucs = [mean_auc(list(numbers.random(evidence.shape)), evidence) for _ in range(20)]
+    assert np.mean(aucs) == pytest.approx(0.5, abs=0.05)
+
+
+def test_what_leave_one_out_ranks_first_is_what_a_solved_model_needs(solved):
+    model, batch, _ = solved
+    for document in read_documents(model, batch)[:10]:
+        ranking = leave_one_out(model, document, np.arange(8))
+        outcomes = faithfulness(model, document, {"best": ranking, "worst": -ranking})
+        assert outcomes["best"].comprehensiveness > outcomes["worst"].comprehensiveness
+        assert outcomes["best"].sufficiency < outcomes["worst"].sufficiency
