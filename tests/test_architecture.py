@@ -70,6 +70,7 @@ KNOW_CLASSIFICATION = (
     "tasks/classification/",
     "models/classifier.py",
     "models/weighted_sum.py",
+    "explanation/",  # of decisions between classes
     "report/",
     "corpora/",
     "study/own_corpus.py",
