@@ -6,6 +6,7 @@ style sheet in the file replaces them in dark mode.
 """
 
 import html
+import io
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.text import Text
 
-from heed.files import writing
+from heed.files import write_text, writing
 from heed.report.experiments import Experiment
 from heed.report.renderers.visible import visible
 
@@ -70,26 +71,26 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         warnings.simplefilter("ignore")
         figure = Figure(figsize=size, layout="constrained")
         draw_content(figure)
-        with writing(path.with_suffix(".svg")) as temporary:
-            FigureCanvasSVG(figure)
-            figure.savefig(
-                temporary,
-                format="svg",
-                metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-            )
-            temporary.write_text(
-                _edit_svg(temporary.read_text(encoding="utf-8"), alt_text), encoding="utf-8"
-            )
+        FigureCanvasSVG(figure)
+        svg = _save(figure, "svg", ("Date", "Creator", "Format", "Type")).decode()
+        write_text(path.with_suffix(".svg"), _edit_svg(svg, alt_text))
         characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
             text.set_text(_replace_unknown(text.get_text(), characters))
+        FigureCanvasPdf(figure)
+        pdf = _save(figure, "pdf", ("CreationDate", "Creator", "Producer"))
         with writing(path.with_suffix(".pdf")) as temporary:
-            FigureCanvasPdf(figure)
-            figure.savefig(
-                temporary,
-                format="pdf",
-                metadata={"CreationDate": None, "Creator": None, "Producer": None},
-            )
+            temporary.write_bytes(pdf)
+
+
+def _save(figure: Figure, kind: str, left_out: tuple[str, ...]) -> bytes:
+    """Return a figure as a file, without these metadata.
+
+    In memory: on a full disk matplotlib's own error would hide the one that says so.
+    """
+    file = io.BytesIO()
+    figure.savefig(file, format=kind, metadata=dict.fromkeys(left_out))
+    return file.getvalue()
 
 
 def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside upper left") -> None:
