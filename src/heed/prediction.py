@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import HeedError, write_json, writing_folder
+from heed.files import write_json, writing_folder
 from heed.history import read_history, validation_figures
 from heed.paths import (
     MODEL_PREDICTION,
@@ -24,7 +24,8 @@ from heed.tasks.interface import Predictor
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.device import choose_device
-from heed.training.run import RunInfo, check_tokens, read_run, split_documents
+from heed.training.run import RunInfo, check_tokens, split_documents
+from heed.training.runs import read_runs
 
 
 def write_predictions(name: str, seeds: list[int]) -> int:
@@ -35,7 +36,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
             than the others; the tokens are not those of the recipe.
 
     """
-    runs = _read_runs(name, seeds)
+    runs = read_runs(name, seeds)
     recipe = runs[0].recipe
     settings = read_model_prediction(recipe)
     tokens = load_tokens(TOKENS / recipe.corpus)
@@ -77,18 +78,6 @@ def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
         "parameters": run.parameters,
         "validation": validation_figures(read_history(name, run.seed)),
     }
-
-
-def _read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
-    """Return the runs of all seeds. Raises HeedError unless all were made with one recipe."""
-    runs = [read_run(name, seed) for seed in seeds]
-    for run in runs:
-        if run.recipe != runs[0].recipe:
-            raise HeedError(
-                f"{run_folder(name, run.seed)}: made with another recipe than seed {seeds[0]}. "
-                f"Run again: {train_command(name, run.seed)}"
-            )
-    return runs
 
 
 def load_predictor(run: RunInfo, device: str, settings: Any = None) -> Predictor:

@@ -20,7 +20,7 @@ from heed.explanation.permutation import permute_weights
 from heed.explanation.rankings import gradient_rankings, weight_rankings
 from heed.explanation.removal import faithfulness, leave_one_out, replace_one
 from heed.files import HeedError
-from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
+from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier
 from heed.models.weighted_sum import WeightedSum, weighted_sum
 
@@ -109,7 +109,7 @@ def judge(
     start = done = 0
     for group in GROUPS:
         end = group_size(group.end, scale)
-        for batch in _batches(subject.encoded, rows[start:end]):
+        for batch in subject.encoded.evaluation_batches(rows[start:end]):
             yield from _judge_batch(subject.model, batch, has_sum, group)
             done += len(batch.rows)
             report_progress(done, total)
@@ -119,18 +119,6 @@ def judge(
 def group_size(documents: int, scale: float) -> int:
     """Return the number of documents after scaling, at least one."""
     return max(1, round(documents * scale))
-
-
-def _batches(encoded: EncodedCorpus, rows: np.ndarray) -> Iterator[Batch]:
-    """Yield batches of documents of similar length."""
-    if not len(rows):
-        return
-    order = rows[np.argsort(-encoded.lengths(rows), kind="stable")]
-    lengths, start = encoded.lengths(order), 0
-    while start < len(order):
-        size = max(1, MAX_PADDED_TOKENS // int(lengths[start]))
-        yield encoded.batch(order[start : start + size])
-        start += size
 
 
 def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -> Iterator[Judged]:

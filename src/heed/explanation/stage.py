@@ -19,11 +19,12 @@ from heed.explanation.agreement import seed_agreement
 from heed.explanation.judgement import GROUPS, group_size
 from heed.explanation.tables import summarize
 from heed.files import HeedError, sha256, write_json, writing_folder
-from heed.paths import PARAMS, RESULTS, TOKENS, WEIGHTS, WORK, run_folder, train_command
+from heed.paths import PARAMS, RESULTS, TOKENS, WEIGHTS, WORK, run_folder
 from heed.tasks import import_stage_modules, task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
-from heed.training.run import RunInfo, check_tokens, read_run, split_documents
+from heed.training.run import RunInfo, check_tokens, split_documents
+from heed.training.runs import read_runs
 
 EXPLANATIONS = RESULTS / "explain"
 DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
@@ -70,7 +71,7 @@ def write_explanations(
             not those of the recipe; the task has no explanation.
 
     """
-    runs = _read_runs(name, seeds)
+    runs = read_runs(name, seeds)
     make_deterministic(threads=1)
     work = _work_folder(runs, scale)
     for run in runs:
@@ -95,18 +96,6 @@ def write_explanations(
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
     return summary
-
-
-def _read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
-    """Return the runs of all seeds. Raises HeedError unless all were made with one recipe."""
-    runs = [read_run(name, seed) for seed in seeds]
-    for run in runs:
-        if run.recipe != runs[0].recipe:
-            raise HeedError(
-                f"{run_folder(name, run.seed)}: made with another recipe than seed {seeds[0]}. "
-                f"Run again: {train_command(name, run.seed)}"
-            )
-    return runs
 
 
 def _work_folder(runs: list[RunInfo], scale: float) -> Path:
