@@ -138,9 +138,12 @@ def entry_changes(entry: Any) -> dict[str, Any]:
 def recorded_output(repository: Any, recorded: Mapping[str, Any]) -> Any:
     """Return DVC's entry of an output in dvc.lock, whichever stage has written it."""
     from dvc.output import loadd_from
+    from dvc.stage import PipelineStage
 
+    # an entry belongs to a stage: an empty one, since reading those of dvc.yaml takes seconds
+    stage = PipelineStage(repository, "dvc.yaml", wdir=repository.root_dir)
     # loadd_from changes the dict that it gets, hence a copy
-    return loadd_from(next(iter(repository.index.stages)), [dict(recorded)])[0]
+    return loadd_from(stage, [dict(recorded)])[0]
 
 
 def is_in_cache(output: Any) -> bool:

@@ -263,12 +263,15 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
         for path in recorded.keys() - {out for stage in stages for out in stage.outs}
         if path.startswith(ORPHAN_FOLDERS) and ".." not in path and (root / path).exists()
     )
-    return [path for path in paths if _is_cached(root, recorded[path])]
+    if not paths:
+        return []
+    repository = engine.open_repository(root)
+    return [path for path in paths if _is_cached(repository, recorded[path])]
 
 
-def _is_cached(root: Path, entry: dict[str, Any]) -> bool:
+def _is_cached(repository: Any, entry: dict[str, Any]) -> bool:
     """Whether an output is as dvc.lock records it, and complete in DVC's cache."""
-    out = engine.recorded_output(engine.open_repository(root), entry)
+    out = engine.recorded_output(repository, entry)
     cached = not engine.entry_changes(out) and engine.is_in_cache(out)
     if not cached:
         print_message(
