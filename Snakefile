@@ -101,6 +101,7 @@ for stage in run.stages:
             f"logs/{stage.name}.tsv"
         params:
             stage=stage.name,
+            python=sys.executable,
             receipts=run.folder / "receipts",
             total=lambda _: len(run.plan(False)),
             reason=lambda _, name=stage.name: run.plan(False).get(name, "requested"),
@@ -110,7 +111,7 @@ for stage in run.stages:
         resources:
             gpu=stage.gpu,
         shell:
-            "HEED_THREADS={threads} HEED_GPUS={resources.gpu} dvc --wait-for-lock repro --single-item {params.stage:q} > {log:q} 2>&1 && "
+            "HEED_THREADS={threads} HEED_GPUS={resources.gpu} {params.python:q} workflow/dvc_stage.py {params.stage:q} > {log:q} 2>&1 && "
             "touch {output:q} && echo heed: done {params.stage:q}, $(ls {params.receipts:q} | wc -l) of {params.total}"
 
 

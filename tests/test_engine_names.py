@@ -39,7 +39,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in (
         ["git", "init", "-q"],
         ["dvc", "init", "-q"],
-        [*engine.REPRO, "--quiet", "first"],
+        ["dvc", *engine.REPRO, "--quiet", "first"],
     ):
         subprocess.run(command, cwd=root, check=True)
     return root
@@ -275,6 +275,32 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
                 for part in ('"no_metadata", "missing"', "provenance/metadata so that")
             ),
         ),
+    ],
+    "change_lock_by_stage": [
+        (
+            "dvc",
+            "dvcfile.modify_yaml(path, fs)",
+            lambda: parameters(dvc("dvcfile", "modify_yaml")) == {"path", "fs"},
+        ),
+        (
+            "dvc",
+            "Lockfile that asks modify_yaml's `stages` for one stage, and updates them",
+            lambda: all(
+                part in inspect.getsource(dvc("dvcfile", "Lockfile").dump_stages)
+                for part in ('data["stages"].get(stage.name', 'data["stages"].update(')
+            ),
+        ),
+        (
+            "dvc",
+            "utils.serialize._yaml.parse_yaml(text, path), _dump(data, stream)",
+            lambda: (
+                {"text", "path"} <= parameters(dvc("utils.serialize._yaml", "parse_yaml"))
+                and parameters(dvc("utils.serialize._yaml", "_dump")) == {"data", "stream"}
+            ),
+        ),
+    ],
+    "run_dvc": [
+        ("dvc", "cli.main(argv)", lambda: "argv" in parameters(dvc("cli", "main"))),
     ],
     "catch_interrupt": [
         (

@@ -4,6 +4,7 @@ tests/test_engine_names.py tests each function, and says which one a new version
 breaks. DVC is imported late: it takes a second, and jobs on other machines do not need it.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -11,12 +12,12 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-# the command of a job; DVC heeds --wait-for-lock only before `repro`
-REPRO = ("dvc", "--wait-for-lock", "repro", "--single-item")
+# the arguments of a job's dvc, which heeds --wait-for-lock only before `repro`
+REPRO = ("--wait-for-lock", "repro", "--single-item")
 RWLOCK = Path(".dvc/tmp/rwlock")
 SNAKEMAKE_LOGGER = "snakemake.logging"
 SNAKEMAKE_LOCKS = Path(".snakemake/locks")
@@ -182,6 +183,38 @@ def check_lock(content: Any) -> None:
         COMPILED_LOCKFILE_SCHEMA(content)
     except Invalid as error:
         raise ValueError(str(error)) from None
+
+
+def change_lock_by_stage() -> None:
+    """Make DVC, in this process, change only the entries of the stages that ran in dvc.lock."""
+    from dvc import dvcfile
+    from dvc.utils.serialize import _yaml as serializer
+    from lock_file import changed_stages
+
+    whole = dvcfile.modify_yaml
+
+    @contextlib.contextmanager
+    def modify(path: str, fs: Any = None) -> Iterator[dict[str, Any]]:
+        with changed_stages(
+            Path(path), lambda text: serializer.parse_yaml(text, path), serializer._dump
+        ) as content:
+            if content is not None:
+                yield content
+        if content is None:
+            with whole(path, fs=fs) as content:
+                yield content
+
+    def is_lock(path: str) -> bool:
+        return Path(path).name == "dvc.lock"
+
+    dvcfile.modify_yaml = lambda path, fs=None: (modify if is_lock(path) else whole)(path, fs=fs)
+
+
+def run_dvc() -> int:
+    """Run the command `dvc` with the arguments of this process; return its exit status."""
+    from dvc.cli import main
+
+    return int(main())
 
 
 def rwlock_processes(root: Path) -> set[int]:

@@ -506,7 +506,8 @@ class Run:
 def _run_stage(stage: str) -> None:
     """Run one stage through DVC; its output goes into its log alone."""
     with Path(f"logs/{stage}.log").open("w", encoding="utf-8") as log:
-        subprocess.run([*engine.REPRO, stage], stdout=log, stderr=subprocess.STDOUT, check=False)
+        command = [sys.executable, "workflow/dvc_stage.py", stage]
+        subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
 
 
 def print_interrupted() -> None:
