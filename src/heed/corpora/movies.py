@@ -100,6 +100,7 @@ KINDS = (
         labels=("sentiment",),
         evidence="human",
         documents=1_999,
+        learned=1_800,
         tokens_per_document=774,
     ),
 )

@@ -90,6 +90,7 @@ KINDS = (
         labels=("sentiment",),
         evidence="planted",
         documents=9_613,
+        learned=7_792,
         tokens_per_document=42,
     ),
 )
