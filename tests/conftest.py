@@ -88,6 +88,7 @@ def write_tokens(
         "parts": {part: parts.count(part) for part in ("train", "validation", "test")},
         "reduced": False, "generated": False, "duplicates": {},
         "near_duplicates": {"test": [0] * (folds or 1), "complete": True}, "treated": {},
+        "evidence": {"kind": "planted", "documents": {}, "words": {}},
         "languages": {}, "alignments": [],
     }  # fmt: skip
     write_json(path / "meta.json", meta)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heed.corpora import huffpost, sample
+from heed.corpora import huffpost, movies, sample
+from heed.corpora.archive import read_members
 from heed.corpora.kinds import read_documents
 from heed.corpora.publication import Document
 from heed.corpora.source import download
@@ -108,6 +109,76 @@ def test_imdb_is_50000_reviews_with_its_official_split(corpora, tmp_path, monkey
         (split, label): 12500 for split in ("train", "test") for label in ("negative", "positive")
     }
     assert sum(b"<br />" in d.text for d in documents) == 29200
+
+
+def marked(document: Document) -> list[str]:
+    """Return the texts of a document's evidence."""
+    return [str(document.text)[start:end] for start, end in document.evidence]
+
+
+def share_of_words(documents: list[Document]) -> float:
+    """Return the share of the words of all documents that are evidence."""
+    words = sum(len(" ".join(marked(document)).split()) for document in documents)
+    return words / sum(len(str(document.text).split()) for document in documents)
+
+
+GIVEN = Split(kind="given")
+
+
+def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(
+    corpora, tmp_path, monkeypatch
+):
+    raw = download_from_mirror("movies", corpora, tmp_path / "raw", monkeypatch)
+    documents = {d.id: d for d in read_documents(corpus("movies", split=GIVEN), raw)}
+    parts = Counter((d.split, d.labels["sentiment"]) for d in documents.values())
+    assert parts == {
+        ("train", "negative"): 800, ("train", "positive"): 800, ("validation", "negative"): 100,
+        ("validation", "positive"): 100, ("test", "negative"): 100, ("test", "positive"): 99,
+    }  # fmt: skip
+    annotations = [
+        json.loads(line)
+        for name, content in read_members(raw / movies.ARCHIVE)
+        if name.endswith(".jsonl")
+        for line in content.splitlines()
+    ]
+    for each in annotations:
+        phrases = {phrase["text"] for group in each["evidences"] for phrase in group} - {""}
+        words = {" ".join(text.split()) for text in marked(documents[each["annotation_id"]])}
+        assert words == phrases
+    phrases_by_part: Counter[str] = Counter()
+    for document in documents.values():
+        phrases_by_part[document.split] += len(document.evidence)
+    assert phrases_by_part == {"train": 13878, "validation": 1517, "test": 2047}
+
+
+def test_the_evidence_of_sst_wiki_is_the_first_sentence(corpora, tmp_path, monkeypatch):
+    raw = download_from_mirror("sst-wiki", corpora, tmp_path / "raw", monkeypatch)
+    documents = list(read_documents(corpus("sst-wiki", split=GIVEN), raw))
+    assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {
+        ("train", "positive"): 3610, ("train", "negative"): 3310, ("validation", "positive"): 444,
+        ("validation", "negative"): 428, ("test", "positive"): 909, ("test", "negative"): 912,
+    }  # fmt: skip
+    for document in documents:
+        ((start, end),) = document.evidence
+        assert not str(document.text)[:start].strip() and end < len(document.text)
+    assert round(share_of_words(documents), 3) == 0.455
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "message"),
+    [
+        ("1\tgood film\n", "1\n", r"test.block:1: expected a mark, 0 or 1, for each of 2 words"),
+        ("1\tgood film\n", "1 2\n", r"found '1 2' \(2 marks\)"),
+        ("good film\n", "1 0\n", r"test.txt:1: expected 0 or 1, a tab and a text"),
+        ("1\tgood\n0\tbad\n", "1\n", r"test.block:2: expected a mark.*found '' \(0 marks\)"),
+    ],
+)
+def test_marks_that_do_not_fit_their_words_are_named(tmp_path, text, marks, message):
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"{part}.txt").write_text(text if part == "test" else "1\tgood\n")
+        (tmp_path / f"{part}.block").write_text(marks if part == "test" else "1\n")
+    with pytest.raises(HeedError, match=message):
+        list(read_documents(corpus("sst-wiki", split=GIVEN), tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
 """The document browser shows texts, the weight of each word, and the weight on evidence."""
 
+import dataclasses
 import html
 import re
+import typing
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from heed.evidence import EvidenceKind
 from heed.files import HeedError
-from heed.report.documents import describe_weights, read_browser
+from heed.recipe import CorpusFacts
+from heed.report.documents import describe_evidence, describe_weights, read_browser
 from heed.tasks.classification.classify import classify
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import change_recipe, train_and_predict
@@ -114,10 +118,23 @@ def test_a_hybrids_weights_do_not_explain_what_its_linear_branch_adds(workplace)
     assert lines[4].startswith("weights over 3 words")
 
 
+PLANTED = "the words that decide the label, planted when heed generated the text"
+MARKED = "the words that people marked as the reason for the label"
+
+
+def with_evidence(facts: CorpusFacts, kind: EvidenceKind) -> CorpusFacts:
+    return dataclasses.replace(facts, evidence=dataclasses.replace(facts.evidence, kind=kind))
+
+
 def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
     params, data = made_up.study("sample"), made_up.comparison("sample")
+    result = data.experiments["sample-author"]
+    facts = with_evidence(result.corpus.facts, "human")
+    corpus = dataclasses.replace(result.corpus, facts=facts)
+    data.experiments["sample-author"] = dataclasses.replace(result, corpus=corpus)
     into = render_to(params, data, tmp_path / "reports")
     index = (into / "index.html").read_text()
+    assert f"<p>Evidence, {PLANTED}, is " in index and f"<p>Evidence, {MARKED}, is " in index
     names = re.findall(r'href="(documents/[^"]+)"', index)
     assert names and sorted(names) == sorted(
         f"documents/{path.name}" for path in (into / "documents").iterdir()
@@ -126,9 +143,24 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
         text = (into / name).read_text()
         assert "Weights are not explanations by themselves" in text and "GENERATED" in text.upper()
         assert "<b>Bold" not in text and html.escape("<b>Bold</b>") in text and "\u202e" not in text
-        assert "of the weight stands on it" in text
+        evidence = MARKED if "author" in name else PLANTED
+        assert re.search(rf"{evidence}. [\d.]+% of the weight stands on it", text)
         anchor = re.search(r'href="\.\./index\.html#([^"]+)"', text)[1]
         assert f'id="{anchor}"' in index
+
+
+def test_the_report_says_where_evidence_comes_from():
+    facts = made_up.comparison("sample").experiments["sample-sentiment"].corpus.facts
+    texts = []
+    for kind in typing.get_args(EvidenceKind):
+        for generated in (True, False):
+            changed = dataclasses.replace(with_evidence(facts, kind), generated=generated)
+            texts.append(describe_evidence(changed))
+    assert "heed generated" in texts[0] and not any("generated" in text for text in texts[1:])
+    assert [sum(word in text for text in texts) for word in ("people", "authors", "file")] == [
+        2, 1, 2,
+    ]  # fmt: skip
+    assert describe_evidence(dataclasses.replace(facts, evidence=None)) == ""
 
 
 def test_the_predictions_of_each_model_over_the_seeds_are_counted(tmp_path):

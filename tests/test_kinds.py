@@ -19,7 +19,16 @@ import pytest
 from pydantic import ValidationError
 
 import heed.corpora
-from heed.corpora import few_shot, huffpost, imdb, letters, multi30k, sample, sample_translation
+from heed.corpora import (
+    few_shot,
+    huffpost,
+    imdb,
+    letters,
+    movies,
+    multi30k,
+    sample,
+    sample_translation,
+)
 from heed.corpora.kinds import (
     KINDS,
     PUBLICATIONS,
@@ -85,8 +94,31 @@ def test_no_name_is_taken_twice_and_no_publication_is_left_out() -> None:
     assert declaring == sorted(module.__name__ for module in PUBLICATIONS)
 
 
-def row(**values: str) -> str:
+def row(**values: object) -> str:
     return json.dumps(values) + "\n"
+
+
+def review(name: str, label: str, *phrases: tuple[int, int]) -> bytes:
+    """Return a line of a file of ERASER."""
+    evidences = [[{"start_token": start, "end_token": end}] for start, end in phrases]
+    return row(annotation_id=name, classification=label, evidences=evidences).encode()
+
+
+MOVIES = {
+    "movies/docs/a.txt": b"plain but\ngood .",
+    "movies/docs/b.txt": b"bad",
+    "movies/train.jsonl": review("a.txt", "POS", (0, 1)) + review("b.txt", "NEG", (0, 1)),
+    "movies/val.jsonl": review("a.txt", "POS", (2, 3), (1, 3), (2, 3), (3, 3)),
+    "movies/test.jsonl": b"",
+}
+
+
+def write_archive(path: Path, files: dict[str, bytes]) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, BytesIO(content))
 
 
 def write_raw(folder: Path, source: str) -> Path:
@@ -94,15 +126,21 @@ def write_raw(folder: Path, source: str) -> Path:
     if source == "sample":
         sample.write_sample(folder / sample.FILE, 3, 1)
     if source == "imdb":
-        with tarfile.open(folder / imdb.ARCHIVE, "w:gz") as archive:
-            archive.addfile(tarfile.TarInfo("aclImdb/test/pos/1_9.txt"), BytesIO())
+        write_archive(folder / imdb.ARCHIVE, {"aclImdb/test/pos/1_9.txt": b""})
+    if source == "movies":
+        write_archive(folder / movies.ARCHIVE, MOVIES)
     files = {
         "letters": dict.fromkeys(
             [letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")
         ),
         "huffpost": {huffpost.FULL: row(category="ARTS", headline="a", short_description="b")},
         "few-shot-01": dict.fromkeys(few_shot.NAMES, row(class_name="arts", sentence="a")),
-        "table": {"table.csv": "t,l,s\na,b,train\n"},
+        "sst-wiki": {
+            f"{part}{end}": text
+            for part in ("train", "dev", "test")
+            for end, text in ((".txt", "1\ta b . c\n"), (".block", "1 1 0 0\n"))
+        },
+        "table": {"table.csv": "t,l,s,e\na,b,train,0-1\n"},
         "parallel": {"table.csv": "x,y,s\na,b,train\n"},
     }
     if source == "sample-translation":
@@ -139,9 +177,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
         assert tuple(document.labels) == (kind.labels or ("label",))
         assert bool(document.split) == ("given" in kind.splits)
         assert document.group or not kind.grouped
-        assert bool(document.evidence) == kind.generated, (
-            "evidence is planted in generated text and nowhere else"
-        )
+        assert bool(document.evidence) == (kind.evidence is not None)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
     studies = {name: active for name, _, active in list_studies()}
     assert studies == {
         "desk": False,
+        "explanation": False,
         "sample": True,
         "scores": False,
         "strong": False,
@@ -80,7 +81,7 @@ def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
-        HeedError, match=r"no such study. Known: desk, sample, scores, strong-letters, strong, talk"
+        HeedError, match=r"no such study. Known: desk, explanation, sample, scores, strong-letters"
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
@@ -110,6 +111,19 @@ def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(cl
         estimate_cost(study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))).core_hours
         < estimate_cost(five_seeds).core_hours / 2
     )
+
+
+def test_explanations_and_the_training_part_alone_are_in_the_cost(clone: Path) -> None:
+    text = (clone / "workflow/studies/explanation.yaml").read_text()
+    cost = estimate_cost(study.parse(text))
+    assert cost.core_hours < 4, "the study is for an afternoon"
+    plain = estimate_cost(study.parse(text[: text.index("\nexplain:")]))
+    assert cost.stages - plain.stages == 15
+    assert (cost.core_hours - plain.core_hours) * 3600 == pytest.approx(15 * (3 * 60 + 8))
+    drawn = text.replace(
+        "tokenizer: en, split: {kind: given,", "tokenizer: en, split: {kind: random, test: 0.5,"
+    )
+    assert drawn != text and estimate_cost(study.parse(drawn)).core_hours > 1.3 * cost.core_hours
 
 
 def test_each_layer_of_a_transformer_has_its_part_in_the_cost(clone: Path) -> None:

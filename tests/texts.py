@@ -65,6 +65,7 @@ def table_texts() -> Iterator[Text]:
         *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
         class_tables.TITLES.values(),
         documents.POOLINGS.values(),
+        documents.EVIDENCE.values(),
         RULES,
         STOPS,
         OFTEN,

@@ -301,6 +301,7 @@ def corpus_add(
     text_column: str,
     label_column: str,
     split_column: str = "",
+    evidence_column: str = "",
     encoding: str = "",
     name: str = "",
 ) -> None:
@@ -312,6 +313,7 @@ def corpus_add(
         "text_column": text_column,
         "label_column": label_column,
         "split_column": split_column,
+        "evidence_column": evidence_column,
         "encoding": encoding,
     }
     given = {key: value for key, value in columns.items() if value}
@@ -436,6 +438,11 @@ def _parser() -> argparse.ArgumentParser:
         "--split-column",
         default="",
         help="the column with train, validation or test; without it the split is random",
+    )
+    command.add_argument(
+        "--evidence-column",
+        default="",
+        help="the column with the evidence for the label: spans of the text, such as 0-4 10-15",
     )
     command.add_argument(
         "--encoding",

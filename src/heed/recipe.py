@@ -10,7 +10,7 @@ from heed.hyperparameters import Configuration
 from heed.paths import NAME, prediction_file, recipe_file
 from heed.records import read_record
 from heed.tasks import task_module
-from heed.tokens.meta import Meta, NearDuplicates, Tokenizer, read_meta
+from heed.tokens.meta import Evidence, Meta, NearDuplicates, Tokenizer, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.study import Params
@@ -33,6 +33,7 @@ class CorpusFacts:
     reduced: bool
     generated: bool
     near_duplicates: NearDuplicates
+    evidence: Evidence | None = None
 
 
 @dataclasses.dataclass(frozen=True)

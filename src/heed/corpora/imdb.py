@@ -48,6 +48,7 @@ KINDS = (
         splits=("given", "random", "folds"),
         labels=("sentiment",),
         documents=50_000,
+        learned=25_000,
         tokens_per_document=269,
     ),
 )

@@ -13,11 +13,13 @@ from heed.corpora import (
     huffpost,
     imdb,
     letters,
+    movies,
     multi30k,
     paragraphs,
     parallel,
     sample,
     sample_translation,
+    sst_wiki,
     table,
 )
 from heed.corpora.publication import Documents, Kind, ParallelDocuments, SourceKind
@@ -31,6 +33,8 @@ PUBLICATIONS = (
     letters,
     huffpost,
     few_shot,
+    movies,
+    sst_wiki,
     sample_translation,
     paragraphs,
     multi30k,

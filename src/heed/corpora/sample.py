@@ -238,6 +238,7 @@ KINDS = (
         read=lambda raw, corpus: read_sample(raw, corpus.kind),
         labels=("sentiment",),
         generated=True,
+        evidence="planted",
         tokens_per_document=40,
     ),
     Kind(
@@ -246,6 +247,7 @@ KINDS = (
         read=lambda raw, corpus: read_sample(raw, corpus.kind),
         labels=("author", "language"),
         generated=True,
+        evidence="planted",
         tokens_per_document=40,
     ),
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
 from heed.corpora.rows import SUFFIXES, read_rows
+from heed.evidence import parse_spans
 from heed.files import HeedError, writing
 from heed.terminal import print_line
 
@@ -51,12 +52,12 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
 
     Raises:
         HeedError: the file cannot be read or lacks a column, or a row does not fit, has no label or
-            more than one, or names another part than SPLITS.
+            more than one, names another part than SPLITS, or has evidence that is not in its text.
 
     """
     assert corpus.text_column and corpus.label_column
     columns = [corpus.text_column, corpus.label_column]
-    columns += [corpus.split_column] if corpus.split_column else []
+    columns += filter(None, [corpus.split_column, corpus.evidence_column])
     labels: dict[str, str] = {}
     for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
         text, label = (
@@ -71,7 +72,12 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
                 f"{location}: column {corpus.split_column!r}: expected {', '.join(SPLITS)}, "
                 f"found {split!r}"
             )
-        yield Document(f"row/{number}", text, {"label": labels[label]}, split=split)
+        evidence = parse_spans(
+            cells[-1] if corpus.evidence_column else None,
+            f"{location}: column {corpus.evidence_column!r}",
+            len(text),
+        )
+        yield Document(f"row/{number}", text, {"label": labels[label]}, "", split, evidence)
 
 
 def as_text(location: str, cell: Any, is_label: bool = False) -> str:
@@ -128,6 +134,7 @@ KIND = Kind(
     read=_read,
     splits=("given", "random", "folds"),
     required_keys=("text_column", "label_column"),
-    optional_keys=("split_column", "encoding"),
+    optional_keys=("split_column", "evidence_column", "encoding"),
+    evidence="given",
 )
 KINDS = (KIND,)

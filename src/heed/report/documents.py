@@ -13,6 +13,7 @@ import pandas as pd
 from heed.files import reading
 from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
+from heed.recipe import CorpusFacts
 from heed.report.language import say
 
 MAX_WORDS = 10  # in the table of each document
@@ -23,6 +24,13 @@ POOLINGS = {
     "this word",
     "attention": "a word’s weight in the pooling is that of a learned query",
     "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
+}
+# kind of evidence → what its words are; generated: planted by heed, in text that it made
+EVIDENCE = {
+    "generated": "the words that decide the label, planted when heed generated the text",
+    "planted": "the words that the label is of, planted in other text by the corpus’s authors",
+    "human": "the words that people marked as the reason for the label",
+    "given": "the words that the corpus’s own file marks",
 }
 MIN_SHADE = 0.05  # of a document's largest weight: words below it are not shaded
 
@@ -80,7 +88,7 @@ class Document:
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """The shares of weight on planted evidence and of words that are evidence, with documents."""
+    """The shares of weight on evidence and of words that are evidence, with documents."""
 
     weight: float
     words: float
@@ -116,6 +124,15 @@ def describe_weights(hyperparameters: Architecture) -> str:
             )
         )
     return " ".join(sentences)
+
+
+def describe_evidence(facts: CorpusFacts) -> str:
+    """Return what the evidence of a corpus is; empty when it has none."""
+    if facts.evidence is None:
+        return ""
+    is_generated = facts.generated and facts.evidence.kind == "planted"
+    description = EVIDENCE["generated" if is_generated else facts.evidence.kind]
+    return say(description)
 
 
 def _describe_pooling(hyperparameters: Architecture) -> str:
@@ -182,7 +199,7 @@ def _rows(frame: pd.DataFrame) -> list[Any]:
 
 
 def _evidence(weights: pd.DataFrame) -> Evidence | None:
-    """Return the shares of planted evidence in the documents that have any; None without any."""
+    """Return the shares of evidence in the documents that have any; None without any."""
     weights = weights[weights.groupby("id")["evidence"].transform("any")]
     if weights.empty:
         return None

@@ -8,7 +8,7 @@ from heed.files import write_text, writing_folder
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
 from heed.report.chapters.answer import generated_warning
-from heed.report.documents import describe_weights
+from heed.report.documents import describe_evidence, describe_weights
 from heed.report.figures.drawing import draw
 from heed.report.language import use_language
 from heed.report.renderers import csv, html, latex
@@ -88,14 +88,15 @@ def _write_documents(results: Results, folder: Path) -> None:
     template = html.environment().get_template("documents.html.jinja")
     with writing_folder(folder) as out:
         for experiment in results.experiments:
-            models = results.comparison.experiments[experiment.key].models
-            for variant, model in models.items():
+            result = results.comparison.experiments[experiment.key]
+            for variant, model in result.models.items():
                 if model.model in results.browsers:
                     text = template.render(
                         experiment=experiment,
                         variant=variant,
                         page=results.browsers[model.model],
                         weights_sentence=describe_weights(model.hyperparameters),
+                        evidence=describe_evidence(result.corpus.facts),
                         sources=results.document_sources(model.model),
                     )
                     write_text(out / f"{model.model}.html", text)

@@ -247,6 +247,13 @@ class Corpus(Section):
             "given"
         ),
     )
+    evidence_column: str | None = Field(
+        None,
+        description=(
+            "kind table: the column with the characters of the text that are evidence for the "
+            "label, such as 0-4 10-15 (docs/own-corpus.md)"
+        ),
+    )
     encoding: str | None = Field(
         None,
         description=(
@@ -341,7 +348,8 @@ class Corpus(Section):
 
 # keys that only some kinds take
 COLUMN_KEYS = (
-    "text_column", "label_column", "split_column", "encoding", "columns", "alignment_base",
+    "text_column", "label_column", "split_column", "evidence_column", "encoding", "columns",
+    "alignment_base",
 )  # fmt: skip
 
 

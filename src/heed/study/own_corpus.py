@@ -29,7 +29,8 @@ def add_corpus(file: Path, name: str, columns: dict[str, str], params: Path) -> 
     Args:
         file: the user's table. All of its rows are read as `heed tokenize` will read them.
         name: of the new entries.
-        columns: text_column, label_column, and where they apply split_column and encoding.
+        columns: text_column, label_column, and where they apply split_column, evidence_column and
+            encoding.
         params: the path of params.yaml.
 
     Raises:

@@ -2,13 +2,14 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from heed.evidence import Span
 from heed.files import HeedError, verify_checksums
 from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
@@ -120,6 +121,21 @@ def _links_by_row(
         links = list(zip(source[start:end], target[start:end], strict=True))
         sure_links = (link for link, known in zip(links, sure[start:end], strict=True) if known)
         yield int(rows.iloc[start]), GoldLinks(frozenset(sure_links), frozenset(links))
+
+
+def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: Iterable[Span]) -> np.ndarray:
+    """Return which tokens of a document have a character of its evidence, (tokens,).
+
+    Args:
+        starts: the first character of each token, (tokens,)
+        ends: the character after each token, (tokens,)
+        spans: the document's evidence.
+
+    """
+    is_evidence = np.zeros(len(starts), bool)
+    for first, last in spans:
+        is_evidence |= (starts < last) & (ends > first)
+    return is_evidence
 
 
 def load_tokens(path: str | Path) -> Any:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Literal, get_args
 
+from heed.evidence import EvidenceKind
 from heed.files import HeedError, read_json
 from heed.records import read_record
 
@@ -24,6 +25,15 @@ class NearDuplicates:
     def total(self) -> int:
         """Return the number for all folds: every document is tested in one."""
         return sum(self.test)
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """Where the evidence of a corpus comes from, and how much of it each part has."""
+
+    kind: EvidenceKind
+    documents: dict[str, int]  # part → documents that have any
+    words: dict[str, float]  # part → share of the words of these that are evidence, 0 to 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +64,7 @@ class Meta:
     duplicates: dict[str, int]
     near_duplicates: NearDuplicates
     treated: dict[str, int]  # treatment → how often cleaning applied it
+    evidence: Evidence | None = None  # None: no document has evidence
     # of a parallel corpus, else empty: its languages, and those pairs with gold alignments
     languages: dict[str, Language] = dataclasses.field(default_factory=dict)
     alignments: list[str] = dataclasses.field(default_factory=list)  # "SOURCE-TARGET"
@@ -89,7 +100,16 @@ def format_summary(meta: Meta) -> str:
             f"\n{meta.corpus}: {count:,} test texts are in the training part too "
             "(drop_duplicates: true removes them there)"
         )
-    return f"{summary}\n{meta.corpus}: {_format_near_duplicates(meta)}"
+    summary += f"\n{meta.corpus}: {_format_near_duplicates(meta)}"
+    if meta.evidence:
+        summary += f"\n{meta.corpus}: {_format_evidence(meta.evidence)}"
+    return summary
+
+
+def _format_evidence(evidence: Evidence) -> str:
+    """Return the share of words that are evidence, by part."""
+    shares = ", ".join(f"{part} {share:.1%}" for part, share in evidence.words.items())
+    return f"{evidence.kind} evidence; share of the words of documents that have any: {shares}"
 
 
 def _format_near_duplicates(meta: Meta) -> str:

@@ -16,6 +16,7 @@ from heed.tokens.arrays import Tokens
 from heed.tokens.chunks import tokenize_texts
 from heed.tokens.cleaning import TREATMENTS, clean
 from heed.tokens.duplicates import find_duplicates
+from heed.tokens.evidence import clean_spans, measure_evidence
 from heed.tokens.meta import Meta, NearDuplicates, Tokenizer, format_summary
 from heed.tokens.near_duplicates import count_near_duplicates
 from heed.tokens.parallel import tokenize_parallel
@@ -72,7 +73,7 @@ def _tokenize_labelled(
         documents, columns, duplicates = _split_documents(corpus, documents)
     except HeedError as error:
         raise HeedError(f"corpus {name}: {error}") from None
-    first_column = next(iter(columns.values()))
+    first_column, kind = next(iter(columns.values())), KINDS[corpus.kind]
     with writing_folder(folder, checksums=True) as out:
         texts = [str(document.text) for document in documents]
         arrays = tokenize_texts(texts, corpus.tokenizer, processes, f"{name}: tokenizing")
@@ -90,12 +91,13 @@ def _tokenize_labelled(
             types=len(arrays.lexicon),
             parts={part: int((first_column == part).sum()) for part in PARTS},
             reduced=corpus.sample is not None,
-            generated=KINDS[corpus.kind].generated,
+            generated=kind.generated,
             duplicates=duplicates,
             near_duplicates=count_near_duplicates(
                 arrays.ids, arrays.offsets, arrays.lexicon, columns
             ),
             treated={key: treated[key] for key in TREATMENTS},
+            evidence=measure_evidence(kind.evidence, documents, arrays, first_column),
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))
@@ -128,11 +130,11 @@ def _read_clean_documents(corpus: "Corpus", raw: Path) -> tuple[list[Document], 
     cleaned = []
     for document in draw_sample(corpus, list(read_documents(corpus, raw))):
         text, counts = clean(document.text, corpus.max_characters)
-        if document.evidence and counts - Counter(empty=1):
-            raise HeedError(
-                f"{raw}: document {document.id}: planted evidence in a text that is not clean"
-            )
         treated += counts
+        if document.evidence:
+            location = f"{raw}: document {document.id}"
+            spans = clean_spans(str(document.text), document.evidence, text, location)
+            document = dataclasses.replace(document, evidence=spans)
         cleaned.append(dataclasses.replace(document, text=text))
     return cleaned, treated
 

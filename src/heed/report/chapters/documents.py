@@ -1,6 +1,8 @@
-"""Attention weights: links to the document browsers, and the weight on planted evidence."""
+"""Attention weights: links to the document browsers, and the weight on evidence."""
 
+from heed.recipe import CorpusFacts
 from heed.report.blocks import PAGE, Block, Paragraph, Span, Texts
+from heed.report.documents import describe_evidence
 from heed.report.experiments import Experiment
 from heed.report.language import say
 from heed.report.results import Results
@@ -21,18 +23,21 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         links.append(Span(variant, link=f"documents/{model}.html"))
     caution = ". " + say("Weights are not explanations by themselves.")
     read = say("What the model attended to, word by word, in documents chosen by rule:")
-    return [Paragraph((f"{read} ", *links, caution), media=(PAGE,)), *_evidence(results, models)]
+    facts = results.comparison.experiments[experiment.key].corpus.facts
+    evidence = _evidence(results, models, facts)
+    return [Paragraph((f"{read} ", *links, caution), media=(PAGE,)), *evidence]
 
 
-def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
+def _evidence(results: Results, models: dict[str, str], facts: CorpusFacts) -> list[Block]:
     measured = {variant: results.browsers[model].evidence for variant, model in models.items()}
     evidence = {variant: each for variant, each in measured.items() if each}
-    if not evidence:
+    if not evidence or facts.evidence is None:
         return []
     first = next(iter(evidence.values()))
     text = say(
-        "Planted evidence, the words that decide the label of this generated text, is {share}% of "
-        "the words of {documents} such documents. Its share of the weight, by variant:",
+        "Evidence, {description}, is {share}% of the words of {documents} such documents. Its "
+        "share of the weight, by variant:",
+        description=describe_evidence(facts),
         share=f"{100 * first.words:.1f}",
         documents=first.documents,
     )

@@ -21,7 +21,7 @@ from heed.tasks.classification.learning import linear_features, read_texts
 from heed.tasks.classification.prediction import load_predictor
 from heed.tasks.classification.probabilities import predicted_probability, prediction_table
 from heed.tasks.classification.recipe import Data, Prediction
-from heed.tokens.arrays import Tokens
+from heed.tokens.arrays import Tokens, mark_evidence
 from heed.training.run import RunInfo
 
 NO_NETWORK = (
@@ -163,7 +163,4 @@ class EvidenceReader:
         positions, _ = self._encoded.positions(np.asarray([row]))
         indices = self._offsets[row] + positions[0]
         starts, ends = self._starts[indices], self._ends[indices]
-        is_evidence = np.zeros(len(indices), bool)
-        for first, last in self._spans.get(row, ()):
-            is_evidence |= (starts >= first) & (ends <= last)
-        return starts, ends, is_evidence
+        return starts, ends, mark_evidence(starts, ends, self._spans.get(row, ()))

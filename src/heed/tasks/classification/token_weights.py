@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from heed.tasks.classification.probabilities import predicted_probability
-from heed.tokens.arrays import Tokens
+from heed.tokens.arrays import Tokens, mark_evidence
 
 DOCUMENTS = 200
 
@@ -125,9 +125,6 @@ def _token_table(
     begin, end = starts[indices], ends[indices]
     sentence = np.searchsorted(tokens.sentences(row), document.positions, side="right") - 1
     spans = evidence[evidence["document"] == row][["start", "end"]].to_numpy()
-    is_planted = np.zeros(len(indices), bool)
-    for first, last in spans:
-        is_planted |= (begin >= first) & (end <= last)
     # weights are only of the sentences that were read, numbered without gaps
     numbers = np.unique(sentence, return_inverse=True)[1]
     return pd.DataFrame(
@@ -137,6 +134,6 @@ def _token_table(
             "sentence_weight": (
                 np.nan if document.sentence_weights is None else document.sentence_weights[numbers]
             ),
-            "evidence": is_planted,
+            "evidence": mark_evidence(begin, end, spans),
         }
     )  # fmt: skip

@@ -1,0 +1,68 @@
+"""Evidence: the words of a document that decide its label, as spans of characters.
+
+A span is `start-end`: it has the characters from `start`, counted from 0, up to `end`, without it.
+"""
+
+import re
+from typing import Any, Literal
+
+from heed.files import HeedError
+
+Span = tuple[int, int]
+PATTERN = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
+
+# planted: put there, by heed or by the corpus's authors; human: marked by people as the reason for
+# the label; given: marked in a column of the user's own file, by whoever made it
+EvidenceKind = Literal["planted", "human", "given"]
+
+
+def parse_spans(cell: Any, location: str, characters: int) -> tuple[Span, ...]:
+    """Return the spans in a cell of a table; none of an empty cell.
+
+    Args:
+        cell: a text of spans, separated by white space, or a list of pairs.
+        location: the file, row and column, for the message.
+        characters: of the document's text, within which all spans must be.
+
+    Raises:
+        HeedError: an entry is no span, has no character, or goes beyond the text.
+
+    """
+    if cell is None or cell != cell:  # NaN is not equal to itself
+        return ()
+    if not isinstance(cell, str | list):
+        raise _not_a_span(location, cell)
+    entries = cell.split() if isinstance(cell, str) else cell
+    spans = [_parse_span(entry, location) for entry in entries]
+    for start, end in spans:
+        if start >= end:
+            raise HeedError(
+                f"{location}: the span {start}-{end} has no character: its end is the position "
+                "after its last one"
+            )
+        if end > characters:
+            raise HeedError(
+                f"{location}: the span {start}-{end} goes beyond the text, which has "
+                f"{characters:,} characters"
+            )
+    return tuple(spans)
+
+
+def _parse_span(entry: Any, location: str) -> Span:
+    """Return `start-end`, or a pair of whole numbers, as a span. Raises HeedError."""
+    if isinstance(entry, str) and (match := PATTERN.fullmatch(entry)):
+        return int(match[1]), int(match[2])
+    if isinstance(entry, list) and len(entry) == 2 and all(map(_is_position, entry)):
+        return entry[0], entry[1]
+    raise _not_a_span(location, entry)
+
+
+def _is_position(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _not_a_span(location: str, entry: Any) -> HeedError:
+    return HeedError(
+        f"{location}: {str(entry)[:40]!r} is no span of characters. Write START-END, several "
+        "separated by spaces, such as 0-4 10-15, or in JSON a list of pairs, [[0, 4], [10, 15]]"
+    )

@@ -1,0 +1,200 @@
+"""Evidence that a corpus brings: read from its files, moved by cleaning, found in its tokens."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.corpora.source import download
+from heed.corpora.table import read_documents
+from heed.files import HeedError, write_checksums
+from heed.study import Corpus, Source, Split
+from heed.tokens.arrays import mark_evidence
+from heed.tokens.cleaning import clean
+from heed.tokens.evidence import clean_spans
+from heed.tokens.meta import read_meta
+from heed.tokens.splits import PARTS
+from heed.tokens.tokenizer import tokenize
+
+RAW = {
+    "nothing to clean": "a splendid film",
+    "line ends of Windows": "a\r\nsplendid\r\nfilm",
+    "breaks before": "a<br /><br />b <br/>splendid<br />film",
+    "a break within": "splen<br />did film",
+    "controls": "i don\x12t know\x05 . splendid\x00film",
+    "C1 characters": "it\x92s \x85 splendid\x97film",
+    "undefined C1 characters": "a \x81\x8d splendid \x9dfilm",
+    "marks of direction": "\u202aa\u202c \u200esplendid\u200f film",
+    "composed letters": "cafe\u0301 splendid e\u0301te\u0301",
+    "letters that get longer": "\u0958\u0958 splendid \u0958",
+    "half a character": "\ud800 splendid",
+}  # the composed letters are decomposed here, and composed by NFC
+
+
+def spans_of_words(text: str, pattern: str = "splen") -> list[tuple[int, int]]:
+    """Return the span from `pattern` to the end of the text, and one before it where there is."""
+    start = text.index(pattern)
+    return [(start, len(text)), *([(0, start)] if start else [])]
+
+
+@pytest.mark.parametrize("text", RAW.values(), ids=RAW)
+def test_a_span_has_the_same_words_before_and_after_cleaning(text):
+    spans, cleaned = spans_of_words(text), clean(text)[0]
+    moved = clean_spans(text, spans, cleaned, "here")
+    assert len(moved) == len(spans)
+    for (start, end), (first, last) in zip(spans, moved, strict=True):
+        assert cleaned[first:last].split() == clean(text[start:end])[0].split()
+    assert cleaned[moved[0][0] :].startswith("splen"), "and begins at the same word"
+    assert moved[0][1] == len(cleaned)
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [("good <br />film", (7, 15)), ("cafe\u0301", (4, 5)), ("a <br /> fine", (0, 5))],
+)
+def test_a_span_that_cuts_what_cleaning_takes_for_one_character_is_an_error(text, span):
+    with pytest.raises(HeedError, match=f"here: the evidence {span[0]}-{span[1]} begins or ends"):
+        clean_spans(text, [span], clean(text)[0], "here")
+
+
+def test_evidence_that_is_cut_off_is_left_out():
+    text = "one\x00two three"
+    spans = [(0, 3), (4, 7), (8, 13)]
+    assert clean_spans(text, spans, clean(text, 6)[0], "here") == ((0, 3), (4, 6))
+    assert clean_spans(text, spans, clean(text, 8)[0], "here") == ((0, 3), (4, 7))
+
+
+def test_a_token_with_a_character_of_a_span_is_evidence():
+    starts, ends = np.array([0, 4, 9, 13]), np.array([3, 8, 12, 14])
+    for spans, expected in [
+        ([(4, 8)], [4]),
+        ([(5, 6)], [4]),
+        ([(3, 4), (12, 13)], []),
+        ([(2, 5), (13, 14)], [0, 4, 13]),
+    ]:
+        assert starts[mark_evidence(starts, ends, spans)].tolist() == expected
+
+
+COLUMNS = {"text_column": "text", "label_column": "label", "evidence_column": "why"}
+SPLIT = Split(kind="random", test=0.4)
+MINE = Corpus(source="mine", kind="table", tokenizer="whitespace", split=SPLIT, **COLUMNS)
+
+
+def read_table(folder: Path, suffix: str, cell: object) -> list:
+    """Return the documents of a table of two rows, of which the second has evidence `cell`."""
+    path = folder / f"table.{suffix}"
+    rows = [
+        {"text": "dull", "label": "bad", "why": None if suffix == "jsonl" else ""},
+        {"text": "a fine film", "label": "good", "why": cell},
+    ]
+    if suffix == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif suffix == "parquet":
+        pd.DataFrame(rows[1:] if isinstance(cell, list) else rows).to_parquet(path)
+    else:
+        pd.DataFrame(rows).to_csv(path, index=False)
+    return list(read_documents(path, MINE))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "cell"),
+    [
+        ("csv", "2-6 7-11"),
+        ("jsonl", "2-6 \t 7-11"),
+        ("jsonl", [[2, 6], [7, 11]]),
+        ("jsonl", ["2-6", "7-11"]),
+        ("parquet", "2-6 7-11"),
+        ("parquet", [[2, 6], [7, 11]]),
+    ],
+)
+def test_a_column_of_spans_is_evidence(tmp_path, suffix, cell):
+    *others, document = read_table(tmp_path, suffix, cell)
+    assert document.evidence == ((2, 6), (7, 11))
+    assert all(other.evidence == () for other in others), "an empty cell is no evidence"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "cell", "message"),
+    [
+        ("csv", "fine", "'fine' is no span of characters. Write START-END"),
+        ("csv", "2-", "'2-' is no span"),
+        ("csv", "-2-6", "'-2-6' is no span"),
+        ("csv", "2 - 6", "'2' is no span"),
+        ("csv", "2-6,7-11", "'2-6,7-11' is no span"),
+        ("csv", "6-2", "the span 6-2 has no character"),
+        ("csv", "2-2", "the span 2-2 has no character"),
+        ("csv", "2-12", "the span 2-12 goes beyond the text, which has 11 characters"),
+        ("jsonl", 2, "'2' is no span"),
+        ("jsonl", [2, 6], "'2' is no span"),
+        ("jsonl", [[2, 6, 7]], r"'\[2, 6, 7\]' is no span"),
+        ("jsonl", [[2.0, 6]], r"'\[2.0, 6\]' is no span"),
+        ("jsonl", [[True, 6]], r"'\[True, 6\]' is no span"),
+        ("jsonl", [[-2, 6]], r"'\[-2, 6\]' is no span"),
+        ("jsonl", {"start": 2}, r"\"\{'start': 2\}\" is no span|\{'start': 2\}.* is no span"),
+    ],
+)
+def test_a_cell_that_is_no_evidence_of_its_text_names_file_row_and_column(
+    tmp_path, suffix, cell, message
+):
+    line = {"csv": 3, "jsonl": 2}[suffix]
+    with pytest.raises(HeedError, match=rf"table.{suffix}:{line}: column 'why': .*{message}"):
+        read_table(tmp_path, suffix, cell)
+
+
+def tokenize_rows(folder: Path, rows: list[dict[str, object]], corpus: Corpus = MINE) -> Path:
+    raw = folder / "mine"
+    raw.mkdir()
+    (raw / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_checksums(raw)
+    tokenize("mine", corpus, raw, folder / "tokens", 1)
+    return folder / "tokens"
+
+
+def test_the_evidence_of_ones_own_file_is_of_the_cleaned_text_and_its_share_is_known(tmp_path):
+    text = "one<br />caf\u0065\u0301 \u200ffine\x92s film"
+    spans = f"{text.index('fine')}-{text.index(' film')} 0-3"
+    rows = [{"text": f"{text} {i}", "label": "ab"[i % 2], "why": spans if i else ""}
+            for i in range(10)]  # fmt: skip
+    tokens = tokenize_rows(tmp_path, rows)
+    texts = pd.read_parquet(tokens / "documents.parquet")["text"]
+    evidence = pd.read_parquet(tokens / "evidence.parquet")
+    assert sorted({texts[row][start:end] for row, start, end in evidence.to_numpy()}) == [
+        "fine\u2019s", "one",
+    ]  # fmt: skip
+    known = read_meta(tokens).evidence
+    assert known.kind == "given" and sum(known.documents.values()) == 9
+    assert known.words == dict.fromkeys(PARTS, 2 / 5)
+
+
+def test_a_span_within_a_break_names_the_document(tmp_path):
+    rows = [{"text": "a<br />b", "label": label, "why": "3-8"} for label in "ab" * 5]
+    with pytest.raises(HeedError, match=r"mine: document row/1: the evidence 3-8 begins or ends"):
+        tokenize_rows(tmp_path, rows)
+
+
+def test_without_a_column_of_evidence_a_table_has_none(tmp_path):
+    plain = MINE.model_copy(update={"evidence_column": None})
+    rows = [{"text": f"a {i}", "label": "ab"[i % 2], "why": "0-1"} for i in range(10)]
+    tokens = tokenize_rows(tmp_path, rows, plain)
+    assert read_meta(tokens).evidence is None
+    assert pd.read_parquet(tokens / "evidence.parquet").empty
+
+
+@pytest.mark.slow
+def test_words_that_people_marked_are_not_moved_by_the_damage_in_the_movies(
+    corpora, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    download("movies", Source(kind="movies"), tmp_path / "movies")
+    corpus = Corpus(
+        source="movies", kind="movies", tokenizer="whitespace", split=Split(kind="given")
+    )
+    tokenize("movies", corpus, tmp_path / "movies", tmp_path / "tokens", 1)
+    meta = read_meta(tmp_path / "tokens")
+    assert meta.treated["controls"] == 3, "in two reviews that have evidence"
+    assert meta.evidence.kind == "human"
+    assert meta.evidence.documents == {"train": 1599, "validation": 200, "test": 199}
+    shares = {part: round(share, 3) for part, share in meta.evidence.words.items()}
+    assert shares == {"train": 0.086, "validation": 0.065, "test": 0.303}
