@@ -215,12 +215,11 @@ def test_a_mistake_in_the_section_is_one_line(section, message):
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
-def test_only_classifications_are_explained():
+def test_models_of_any_task_are_explained():
     text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
     params = parse(text)
     name = next(iter(params.models))
     model = f"{name}: {{corpus: {params.models[name].corpus}}}"
     section = f"explain: {{documents: 1, models: {{{model}}}}}"
-    with pytest.raises(HeedError, match="only classifications are explained"):
-        parse(f"{text}\n{section}\n")
+    assert [*parse(f"{text}\n{section}\n").explain.models] == [name]
     assert parse(SAMPLE).explain.models == {}

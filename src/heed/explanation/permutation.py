@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 
 from heed.explanation.distances import total_variation
-from heed.models.weighted_sum import WeightedSum
+from heed.explanation.weighted import Weighted
 
 PERMUTATIONS = 100
 
@@ -28,7 +28,7 @@ class Permuted(NamedTuple):
 
 @torch.no_grad()
 def permute_weights(
-    weighted: WeightedSum, generator: torch.Generator, permutations: int = PERMUTATIONS
+    weighted: Weighted, generator: torch.Generator, permutations: int = PERMUTATIONS
 ) -> Permuted:
     """Return the effect of permutations, the same for all heads, on one document's prediction."""
     units = len(weighted.weights)

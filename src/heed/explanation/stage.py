@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,7 @@ import torch
 import yaml
 
 from heed.code.digests import loaded_modules
-from heed.explanation.agreement import seed_agreement
 from heed.explanation.judgement import GROUPS, group_size
-from heed.explanation.tables import summarize
 from heed.files import HeedError, sha256, write_json, writing_folder
 from heed.paths import PARAMS, RESULTS, TOKENS, WEIGHTS, WORK, run_folder
 from heed.tasks import import_stage_modules, task_module
@@ -78,20 +77,20 @@ def write_explanations(
         if not (work / str(run.seed)).exists():
             _explain_run(run, scale, work / str(run.seed), report_progress)
     tables = {
-        table: pd.concat(
-            [pd.read_parquet(work / str(seed) / f"{table}.parquet") for seed in seeds],
-            ignore_index=True,
+        file.stem: pd.concat(
+            [pd.read_parquet(work / str(seed) / file.name) for seed in seeds], ignore_index=True
         )
-        for table in TABLES
+        for file in sorted((work / str(seeds[0])).glob("*.parquet"))
     }
     reasons: dict[str, str] = json.loads(
         (work / str(seeds[0]) / "reasons.json").read_text(encoding="utf-8")
     )
-    agreement = _agreement(tables, reasons)
-    summary = summarize(tables["documents"], tables["rankings"], agreement, reasons)
+    task = task_module(runs[0].recipe.task, "explanation")
+    agreement = _agreement(task, tables, reasons)
+    summary: pd.DataFrame = task.summarize_tables(tables, agreement, reasons)
     with writing_folder(EXPLANATIONS / name, checksums=True) as out:
-        for table, values in tables.items():
-            values.to_parquet(out / f"{table}.parquet", index=False)
+        for table in TABLES:
+            tables[table].to_parquet(out / f"{table}.parquet", index=False)
         agreement.to_parquet(out / "seeds.parquet", index=False)
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
@@ -114,21 +113,20 @@ def _explain_run(run: RunInfo, scale: float, out: Path, report_progress: Progres
     recipe = run.recipe
     tokens = load_tokens(TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
-    rows = draw_documents(
-        split_documents(recipe, tokens, run.seed)["test"], run.fold, tokens.offsets, scale
-    )
+    task = task_module(recipe.task, "explanation")
+    test = split_documents(recipe, tokens, run.seed)["test"]
+    offsets = task.document_offsets(tokens, recipe.data)
+    rows = draw_documents(test, run.fold, offsets, scale)
     if not len(rows):
         raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to explain")
-    explained: tuple[dict[str, pd.DataFrame], dict[str, str]] = task_module(
-        recipe.task, "explanation"
-    ).explain_run(
+    explained: tuple[dict[str, pd.DataFrame], dict[str, str]] = task.explain_run(
         run, tokens, rows, scale, lambda done, total: report_progress(run.seed, done, total)
     )
     tables, reasons = explained
     with writing_folder(out) as folder:
-        for table in TABLES:
-            tables[table].insert(0, "seed", run.seed)
-            tables[table].to_parquet(folder / f"{table}.parquet", index=False)
+        for name, table in tables.items():
+            table.insert(0, "seed", run.seed)
+            table.to_parquet(folder / f"{name}.parquet", index=False)
         write_json(folder / "reasons.json", reasons)
 
 
@@ -147,12 +145,11 @@ def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: floa
     return order[: group_size(GROUPS[-1].end, scale)]
 
 
-def _agreement(tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
+def _agreement(task: Any, tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
     """Return T6, or an empty table and its reason."""
     documents = tables["documents"]
-    probabilities = [column for column in map(str, documents) if column.startswith("p:")]
     known = documents.iloc[:0] if "weights" in reasons else documents
-    agreement = seed_agreement(tables["units"], known, probabilities)
+    agreement: pd.DataFrame = task.seed_agreement(tables | {"documents": known})
     if agreement.empty and "weights" not in reasons:
         reasons.setdefault(
             "seeds", "no two seeds have the same test documents: this test compares their weights"

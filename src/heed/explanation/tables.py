@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from heed.explanation.agreement import find_evidence, rank_correlation
-from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS, INPUT_RANKINGS, Judged
+from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS, INPUT_RANKINGS
 from heed.explanation.rankings import HELD, RANKINGS, REMOVAL_RANKINGS, WEIGHT_RANKINGS
 
 # the largest divergence of two distributions is log 2; weights that come so near have nothing in
@@ -23,12 +24,36 @@ CORRELATIONS = {
 }
 
 
-def unit_table(judged: Judged, name: str, positions: "UnitPositions") -> pd.DataFrame:
+class Outcome(Protocol):
+    """The outcome of the tests of one prediction: `Judged`, or a `JudgedStep` of a translation."""
+
+    @property
+    def units(self) -> int:
+        """The number of units that rankings are of."""
+
+    @property
+    def rankings(self) -> dict[str, np.ndarray]:
+        """Each ranking, (units,)."""
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Measures of the prediction."""
+
+    @property
+    def by_ranking(self) -> dict[str, dict[str, float]]:
+        """Measures of each ranking."""
+
+    @property
+    def adversarial(self) -> np.ndarray | None:
+        """The most different weights with the same prediction, (units,)."""
+
+
+def unit_table(judged: Outcome, name: str, positions: "UnitPositions") -> pd.DataFrame:
     """Return a row for each unit of a document: `id, unit, start, end, evidence`, each ranking."""
-    nothing = np.full(judged.document.units, np.nan)
+    nothing = np.full(judged.units, np.nan)
     columns: dict[str, object] = {
         "id": name,
-        "unit": np.arange(judged.document.units, dtype=np.int32),
+        "unit": np.arange(judged.units, dtype=np.int32),
         **positions,
     }
     for ranking in RANKINGS:
@@ -40,9 +65,9 @@ def unit_table(judged: Judged, name: str, positions: "UnitPositions") -> pd.Data
 UnitPositions = dict[str, np.ndarray]  # start, end and evidence of each unit, by column
 
 
-def document_measures(judged: Judged, evidence: np.ndarray) -> dict[str, float]:
+def document_measures(judged: Outcome, evidence: np.ndarray) -> dict[str, float]:
     """Return all measures of a document; `evidence` is True for units with some, (units,)."""
-    measures: dict[str, float] = {"units": judged.document.units} | judged.measures
+    measures: dict[str, float] = {"units": judged.units} | judged.measures
     # without a weighted sum there are no weights to hold: the gradient is the same
     rankings = {HELD: judged.rankings["gradient"]} | judged.rankings
     for name, pair in CORRELATIONS.items():
@@ -59,7 +84,7 @@ def document_measures(judged: Judged, evidence: np.ndarray) -> dict[str, float]:
 
 
 def ranking_measures(
-    judged: Judged, evidence: np.ndarray, share: float
+    judged: Outcome, evidence: np.ndarray, share: float
 ) -> dict[str, dict[str, float]]:
     """Return the measures of each ranking of a document.
 
@@ -135,7 +160,7 @@ def summarize(
     """
     if "weights" in reasons:
         reasons = dict.fromkeys((*OF_WEIGHTS, *WEIGHT_RANKINGS, HELD), reasons["weights"]) | reasons
-    rows: list[dict[str, object]] = [{"test": "uniform", "reason": UNIFORM}]
+    rows: list[dict[str, object]] = [{"test": "uniform", "reason": reasons.get("uniform", UNIFORM)}]
     for test, (measures, by_ranking) in TESTS.items():
         if test in reasons:
             rows.append({"test": test, "reason": reasons[test]})
@@ -144,7 +169,7 @@ def summarize(
         keys = ["seed", "ranking"] if by_ranking else ["seed"]
         for measure in measures:
             rows += _means(table, test, measure, keys, reasons)
-            if test == "evidence":
+            if test == "evidence" and "label" in table:
                 rows += _means(table, test, measure, [*keys, "label"], {})
     summary = pd.DataFrame(rows).reindex(columns=SUMMARY)
     return summary.astype({"seed": "Int64", "documents": "Int64"})

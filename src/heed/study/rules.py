@@ -54,9 +54,6 @@ def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, st
     corpus, model = params.explain.models[name].corpus, params.models[name]
     if corpus != model.corpus:
         yield (*key, "corpus"), f"is {model.corpus} in models.{name}, found {corpus}"
-    experiment = params.experiments.get(model.experiment)
-    if experiment is not None and experiment.task != "classification":
-        yield key, f"only classifications are explained, and this model's task is {experiment.task}"
 
 
 def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:

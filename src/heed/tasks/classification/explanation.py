@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import torch
 
+from heed.explanation import agreement
 from heed.explanation.judgement import Judged, Subject, judge, no_sum_reason
 from heed.explanation.tables import (
     TESTS,
     UnitPositions,
     document_measures,
     ranking_measures,
+    summarize,
     unit_table,
 )
 from heed.inputs.batches import EncodedCorpus
@@ -65,6 +67,25 @@ def explain_run(
         reasons["evidence"] = NO_EVIDENCE
     judged = judge(subject, rows, scale, report_progress)
     return _tables(judged, tokens, run.recipe.data, spans, share), reasons
+
+
+def document_offsets(tokens: Tokens, _: Data) -> np.ndarray:
+    """Return the first token of each document, (documents + 1,)."""
+    return tokens.offsets
+
+
+def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return T6 from the tables of all seeds."""
+    documents = tables["documents"]
+    probabilities = [column for column in map(str, documents) if column.startswith("p:")]
+    return agreement.seed_agreement(tables["units"], documents, probabilities)
+
+
+def summarize_tables(
+    tables: dict[str, pd.DataFrame], seeds: pd.DataFrame, reasons: dict[str, str]
+) -> pd.DataFrame:
+    """Return the summary of the tables of all seeds."""
+    return summarize(tables["documents"], tables["rankings"], seeds, reasons)
 
 
 def _tables(
