@@ -164,15 +164,13 @@ class _Tables:
 
         Both are (target units, source units); a unit is linked as its word is.
         """
-        source, target = self._words(pair)
-        masks = []
+        source, target = (words.tolist() for words in self._words(pair))
         sure, possible = self.gold[pair.row] or (set(), set())
-        for links in (sure, possible - sure):
-            mask = np.zeros((target.max() + 1, source.max() + 1), bool)
-            for i, j in links:
-                mask[j, i] = True
-            masks.append(mask[np.ix_(target, source)])
-        return masks[0], masks[1]
+        is_sure, is_possible = (
+            np.asarray([[(i, j) in links for i in source] for j in target])
+            for links in (sure, possible - sure)
+        )
+        return is_sure, is_possible
 
     def _rankings(
         self, pair: JudgedPair, evidence: np.ndarray, possible: np.ndarray
