@@ -121,11 +121,11 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     explained = []
     explain_run = stage._explain_run
 
-    def stop_at_the_second(run, scale, out, report_progress):
+    def stop_at_the_second(run, *arguments):
         explained.append(run.seed)
         if explained == [1, 2]:
             raise KeyboardInterrupt
-        explain_run(run, scale, out, report_progress)
+        explain_run(run, *arguments)
 
     monkeypatch.setattr(stage, "_explain_run", stop_at_the_second)
     with pytest.raises(KeyboardInterrupt):
@@ -160,7 +160,8 @@ def test_what_no_document_has_is_a_row_with_its_reason():
     rankings = pd.DataFrame(
         {"seed": [1], "ranking": ["attention"], "removed_share": [np.nan], "flipped": [1.0]}
     )
-    summary = summarize(documents, rankings, pd.DataFrame(), {"evidence": "none"})
+    recency = pd.DataFrame(columns=["seed", *COLUMNS])
+    summary = summarize(documents, rankings, pd.DataFrame(), {"evidence": "none"}, recency)
     rows = summary.set_index(["test", "measure"]).sort_index()
     assert rows.loc[("conicity", "conicity"), "mean"] == pytest.approx(0.6)
     assert rows.loc[("erasure", "removed_share"), "reason"] == NOT_MEASURED
