@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from heed.explanation import stage
+from heed.explanation.recency_table import COLUMNS
 from heed.explanation.stage import draw_documents, read_scale, write_explanations
 from heed.explanation.tables import CORRELATIONS, NOT_ALL_UNITS, NOT_MEASURED, TESTS, summarize
 from heed.files import HeedError
@@ -192,21 +193,35 @@ def test_a_wrong_number_of_documents_is_one_message(text, tmp_path, monkeypatch)
 
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 MODEL = "sample-sentiment-mean"
+CORPUS, NOISE = "corpus: sample-sentiment", "noise: sample-letters"
 
 
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        (f"{{models: {{{MODEL}: {{corpus: sample-sentiment}}}}}}", "explain.documents: missing"),
+        (f"{{models: {{{MODEL}: {{{CORPUS}, {NOISE}}}}}}}", "explain.documents: missing"),
         ("{documents: 0, models: {}}", "explain.documents: input should be greater than 0"),
-        ("{documents: 1, models: {sample-mean: {corpus: a}}}", "explain.models.sample-mean: "),
         (
-            f"{{documents: 1, models: {{{MODEL}: {{corpus: sample-letters}}}}}}",
+            f"{{documents: 1, models: {{sample-mean: {{corpus: a, {NOISE}}}}}}}",
+            "explain.models.sample-mean: ",
+        ),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{corpus: sample-letters, {NOISE}}}}}}}",
             f"corpus: is sample-sentiment in models.{MODEL}, found sample-letters",
         ),
         (
-            f"{{documents: 1, models: {{{MODEL}: {{corpora: sample-sentiment}}}}}}",
-            f"explain.models.{MODEL}.corpora: unknown key; did you mean corpus? Allowed: corpus",
+            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, {NOISE}, corpora: a}}}}}}",
+            f"explain.models.{MODEL}.corpora: unknown key; did you mean corpus? Allowed: corpus, "
+            "noise",
+        ),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}}}}}}}",
+            f"explain.models.{MODEL}.noise: missing",
+        ),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, noise: sample-leters}}}}}}",
+            f"explain.models.{MODEL}.noise: there is no corpus sample-leters; did you mean "
+            "sample-letters?",
         ),
     ],
 )
@@ -220,7 +235,8 @@ def test_only_classifications_are_explained():
     text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
     params = parse(text)
     name = next(iter(params.models))
-    model = f"{name}: {{corpus: {params.models[name].corpus}}}"
+    corpus = params.models[name].corpus
+    model = f"{name}: {{corpus: {corpus}, noise: {corpus}}}"
     section = f"explain: {{documents: 1, models: {{{model}}}}}"
     with pytest.raises(HeedError, match="only classifications are explained"):
         parse(f"{text}\n{section}\n")
