@@ -2,7 +2,7 @@
 
 Documents fall into groups by what their tests cost: all have weights and gradients; the first 250
 leave-one-out and adversarial weights too; the first 60 of these also what needs dozens of
-predictions from changed inputs, and integrated gradients.
+predictions from changed inputs, and the first 40 integrated gradients.
 """
 
 import dataclasses
@@ -30,16 +30,20 @@ class Group(NamedTuple):
 
     end: the number of documents up to the last of this group
     removes: whether they have leave-one-out and adversarial weights
-    changes_inputs: whether they have replacement, comprehensiveness, sufficiency and integrated
-        gradients
+    changes_inputs: whether they have replacement, comprehensiveness and sufficiency
+    integrates: whether they have integrated gradients
     """
 
     end: int
     removes: bool
     changes_inputs: bool
+    integrates: bool
 
 
-GROUPS = (Group(60, True, True), Group(250, True, False), Group(500, False, False))
+GROUPS = (
+    Group(40, True, True, True), Group(60, True, True, False), Group(250, True, False, False),
+    Group(500, False, False, False),
+)  # fmt: skip
 ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
 DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
 RANDOM_RANKINGS = 5
@@ -128,7 +132,7 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
     if weighted is not None and group.removes:
         generators = [_torch_generator(row, ADVERSARIES) for row in batch.rows]
         adversarial = find_adversarial_weights(weighted, generators)
-    gradients = gradient_rankings(model, batch, documents, has_sum, group.changes_inputs)
+    gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
     for i, (document, by_gradient) in enumerate(zip(documents, gradients, strict=True)):
         row = int(batch.rows[i])
         numbers = np.random.default_rng((row, ORDERS))
