@@ -479,7 +479,7 @@ def test_the_tables_of_an_explained_translator_fit_each_other(runs):
     reasons = summary[summary["mean"].isna()]
     assert reasons["reason"].notna().all()
     assert set(reasons["test"]) == {
-        "uniform", "single_erasure", "erasure", "input_removal", "correlation",
+        "uniform", "single_erasure", "erasure", "input_removal", "correlation", "recency",
     }  # fmt: skip
 
 

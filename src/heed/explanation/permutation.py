@@ -13,6 +13,7 @@ from heed.explanation.distances import total_variation
 from heed.explanation.weighted import Weighted
 
 PERMUTATIONS = 100
+ROUNDING = 1e-5  # relative: weights that differ by less are equal
 
 
 class Permuted(NamedTuple):
@@ -34,8 +35,9 @@ def permute_weights(
     units = len(weighted.weights)
     orders = torch.rand(permutations, units, generator=generator).argsort(1)
     permuted = weighted.weights[orders]  # permutations x units x heads
-    # equal weights stay in place exactly: rounding in another order is no effect
-    moved = (permuted != weighted.weights).flatten(1).any(1)
+    # equal weights stay in place exactly: rounding, also of the weights themselves, is no effect
+    smallest = ROUNDING * weighted.weights.max()
+    moved = ((permuted - weighted.weights).abs() > smallest).flatten(1).any(1)
     predictions = torch.softmax(weighted.predict(permuted), -1)
     prediction = torch.softmax(weighted.predict(), -1)
     changes = total_variation(predictions, prediction) * moved

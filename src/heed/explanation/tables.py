@@ -122,6 +122,7 @@ TESTS: dict[str, tuple[tuple[str, ...], bool]] = {
     ),
     "conicity": (("conicity",), False),
     "seeds": (("divergence", "change"), False),
+    "recency": (("vanishing_ratio", "last_minus_middle", "accuracy_lost"), False),
 }  # fmt: skip
 # the tests, and measures of others, of a model whose prediction rests on a weighted sum
 OF_WEIGHTS = (
@@ -148,14 +149,19 @@ SUMMARY = ["test", "measure", "ranking", "class", "seed", "documents", "mean", "
 
 
 def summarize(
-    documents: pd.DataFrame, rankings: pd.DataFrame, seeds: pd.DataFrame, reasons: dict[str, str]
+    documents: pd.DataFrame,
+    rankings: pd.DataFrame,
+    seeds: pd.DataFrame,
+    reasons: dict[str, str],
+    recency: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the means over documents, with a row and a reason for what is not defined.
 
     Args:
         documents, rankings, seeds: the tables of docs/contracts.md.
         reasons: test → why it is not defined; `weights` → why those of OF_WEIGHTS and the
-            rankings by weights are not.
+            rankings by weights are not; measure of T10 → why it is not.
+        recency: the table of T10.
 
     """
     if "weights" in reasons:
@@ -165,6 +171,9 @@ def summarize(
         if test in reasons:
             rows.append({"test": test, "reason": reasons[test]})
             continue
+        if test == "recency":
+            rows += _single_numbers(recency, test, measures, reasons)
+            continue
         table = rankings if by_ranking else seeds if test == "seeds" else documents
         keys = ["seed", "ranking"] if by_ranking else ["seed"]
         for measure in measures:
@@ -173,6 +182,18 @@ def summarize(
                 rows += _means(table, test, measure, [*keys, "label"], {})
     summary = pd.DataFrame(rows).reindex(columns=SUMMARY)
     return summary.astype({"seed": "Int64", "documents": "Int64"})
+
+
+def _single_numbers(
+    recency: pd.DataFrame, test: str, measures: tuple[str, ...], reasons: dict[str, str]
+) -> Iterator[dict[str, object]]:
+    """Yield the rows of T10 that stand in the summary, or the reason for a missing measure."""
+    for measure in measures:
+        found = recency[recency["measure"] == measure].drop(columns="at")
+        for row in found.to_dict("records"):
+            yield {"test": test} | {str(key): value for key, value in row.items()}
+        if found.empty:
+            yield {"test": test, "measure": measure, "reason": reasons.get(measure, NOT_MEASURED)}
 
 
 def _means(

@@ -54,6 +54,7 @@ def explain_run(
     rows: np.ndarray,
     scale: float,
     report_progress: Callable[[int, int], None],
+    _: ParallelTokens | None = None,
 ) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
     """Return the tables, and test → why it is not defined.
 
@@ -102,7 +103,7 @@ def summarize_tables(
 ) -> pd.DataFrame:
     """Return the summary, with the alignment error of rankings: a ratio of sums over sentences."""
     rankings = tables["rankings"]
-    summary = summarize(tables["documents"], rankings, seeds, reasons)
+    summary = summarize(tables["documents"], rankings, seeds, reasons, pd.DataFrame())
     summary = summary[summary["ranking"].isna() | summary["ranking"].isin(RANKINGS)]
     counted = rankings.dropna(subset=COUNTS) if "links" in rankings else rankings.iloc[:0]
     rows = [
