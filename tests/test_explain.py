@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from heed.explanation import stage
+from heed.explanation.noise import NOISES
+from heed.explanation.recency_table import COLUMNS
 from heed.explanation.stage import draw_documents, read_scale, write_explanations
 from heed.explanation.tables import CORRELATIONS, NOT_ALL_UNITS, NOT_MEASURED, TESTS, summarize
 from heed.files import HeedError
@@ -16,14 +18,19 @@ from heed.models.pooling import Last
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification.explanation import NO_NETWORK
+from heed.tasks.classification.recency import NOISE_HAS_LABELS
 from heed.training.run import train_run
-from tests.conftest import ROOT, change_recipe, make_workplace
+from tests.conftest import ROOT, change_recipe, make_workplace, write_tokens
 
 MODELS = {
     "tiny-attention": {"hidden_size": 6},
     "tiny-last": {"attention": "none", "pooling": "last"},
     "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True,
                           "linear_branch": "words", "branch_buckets": 32},
+    "tiny-pooled": {"pooling": "attention"},
+    "tiny-uniform": {"attention": "uniform"},
+    "tiny-transformer": {"encoder": "transformer", "attention": "none", "heads": 2,
+                         "feed_forward_size": 8},
     "tiny-linear": {"encoder": "none", "attention": "none", "pooling": "mean",
                     "linear_branch": "words", "branch_buckets": 32},
 }  # fmt: skip
@@ -35,6 +42,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         folder = tmp_path_factory.mktemp("explain")
         make_workplace(folder, monkeypatch)
+        write_tokens(folder / "data/tokens/plain", [["w1", "w2"]], ["good"], ["train"])
         recipe = read_model_recipe("tiny-attention")
         for model, changes in MODELS.items():
             write_recipe(f"results/recipe/{model}.yaml", dataclasses.replace(recipe, model=model))
@@ -44,8 +52,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def explain(model: str, seeds: tuple[int, ...] = (1,), scale: float = 1.0) -> pd.DataFrame:
-    return write_explanations(model, list(seeds), scale, lambda *_: None)
+def explain(
+    model: str, seeds: tuple[int, ...] = (1,), scale: float = 1.0, noise: str | None = None
+) -> pd.DataFrame:
+    return write_explanations(model, list(seeds), scale, lambda *_: None, noise)
 
 
 def read(model: str, table: str) -> pd.DataFrame:
@@ -115,17 +125,80 @@ def test_a_linear_branch_alone_has_a_reason_for_every_test():
     assert set(summary.index) == {"uniform", *TESTS}
 
 
+@pytest.mark.parametrize("model", [*MODELS])
+def test_every_test_has_means_or_a_reason(model):
+    summary = explain(model, scale=0.05, noise="tiny")
+    assert set(summary["test"]) == {"uniform", *TESTS}
+    assert (summary["mean"].notna() ^ summary["reason"].notna()).all()
+    expected = {"tiny-linear": 0, "tiny-last": 4}.get(model, len(TESTS) - 1)
+    assert summary.dropna(subset="mean")["test"].nunique() == expected, "seeds need two of them"
+    if model in ("tiny-uniform", "tiny-transformer"):
+        permuted = summary[summary["test"] == "permutation"]["mean"]
+        assert permuted.tolist() == [0, 0], "equal weights: exactly nothing changes"
+
+
+def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
+    summary = explain("tiny-attention", (1, 2), noise="tiny").set_index(["measure", "seed"])
+    table = pd.read_csv("results/explain/tiny-attention/recency.csv", dtype={"at": str})
+    assert list(table) == ["seed", "measure", "at", "documents", "mean", "std"]
+    rows = table.fillna({"at": ""}).set_index(["measure", "seed", "at"]).sort_index()
+    for measure in TESTS["recency"][0]:
+        assert summary.loc[(measure, 2), "mean"] == pytest.approx(
+            rows.loc[(measure, 2, ""), "mean"]
+        )
+    assert rows.loc[("noise", 1)].index.tolist() == sorted(NOISES)
+    assert rows.loc[("importance", 1)].index.tolist() == [str(tenth) for tenth in range(10)]
+    assert rows.loc[("evidence_share", 1, "9"), "mean"] == 1, "the word fine is the last"
+    assert rows.loc[("importance_by_evidence", 2)].index.tolist() == ["9"]
+    documents = read("tiny-attention", "documents").set_index("seed").loc[1]
+    known = documents[(documents["label"] == "good") & (documents["units"] >= 10)]
+    place = rows.loc[("accuracy_by_place", 1, "9")]
+    right = known["label"] == known["predicted"]
+    assert (place["documents"], place["mean"]) == (len(known), pytest.approx(right.mean()))
+    short = rows.loc[("short", 1, "")]
+    assert short["mean"] * short["documents"] == pytest.approx((documents["units"] < 10).sum())
+
+
+@pytest.mark.parametrize(
+    ("model", "noise", "measure", "reason"),
+    [
+        ("tiny-last", None, "accuracy_lost", "no corpus of noise is named"),
+        ("tiny-last", "plain", "accuracy_lost", None),
+        ("tiny-transformer", "tiny", "accuracy_lost", None),
+        ("tiny-transformer", "tiny", "vanishing_ratio", "encoder `transformer` has no recurrent"),
+    ],
+)
+def test_a_number_of_recency_that_is_not_defined_has_its_reason(model, noise, measure, reason):
+    row = explain(model, scale=0.05, noise=noise).set_index("measure").loc[measure]
+    assert pd.isna(row["mean"]) == (reason is not None)
+    assert reason is None or reason in row["reason"]
+
+
+def test_a_corpus_without_evidence_is_no_noise_for_its_own_models():
+    path = Path("data/tokens/tiny/evidence.parquet")
+    evidence = pd.read_parquet(path)
+    evidence.iloc[:0].to_parquet(path)
+    try:
+        summary = explain("tiny-last", noise="tiny").set_index("measure")
+    finally:
+        evidence.to_parquet(path)
+    assert summary.loc["accuracy_lost", "reason"] == NOISE_HAS_LABELS
+    table = pd.read_csv("results/explain/tiny-last/recency.csv")
+    measures = {"short", "importance", "last_minus_middle", "vanishing_ratio"}
+    assert set(table["measure"]) == measures, "nothing about evidence or noise"
+
+
 def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     explain("tiny-attention", (1, 2), 0.02)
     expected = read("tiny-attention", "documents")
     explained = []
     explain_run = stage._explain_run
 
-    def stop_at_the_second(run, scale, out, report_progress):
+    def stop_at_the_second(run, *arguments):
         explained.append(run.seed)
         if explained == [1, 2]:
             raise KeyboardInterrupt
-        explain_run(run, scale, out, report_progress)
+        explain_run(run, *arguments)
 
     monkeypatch.setattr(stage, "_explain_run", stop_at_the_second)
     with pytest.raises(KeyboardInterrupt):
@@ -160,7 +233,8 @@ def test_what_no_document_has_is_a_row_with_its_reason():
     rankings = pd.DataFrame(
         {"seed": [1], "ranking": ["attention"], "removed_share": [np.nan], "flipped": [1.0]}
     )
-    summary = summarize(documents, rankings, pd.DataFrame(), {"evidence": "none"})
+    recency = pd.DataFrame(columns=["seed", *COLUMNS])
+    summary = summarize(documents, rankings, pd.DataFrame(), {"evidence": "none"}, recency)
     rows = summary.set_index(["test", "measure"]).sort_index()
     assert rows.loc[("conicity", "conicity"), "mean"] == pytest.approx(0.6)
     assert rows.loc[("erasure", "removed_share"), "reason"] == NOT_MEASURED
@@ -191,21 +265,35 @@ def test_a_wrong_number_of_documents_is_one_message(text, tmp_path, monkeypatch)
 
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 MODEL = "sample-sentiment-mean"
+CORPUS, NOISE = "corpus: sample-sentiment", "noise: sample-letters"
 
 
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        (f"{{models: {{{MODEL}: {{corpus: sample-sentiment}}}}}}", "explain.documents: missing"),
+        (f"{{models: {{{MODEL}: {{{CORPUS}, {NOISE}}}}}}}", "explain.documents: missing"),
         ("{documents: 0, models: {}}", "explain.documents: input should be greater than 0"),
-        ("{documents: 1, models: {sample-mean: {corpus: a}}}", "explain.models.sample-mean: "),
         (
-            f"{{documents: 1, models: {{{MODEL}: {{corpus: sample-letters}}}}}}",
+            f"{{documents: 1, models: {{sample-mean: {{corpus: a, {NOISE}}}}}}}",
+            "explain.models.sample-mean: ",
+        ),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{corpus: sample-letters, {NOISE}}}}}}}",
             f"corpus: is sample-sentiment in models.{MODEL}, found sample-letters",
         ),
         (
-            f"{{documents: 1, models: {{{MODEL}: {{corpora: sample-sentiment}}}}}}",
-            f"explain.models.{MODEL}.corpora: unknown key; did you mean corpus? Allowed: corpus",
+            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, {NOISE}, corpora: a}}}}}}",
+            f"explain.models.{MODEL}.corpora: unknown key; did you mean corpus? Allowed: corpus, "
+            "noise",
+        ),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}}}}}}}",
+            f"explain.models.{MODEL}.noise: missing",
+        ),
+        (
+            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, noise: sample-leters}}}}}}",
+            f"explain.models.{MODEL}.noise: there is no corpus sample-leters; did you mean "
+            "sample-letters?",
         ),
     ],
 )
@@ -215,12 +303,12 @@ def test_a_mistake_in_the_section_is_one_line(section, message):
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
-def test_only_classifications_are_explained():
+def test_models_of_any_task_are_explained():
     text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
     params = parse(text)
     name = next(iter(params.models))
-    model = f"{name}: {{corpus: {params.models[name].corpus}}}"
+    corpus = params.models[name].corpus
+    model = f"{name}: {{corpus: {corpus}, noise: {corpus}}}"
     section = f"explain: {{documents: 1, models: {{{model}}}}}"
-    with pytest.raises(HeedError, match="only classifications are explained"):
-        parse(f"{text}\n{section}\n")
+    assert [*parse(f"{text}\n{section}\n").explain.models] == [name]
     assert parse(SAMPLE).explain.models == {}

@@ -160,7 +160,7 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
 
     Seeds that are done are kept until all are.
     """
-    from heed.explanation.stage import read_scale, write_explanations
+    from heed.explanation.stage import read_noise, read_scale, write_explanations
     from heed.progress import progress_bar
 
     with progress_bar(model) as bar:
@@ -169,6 +169,7 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
             seeds or _study_seeds(),
             documents or read_scale(),
             lambda seed, done, total: bar.update(done, total, f"seed {seed}"),
+            read_noise(model),
         )
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
 

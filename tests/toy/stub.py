@@ -117,7 +117,8 @@ def predict() -> None:
 
 def explain() -> None:
     tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
-    inputs = read_runs(), tokens, PARAMS["explain"]["documents"], code()
+    noise = read(f"data/tokens/{PARAMS['explain']['models'][KEY]['noise']}/meta.json")
+    inputs = read_runs(), tokens, noise, PARAMS["explain"]["documents"], code()
     write(f"results/explain/{KEY}/summary.csv", digest(*inputs))
 
 

@@ -1,9 +1,12 @@
-"""Explanation: what a classifier's weights say about its predictions, and what they do not.
+"""Explanation: what a model's weights say about its predictions, and what they do not.
 
 Tests of lecture 002's three papers and their critics. `documents` reads documents as a model reads
 them → `rankings` order their words by importance, by weights, gradients or removal → the tests
 `permutation`, `adversary`, `erasure`, `removal`, `agreement` and `conicity` judge the rankings →
 `tables` collect the figures → `stage` writes them.
+
+Of translators, `sources` ranks the words of a source and `translations` tests single predictions;
+permutation, adversary, conicity, agreement and stage are the same, over what `weighted` asks for.
 
 A *unit* is what a model's weights are of: a token, or of a hierarchical model a sentence.
 """

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 
 from heed.explanation.distances import jensen_shannon, total_variation
+from heed.explanation.weighted import Weighted
 from heed.models.recurrent import padding_mask
-from heed.models.weighted_sum import WeightedSum
 
 STARTS, STEPS, RATE = 5, 100, 0.1
 EPSILON = 0.01  # total variation distance of the predictions
@@ -39,9 +39,7 @@ class Adversarial(NamedTuple):
     change: torch.Tensor
 
 
-def find_adversarial_weights(
-    weighted: WeightedSum, generators: list[torch.Generator]
-) -> Adversarial:
+def find_adversarial_weights(weighted: Weighted, generators: list[torch.Generator]) -> Adversarial:
     """Return the most different weights with the same prediction, for each document of a batch.
 
     Args:
@@ -69,7 +67,7 @@ def find_adversarial_weights(
 
 
 def _judge(
-    weighted: WeightedSum,
+    weighted: Weighted,
     logarithms: torch.Tensor,
     padding: torch.Tensor,
     prediction: torch.Tensor,
@@ -82,7 +80,7 @@ def _judge(
 
 
 def _best(
-    weighted: WeightedSum, weights: torch.Tensor, divergence: torch.Tensor, change: torch.Tensor
+    weighted: Weighted, weights: torch.Tensor, divergence: torch.Tensor, change: torch.Tensor
 ) -> Adversarial:
     """Return the most divergent candidates within EPSILON; the model's own weights are one."""
     weights = torch.cat([weights, weighted.weights[None]])

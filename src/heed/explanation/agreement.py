@@ -3,6 +3,7 @@
 All of it is computed from rankings and tables, without a model.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -153,6 +154,39 @@ def seed_agreement(
                 change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
                 rows.append((seed, other, name, own.max(), _divergence(own, others), change))
     columns = ["seed", "other_seed", "id", "max_weight", "divergence", "change"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFrame:
+    """Return T6 of translations: how much two seeds differ at the same unit of the same target.
+
+    Args:
+        units: `seed, id, target, unit, attention`.
+        next_units: `seed, id, target, word, p`: the probabilities of what is predicted at the drawn
+            units of targets; a word that is missing has none.
+
+    Returns:
+        As `seed_agreement`, with the column `target` after `id`. Steps that only one of two seeds
+        has, or whose sources have not as many units, are left out.
+
+    """
+    keys = ["id", "target"]
+    steps = next_units[["seed", *keys]].drop_duplicates()
+    drawn = units.merge(steps, on=["seed", *keys]).groupby(["seed", *keys])["attention"]
+    weights = {key: group.to_numpy() for key, group in drawn}
+    rows = []
+    for seed, other in itertools.combinations(sorted(steps["seed"].unique().tolist()), 2):
+        first, second = (
+            next_units[next_units["seed"] == each].set_index([*keys, "word"])["p"]
+            for each in (seed, other)
+        )
+        changes = first.sub(second, fill_value=0.0).abs().groupby(level=keys).sum() / 2
+        for name, target, change in changes.reset_index().itertuples(index=False):
+            own, others = (weights.get((each, name, target)) for each in (seed, other))
+            if own is not None and others is not None and len(own) == len(others):
+                divergence = _divergence(own, others)
+                rows.append((seed, other, name, target, own.max(), divergence, change))
+    columns = ["seed", "other_seed", *keys, "max_weight", "divergence", "change"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -6,10 +6,10 @@ the same sum, so that permuted weights cannot matter. (arxiv.org/abs/2004.14243,
 
 import torch.nn.functional as F
 
-from heed.models.weighted_sum import WeightedSum
+from heed.explanation.weighted import Weighted
 
 
-def conicity(weighted: WeightedSum) -> float:
+def conicity(weighted: Weighted) -> float:
     """Return the conicity of one document's values, from -1 to 1, the mean over heads."""
     mean = weighted.values.mean(0, keepdim=True)
     return float(F.cosine_similarity(weighted.values, mean, dim=-1).mean())

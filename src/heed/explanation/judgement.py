@@ -2,7 +2,7 @@
 
 Documents fall into groups by what their tests cost: all have weights and gradients; the first 250
 leave-one-out and adversarial weights too; the first 60 of these also what needs dozens of
-predictions from changed inputs, and the first 20 integrated gradients.
+predictions from changed inputs, and the first 40 integrated gradients.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group(20, True, True, True), Group(60, True, True, False), Group(250, True, False, False),
+    Group(40, True, True, True), Group(60, True, True, False), Group(250, True, False, False),
     Group(500, False, False, False),
 )  # fmt: skip
 ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
@@ -81,6 +81,11 @@ class Judged:
     measures: dict[str, float]
     by_ranking: dict[str, dict[str, float]]
     adversarial: np.ndarray | None
+
+    @property
+    def units(self) -> int:
+        """The number of units of the document."""
+        return self.document.units
 
 
 def no_sum_reason(subject: Subject, row: int) -> str:
@@ -130,7 +135,7 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         if has_sum:
             weighted = weighted_sum(model, batch)
     if weighted is not None and group.removes:
-        generators = [_torch_generator(row, ADVERSARIES) for row in batch.rows]
+        generators = [torch_generator(int(row), ADVERSARIES) for row in batch.rows]
         adversarial = find_adversarial_weights(weighted, generators)
     gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
     for i, (document, by_gradient) in enumerate(zip(documents, gradients, strict=True)):
@@ -146,7 +151,7 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         by_ranking: dict[str, dict[str, float]] = {}
         if weighted is not None:
             rankings |= weight_rankings(model, weighted[i])
-            measures = _test_weights(weighted[i], _torch_generator(row, PERMUTATIONS))
+            measures = _test_weights(weighted[i], torch_generator(row, PERMUTATIONS))
             by_ranking = _erase(weighted[i], rankings, numbers)
         if group.changes_inputs and document.units > 1:
             _test_inputs(model, document, rankings, by_ranking)
@@ -159,9 +164,9 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         )  # fmt: skip
 
 
-def _torch_generator(row: int, use: int) -> torch.Generator:
-    """Return the generator of a document for one use."""
-    seed = int(np.random.SeedSequence((int(row), use)).generate_state(1)[0])
+def torch_generator(*key: int) -> torch.Generator:
+    """Return the generator of a key: the row of a document and a use, for example."""
+    seed = int(np.random.SeedSequence(key).generate_state(1)[0])
     return torch.Generator().manual_seed(seed)
 
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import torch
 
 from heed.explanation.distances import total_variation
-from heed.models.weighted_sum import WeightedSum
+from heed.explanation.weighted import Weighted
 
 PERMUTATIONS = 100
+ROUNDING = 1e-5  # relative: weights that differ by less are equal
 
 
 class Permuted(NamedTuple):
@@ -28,14 +29,15 @@ class Permuted(NamedTuple):
 
 @torch.no_grad()
 def permute_weights(
-    weighted: WeightedSum, generator: torch.Generator, permutations: int = PERMUTATIONS
+    weighted: Weighted, generator: torch.Generator, permutations: int = PERMUTATIONS
 ) -> Permuted:
     """Return the effect of permutations, the same for all heads, on one document's prediction."""
     units = len(weighted.weights)
     orders = torch.rand(permutations, units, generator=generator).argsort(1)
     permuted = weighted.weights[orders]  # permutations x units x heads
-    # equal weights stay in place exactly: rounding in another order is no effect
-    moved = (permuted != weighted.weights).flatten(1).any(1)
+    # equal weights stay in place exactly: rounding, also of the weights themselves, is no effect
+    smallest = ROUNDING * weighted.weights.max()
+    moved = ((permuted - weighted.weights).abs() > smallest).flatten(1).any(1)
     predictions = torch.softmax(weighted.predict(permuted), -1)
     prediction = torch.softmax(weighted.predict(), -1)
     changes = total_variation(predictions, prediction) * moved

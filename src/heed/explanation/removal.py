@@ -37,7 +37,6 @@ def leave_one_out(model: Classifier, document: Document, units: np.ndarray) -> n
     return total_variation(predictions[:-1], predictions[-1]).numpy()
 
 
-@torch.no_grad()
 def replace_one(
     model: Classifier, batch: Batch, index: int, document: Document, units: np.ndarray
 ) -> np.ndarray:
@@ -51,17 +50,33 @@ def replace_one(
         units: those that are replaced, one at a time.
 
     """
-    network = network_of(model)
-    embeddings = network.embed(batch)[index, : len(document.ids)].repeat(len(units) + 1, 1, 1)
-    replaced = torch.zeros(embeddings.shape[:2], dtype=torch.bool)
+    replaced = torch.zeros(len(units) + 1, len(document.ids), dtype=torch.bool)
     replaced[:-1] = document.unit[None] == torch.from_numpy(units)[:, None]
+    predictions = torch.softmax(predict_replaced(model, batch, index, document, replaced), -1)
+    return total_variation(predictions[:-1], predictions[-1]).numpy()
+
+
+@torch.no_grad()
+def predict_replaced(
+    model: Classifier, batch: Batch, index: int, document: Document, replaced: torch.Tensor
+) -> torch.Tensor:
+    """Return the logits (n, classes) of a document of which tokens are the unknown word.
+
+    Args:
+        model: in evaluation mode.
+        batch: documents.
+        index: of the document in the batch.
+        document: the same document.
+        replaced: True for the tokens that are replaced, (n, tokens)
+
+    """
+    network = network_of(model)
+    embeddings = network.embed(batch)[index, : len(document.ids)].repeat(len(replaced), 1, 1)
     embeddings[replaced] = network.embedding.word.weight[UNKNOWN]
     lengths = network.sequence_lengths(batch)[index : index + 1].repeat_interleave(
         len(embeddings), 0
     )
-    logits = network.classify(network.encoder(embeddings, lengths)) + document.constant
-    predictions = torch.softmax(logits, -1)
-    return total_variation(predictions[:-1], predictions[-1]).numpy()
+    return network.classify(network.encoder(embeddings, lengths)) + document.constant
 
 
 def faithfulness(

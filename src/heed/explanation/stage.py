@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,18 +16,15 @@ import torch
 import yaml
 
 from heed.code.digests import loaded_modules
-from heed.explanation.agreement import seed_agreement
 from heed.explanation.judgement import GROUPS, group_size
-from heed.explanation.tables import summarize
 from heed.files import HeedError, sha256, write_json, writing_folder
-from heed.paths import PARAMS, RESULTS, TOKENS, WEIGHTS, WORK, run_folder
+from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, is_name, run_folder
 from heed.tasks import import_stage_modules, task_module
-from heed.tokens.arrays import load_tokens
+from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.run import RunInfo, check_tokens, split_documents
 from heed.training.runs import read_runs
 
-EXPLANATIONS = RESULTS / "explain"
 DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
 TABLES = ("documents", "rankings", "units")
 # seed, documents that are done, and their number
@@ -40,11 +38,7 @@ def read_scale() -> float:
 
     Raises HeedError when the file cannot be read, or the value is not a number above 0.
     """
-    try:
-        params = yaml.safe_load(PARAMS.read_text(encoding="utf-8")) if PARAMS.exists() else {}
-        scale = ((params or {}).get("explain") or {}).get("documents", 1.0)
-    except (OSError, ValueError, yaml.YAMLError, AttributeError, RecursionError):
-        raise HeedError(f"{PARAMS}: cannot be read. `heed check` says where it is wrong") from None
+    scale = _read_section().get("documents", 1.0)
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not scale > 0:
         raise HeedError(
             f"{PARAMS}: explain.documents: expected a number above 0, found {scale!r}. "
@@ -53,8 +47,36 @@ def read_scale() -> float:
     return float(scale)
 
 
+def read_noise(model: str) -> str | None:
+    """Return `explain.models.MODEL.noise` of params.yaml, the name of a corpus, if it is there.
+
+    Raises HeedError when the file cannot be read, or the value cannot be a name.
+    """
+    section = (_read_section().get("models") or {}).get(model) or {}
+    noise = section.get("noise") if isinstance(section, dict) else None
+    if noise is not None and not (isinstance(noise, str) and is_name(noise)):
+        raise HeedError(
+            f"{PARAMS}: explain.models.{model}.noise: expected the name of a corpus, found "
+            f"{noise!r}. `heed check` says more"
+        )
+    return noise
+
+
+def _read_section() -> dict[str, Any]:
+    """Return the section `explain` of params.yaml, empty where there is none."""
+    try:
+        params = yaml.safe_load(PARAMS.read_text(encoding="utf-8")) if PARAMS.exists() else {}
+        return dict((params or {}).get("explain") or {})
+    except (OSError, ValueError, TypeError, yaml.YAMLError, AttributeError, RecursionError):
+        raise HeedError(f"{PARAMS}: cannot be read. `heed check` says where it is wrong") from None
+
+
 def write_explanations(
-    name: str, seeds: list[int], scale: float, report_progress: Progress
+    name: str,
+    seeds: list[int],
+    scale: float,
+    report_progress: Progress,
+    noise: str | None = None,
 ) -> pd.DataFrame:
     """Write results/explain/NAME from the runs of `seeds`; return its summary.
 
@@ -65,70 +87,77 @@ def write_explanations(
         seeds: of its runs.
         scale: multiplies the numbers of documents.
         report_progress: called while documents are explained.
+        noise: the corpus that the words of noise are from; without it that test has a reason.
 
     Raises:
         HeedError: a run is missing or was made with another recipe than the others; the tokens are
-            not those of the recipe; the task has no explanation.
+            not those of the recipe; the task has no explanation; the corpus of noise is missing.
 
     """
     runs = read_runs(name, seeds)
     make_deterministic(threads=1)
-    work = _work_folder(runs, scale)
+    noise_tokens = None if noise is None else load_tokens(TOKENS / noise)
+    work = _work_folder(runs, scale, noise_tokens)
     for run in runs:
         if not (work / str(run.seed)).exists():
-            _explain_run(run, scale, work / str(run.seed), report_progress)
+            _explain_run(run, scale, work / str(run.seed), report_progress, noise_tokens)
     tables = {
-        table: pd.concat(
-            [pd.read_parquet(work / str(seed) / f"{table}.parquet") for seed in seeds],
-            ignore_index=True,
+        file.stem: pd.concat(
+            [pd.read_parquet(work / str(seed) / file.name) for seed in seeds], ignore_index=True
         )
-        for table in TABLES
+        for file in sorted((work / str(seeds[0])).glob("*.parquet"))
     }
     reasons: dict[str, str] = json.loads(
         (work / str(seeds[0]) / "reasons.json").read_text(encoding="utf-8")
     )
-    agreement = _agreement(tables, reasons)
-    summary = summarize(tables["documents"], tables["rankings"], agreement, reasons)
+    task = task_module(runs[0].recipe.task, "explanation")
+    agreement = _agreement(task, tables, reasons)
+    summary: pd.DataFrame = task.summarize_tables(tables, agreement, reasons)
     with writing_folder(EXPLANATIONS / name, checksums=True) as out:
-        for table, values in tables.items():
-            values.to_parquet(out / f"{table}.parquet", index=False)
+        for table in TABLES:
+            tables[table].to_parquet(out / f"{table}.parquet", index=False)
         agreement.to_parquet(out / "seeds.parquet", index=False)
+        if "recency" in tables:  # of classifiers
+            tables["recency"].to_csv(out / "recency.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
     return summary
 
 
-def _work_folder(runs: list[RunInfo], scale: float) -> Path:
-    """Return the folder of finished seeds; it depends on runs, scale, code and version of torch."""
+def _work_folder(runs: list[RunInfo], scale: float, noise: Tokens | None) -> Path:
+    """Return the folder of finished seeds; it depends on all that their tables depend on."""
     recipe = runs[0].recipe
     import_stage_modules(recipe.task, "explain")
     weights = [sha256(run_folder(recipe.model, run.seed) / WEIGHTS) for run in runs]
+    words = None if noise is None else [noise.meta.corpus, noise.meta.digest]
     key = json.dumps(
-        [recipe.as_dict(), weights, scale, loaded_modules(), torch.__version__], sort_keys=True
+        [recipe.as_dict(), weights, scale, words, loaded_modules(), torch.__version__],
+        sort_keys=True,
     )
     return WORK / f"explain-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
-def _explain_run(run: RunInfo, scale: float, out: Path, report_progress: Progress) -> None:
+def _explain_run(
+    run: RunInfo, scale: float, out: Path, report_progress: Progress, noise: Tokens | None
+) -> None:
     """Write the tables of one seed into the folder `out`, and why tests are not defined."""
     recipe = run.recipe
     tokens = load_tokens(TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
-    rows = draw_documents(
-        split_documents(recipe, tokens, run.seed)["test"], run.fold, tokens.offsets, scale
-    )
+    task = task_module(recipe.task, "explanation")
+    test = split_documents(recipe, tokens, run.seed)["test"]
+    offsets = task.document_offsets(tokens, recipe.data)
+    rows = draw_documents(test, run.fold, offsets, scale)
     if not len(rows):
         raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to explain")
-    explained: tuple[dict[str, pd.DataFrame], dict[str, str]] = task_module(
-        recipe.task, "explanation"
-    ).explain_run(
-        run, tokens, rows, scale, lambda done, total: report_progress(run.seed, done, total)
+    explained: tuple[dict[str, pd.DataFrame], dict[str, str]] = task.explain_run(
+        run, tokens, rows, scale, lambda done, total: report_progress(run.seed, done, total), noise
     )
     tables, reasons = explained
     with writing_folder(out) as folder:
-        for table in TABLES:
-            tables[table].insert(0, "seed", run.seed)
-            tables[table].to_parquet(folder / f"{table}.parquet", index=False)
+        for name, table in tables.items():
+            table.insert(0, "seed", run.seed)
+            table.to_parquet(folder / f"{name}.parquet", index=False)
         write_json(folder / "reasons.json", reasons)
 
 
@@ -147,12 +176,11 @@ def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: floa
     return order[: group_size(GROUPS[-1].end, scale)]
 
 
-def _agreement(tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
+def _agreement(task: Any, tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
     """Return T6, or an empty table and its reason."""
     documents = tables["documents"]
-    probabilities = [column for column in map(str, documents) if column.startswith("p:")]
     known = documents.iloc[:0] if "weights" in reasons else documents
-    agreement = seed_agreement(tables["units"], known, probabilities)
+    agreement: pd.DataFrame = task.seed_agreement(tables | {"documents": known})
     if agreement.empty and "weights" not in reasons:
         reasons.setdefault(
             "seeds", "no two seeds have the same test documents: this test compares their weights"

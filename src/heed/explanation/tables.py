@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from heed.explanation.agreement import find_evidence, rank_correlation
-from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS, INPUT_RANKINGS, Judged
+from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS, INPUT_RANKINGS
 from heed.explanation.rankings import HELD, RANKINGS, REMOVAL_RANKINGS, WEIGHT_RANKINGS
 
 # the largest divergence of two distributions is log 2; weights that come so near have nothing in
@@ -23,12 +24,36 @@ CORRELATIONS = {
 }
 
 
-def unit_table(judged: Judged, name: str, positions: "UnitPositions") -> pd.DataFrame:
+class Outcome(Protocol):
+    """The outcome of the tests of one prediction: `Judged`, or a `JudgedStep` of a translation."""
+
+    @property
+    def units(self) -> int:
+        """The number of units that rankings are of."""
+
+    @property
+    def rankings(self) -> dict[str, np.ndarray]:
+        """Each ranking, (units,)."""
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Measures of the prediction."""
+
+    @property
+    def by_ranking(self) -> dict[str, dict[str, float]]:
+        """Measures of each ranking."""
+
+    @property
+    def adversarial(self) -> np.ndarray | None:
+        """The most different weights with the same prediction, (units,)."""
+
+
+def unit_table(judged: Outcome, name: str, positions: "UnitPositions") -> pd.DataFrame:
     """Return a row for each unit of a document: `id, unit, start, end, evidence`, each ranking."""
-    nothing = np.full(judged.document.units, np.nan)
+    nothing = np.full(judged.units, np.nan)
     columns: dict[str, object] = {
         "id": name,
-        "unit": np.arange(judged.document.units, dtype=np.int32),
+        "unit": np.arange(judged.units, dtype=np.int32),
         **positions,
     }
     for ranking in RANKINGS:
@@ -40,9 +65,9 @@ def unit_table(judged: Judged, name: str, positions: "UnitPositions") -> pd.Data
 UnitPositions = dict[str, np.ndarray]  # start, end and evidence of each unit, by column
 
 
-def document_measures(judged: Judged, evidence: np.ndarray) -> dict[str, float]:
+def document_measures(judged: Outcome, evidence: np.ndarray) -> dict[str, float]:
     """Return all measures of a document; `evidence` is True for units with some, (units,)."""
-    measures: dict[str, float] = {"units": judged.document.units} | judged.measures
+    measures: dict[str, float] = {"units": judged.units} | judged.measures
     # without a weighted sum there are no weights to hold: the gradient is the same
     rankings = {HELD: judged.rankings["gradient"]} | judged.rankings
     for name, pair in CORRELATIONS.items():
@@ -59,7 +84,7 @@ def document_measures(judged: Judged, evidence: np.ndarray) -> dict[str, float]:
 
 
 def ranking_measures(
-    judged: Judged, evidence: np.ndarray, share: float
+    judged: Outcome, evidence: np.ndarray, share: float
 ) -> dict[str, dict[str, float]]:
     """Return the measures of each ranking of a document.
 
@@ -97,6 +122,7 @@ TESTS: dict[str, tuple[tuple[str, ...], bool]] = {
     ),
     "conicity": (("conicity",), False),
     "seeds": (("divergence", "change"), False),
+    "recency": (("vanishing_ratio", "last_minus_middle", "accuracy_lost"), False),
 }  # fmt: skip
 # the tests, and measures of others, of a model whose prediction rests on a weighted sum
 OF_WEIGHTS = (
@@ -123,31 +149,51 @@ SUMMARY = ["test", "measure", "ranking", "class", "seed", "documents", "mean", "
 
 
 def summarize(
-    documents: pd.DataFrame, rankings: pd.DataFrame, seeds: pd.DataFrame, reasons: dict[str, str]
+    documents: pd.DataFrame,
+    rankings: pd.DataFrame,
+    seeds: pd.DataFrame,
+    reasons: dict[str, str],
+    recency: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the means over documents, with a row and a reason for what is not defined.
 
     Args:
         documents, rankings, seeds: the tables of docs/contracts.md.
         reasons: test → why it is not defined; `weights` → why those of OF_WEIGHTS and the
-            rankings by weights are not.
+            rankings by weights are not; measure of T10 → why it is not.
+        recency: the table of T10.
 
     """
     if "weights" in reasons:
         reasons = dict.fromkeys((*OF_WEIGHTS, *WEIGHT_RANKINGS, HELD), reasons["weights"]) | reasons
-    rows: list[dict[str, object]] = [{"test": "uniform", "reason": UNIFORM}]
+    rows: list[dict[str, object]] = [{"test": "uniform", "reason": reasons.get("uniform", UNIFORM)}]
     for test, (measures, by_ranking) in TESTS.items():
         if test in reasons:
             rows.append({"test": test, "reason": reasons[test]})
+            continue
+        if test == "recency":
+            rows += _single_numbers(recency, test, measures, reasons)
             continue
         table = rankings if by_ranking else seeds if test == "seeds" else documents
         keys = ["seed", "ranking"] if by_ranking else ["seed"]
         for measure in measures:
             rows += _means(table, test, measure, keys, reasons)
-            if test == "evidence":
+            if test == "evidence" and "label" in table:
                 rows += _means(table, test, measure, [*keys, "label"], {})
     summary = pd.DataFrame(rows).reindex(columns=SUMMARY)
     return summary.astype({"seed": "Int64", "documents": "Int64"})
+
+
+def _single_numbers(
+    recency: pd.DataFrame, test: str, measures: tuple[str, ...], reasons: dict[str, str]
+) -> Iterator[dict[str, object]]:
+    """Yield the rows of T10 that stand in the summary, or the reason for a missing measure."""
+    for measure in measures:
+        found = recency[recency["measure"] == measure].drop(columns="at")
+        for row in found.to_dict("records"):
+            yield {"test": test} | {str(key): value for key, value in row.items()}
+        if found.empty:
+            yield {"test": test, "measure": measure, "reason": reasons.get(measure, NOT_MEASURED)}
 
 
 def _means(

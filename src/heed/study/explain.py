@@ -11,6 +11,13 @@ class ExplainedModel(Section):
     """A model that `heed explain` tests; its name is a key of `models`."""
 
     corpus: str = Field(description="the model's corpus again (dvc.yaml reads it here)")
+    noise: str = Field(
+        description=(
+            "the corpus whose words are put beside texts to see whether they disturb the model; "
+            "its words must not speak of the label. The model's own corpus is possible where "
+            "evidence, which is left out, covers all words that do"
+        )
+    )
 
 
 class Explain(Section):

@@ -54,9 +54,18 @@ def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, st
     corpus, model = params.explain.models[name].corpus, params.models[name]
     if corpus != model.corpus:
         yield (*key, "corpus"), f"is {model.corpus} in models.{name}, found {corpus}"
+    noise = params.explain.models[name].noise
+    if noise not in params.corpora:
+        yield (*key, "noise"), unknown_name(noise, "corpus", params.corpora)
+        return
     experiment = params.experiments.get(model.experiment)
-    if experiment is not None and experiment.task != "classification":
-        yield key, f"only classifications are explained, and this model's task is {experiment.task}"
+    # of translators no noise is read
+    is_classifier = experiment is None or experiment.task == "classification"
+    if is_classifier and KINDS[params.corpora[noise].kind].parallel:
+        yield (
+            (*key, "noise"),
+            f"{noise} has sentence pairs: noise is from a corpus of documents with labels",
+        )
 
 
 def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:

@@ -12,7 +12,9 @@ cost: `multiply_adds` of a forward pass over an item, and `parameters`, by hyper
 capacity: `count`, a model's parameters; `widen`, the control that is as large as another model.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
 prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
-explanation: `explain_run`, the tables of one run's explanation, and why tests are not defined.
+explanation: `explain_run`, the tables of one run's explanation, and why tests are not defined;
+    `seed_agreement` and `summarize_tables` of those of all seeds; `document_offsets`, where the
+    documents begin, of which empty ones are never drawn.
 opponents: `fit` → `Fitted`, the predictions of the reference models from outside.
 metrics: `make_metrics` → `Metrics`, each metric as a function of summed statistics;
     `detail_names`, the names of the groups in `Metrics.details`.

@@ -7,12 +7,23 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.judgement import Judged, Subject, judge, no_sum_reason
+from heed.explanation import agreement
+from heed.explanation.judgement import (
+    GROUPS,
+    Judged,
+    Subject,
+    group_size,
+    judge,
+    no_sum_reason,
+)
+from heed.explanation.recency import TENTHS
+from heed.explanation.recency_table import COLUMNS, places_table
 from heed.explanation.tables import (
     TESTS,
     UnitPositions,
     document_measures,
     ranking_measures,
+    summarize,
     unit_table,
 )
 from heed.inputs.batches import EncodedCorpus
@@ -20,8 +31,10 @@ from heed.paths import run_folder, train_command
 from heed.tasks.classification.learning import linear_features, read_texts
 from heed.tasks.classification.prediction import load_predictor
 from heed.tasks.classification.probabilities import predicted_probability, prediction_table
+from heed.tasks.classification.recency import count_documents, explain_recency
 from heed.tasks.classification.recipe import Data, Prediction
-from heed.tokens.arrays import Tokens, mark_evidence
+from heed.tokens.arrays import Tokens
+from heed.tokens.marked import MarkedTokens
 from heed.training.run import RunInfo
 
 NO_NETWORK = (
@@ -37,8 +50,9 @@ def explain_run(
     rows: np.ndarray,
     scale: float,
     report_progress: Callable[[int, int], None],
+    noise: Tokens | None = None,
 ) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    """Return the tables `documents`, `rankings` and `units`, and test → why it is not defined.
+    """Return the tables of one seed (TABLES of stage.py), and test → why it is not defined.
 
     Args:
         run: the run.
@@ -46,6 +60,7 @@ def explain_run(
         rows: test documents that are not empty, in the order of their draw.
         scale: multiplies the numbers of documents.
         report_progress: called with the documents that are done, and their number.
+        noise: the corpus that words of noise are from.
 
     Raises:
         HeedError: a file of the run is missing or broken.
@@ -63,8 +78,37 @@ def explain_run(
     share = spans.mean_share(rows)
     if not share:
         reasons["evidence"] = NO_EVIDENCE
-    judged = judge(subject, rows, scale, report_progress)
-    return _tables(judged, tokens, run.recipe.data, spans, share), reasons
+    further = count_documents(rows, scale)
+    total = further + min(len(rows), group_size(GROUPS[-1].end, scale))
+    judged = judge(subject, rows, scale, lambda done, _: report_progress(done, total))
+    tables = _tables(judged, tokens, run.recipe.data, spans, share)
+    evidence = spans.of_tokens(rows)
+    tables["recency"], missing = explain_recency(
+        subject, run, tokens, noise, rows, scale, evidence,
+        lambda done: report_progress(total - further + done, total),
+    )  # fmt: skip
+    places = places_table(evidence, _right(tables["documents"], tokens))
+    tables["recency"] = pd.concat([tables["recency"], places], ignore_index=True)
+    return tables, reasons | missing
+
+
+def document_offsets(tokens: Tokens, _: Data) -> np.ndarray:
+    """Return the first token of each document, (documents + 1,)."""
+    return tokens.offsets
+
+
+def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return T6 from the tables of all seeds."""
+    documents = tables["documents"]
+    probabilities = [column for column in map(str, documents) if column.startswith("p:")]
+    return agreement.seed_agreement(tables["units"], documents, probabilities)
+
+
+def summarize_tables(
+    tables: dict[str, pd.DataFrame], seeds: pd.DataFrame, reasons: dict[str, str]
+) -> pd.DataFrame:
+    """Return the summary of the tables of all seeds."""
+    return summarize(tables["documents"], tables["rankings"], seeds, reasons, tables["recency"])
 
 
 def _tables(
@@ -90,11 +134,19 @@ def _tables(
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
 
 
+def _right(documents: pd.DataFrame, tokens: Tokens) -> dict[int, bool]:
+    """Return row of the corpus → whether its prediction is right, of these documents."""
+    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
+    names = tokens.documents(["id"])["id"]
+    return {row: bool(is_right[name]) for row, name in enumerate(names) if name in is_right}
+
+
 def _nothing() -> dict[str, pd.DataFrame]:
     """Return the tables without a row."""
     columns = {"documents": ["id", "label"], "rankings": ["id", "label", "ranking"]}
     tables = {name: pd.DataFrame(columns=names) for name, names in columns.items()}
-    return tables | {"units": pd.DataFrame(columns=["id", "unit", "attention"])}
+    units = pd.DataFrame(columns=["id", "unit", "attention"])
+    return tables | {"units": units, "recency": pd.DataFrame(columns=COLUMNS)}
 
 
 def _load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
@@ -130,14 +182,7 @@ class EvidenceReader:
 
     def __init__(self, tokens: Tokens, encoded: EncodedCorpus) -> None:
         """Open the positions of tokens and evidence; `encoded` says which tokens are read."""
-        self._offsets, self._encoded = tokens.offsets, encoded
-        self._starts, self._ends = (
-            np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends")
-        )
-        table = pd.read_parquet(tokens.path / "evidence.parquet")
-        self._spans = {
-            row: group[["start", "end"]].to_numpy() for row, group in table.groupby("document")
-        }
+        self._evidence, self._encoded = MarkedTokens(tokens), encoded
 
     def positions(self, row: int, unit: np.ndarray) -> UnitPositions:
         """Return `start, end` (characters) and `evidence` of each unit of a document, (units,).
@@ -145,22 +190,30 @@ class EvidenceReader:
         `unit` is the unit of each token that is read, (tokens,). A unit with a token of evidence is
         evidence.
         """
-        starts, ends, is_evidence = self._tokens(row)
+        read = self._read(row)
+        starts, ends = (array[read] for array in self._evidence.spans(row))
         first = np.flatnonzero(np.diff(unit, prepend=-1))
         last = np.append(first[1:], len(unit)) - 1
         return {
             "start": starts[first].astype(np.int32),
             "end": ends[last].astype(np.int32),
-            "evidence": np.logical_or.reduceat(is_evidence, first),
+            "evidence": np.logical_or.reduceat(self._evidence.mask(row)[read], first),
         }
 
     def mean_share(self, rows: np.ndarray) -> float:
         """Return the mean share of tokens that are evidence, over documents."""
-        return float(np.mean([self._tokens(row)[2].mean() for row in rows])) if self._spans else 0.0
+        if not self._evidence:
+            return 0.0
+        return float(np.mean([self._evidence.mask(row)[self._read(row)].mean() for row in rows]))
 
-    def _tokens(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return start, end and whether it is evidence of each token that is read."""
-        positions, _ = self._encoded.positions(np.asarray([row]))
-        indices = self._offsets[row] + positions[0]
-        starts, ends = self._starts[indices], self._ends[indices]
-        return starts, ends, mark_evidence(starts, ends, self._spans.get(row, ()))
+    def of_tokens(self, rows: np.ndarray) -> dict[int, np.ndarray]:
+        """Return row → True for evidence, (tokens that are read,), of documents with some.
+
+        Documents of fewer than TENTHS tokens are left out.
+        """
+        masks = {row: self._evidence.mask(row)[self._read(row)] for row in rows.tolist()}
+        return {row: mask for row, mask in masks.items() if mask.any() and len(mask) >= TENTHS}
+
+    def _read(self, row: int) -> np.ndarray:
+        """Return the positions of the tokens that are read of a document, (tokens,)."""
+        return self._encoded.positions(np.asarray([row]))[0][0]

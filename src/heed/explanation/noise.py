@@ -1,0 +1,175 @@
+"""Documents with words of other documents on their left, their right, or both sides (T10).
+
+Noise is the tokens outside evidence of training documents of a corpus, whole documents in random
+order joined. All sides of a document get the same words, so that only their place differs: `both`
+has half of them on each side.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from heed.explanation.documents import branch_logits, network_of
+from heed.explanation.judgement import Subject
+from heed.files import HeedError
+from heed.hyperparameters.classifier import Architecture
+from heed.inputs.batches import EncodedCorpus
+from heed.inputs.vocabulary import UNKNOWN
+from heed.tokens.arrays import Tokens
+from heed.tokens.marked import MarkedTokens
+
+# name → (how many times the text's length, share of it that stands on the left)
+NOISES = {
+    "none": (0, 0.0),
+    "left 1": (1, 1.0), "right 1": (1, 0.0), "both 1": (1, 0.5),
+    "left 4": (4, 1.0), "right 4": (4, 0.0), "both 4": (4, 0.5),
+}  # fmt: skip
+MOST = 4
+DRAW = 23  # seeds the words of each document
+
+
+class Piece(NamedTuple):
+    """Tokens: their types as indices of a lexicon, and which of them begin a sentence."""
+
+    types: np.ndarray
+    begins: np.ndarray
+
+    def part(self, start: int, end: int) -> "Piece":
+        """Return some of the tokens; the first begins a sentence."""
+        begins = self.begins[start:end].copy()
+        begins[:1] = True
+        return Piece(self.types[start:end], begins)
+
+
+class Noise:
+    """The words of a corpus that are put beside texts."""
+
+    def __init__(self, tokens: Tokens, rows: np.ndarray) -> None:
+        """Open the corpus; `rows` are its training documents.
+
+        Raises HeedError where none of them has a word outside its evidence.
+        """
+        self.lexicon = tokens.lexicon
+        self._tokens, self._rows, self._evidence = tokens, rows, MarkedTokens(tokens)
+        if not any(len(self._words(row).types) for row in rows.tolist()):
+            raise HeedError(f"{tokens.path}: no training document has a word outside its evidence")
+
+    def draw(self, row: int, count: int) -> Piece:
+        """Return `count` tokens for document `row` of another corpus, which seeds their draw."""
+        generator = np.random.default_rng((DRAW, row))
+        pieces: list[Piece] = []
+        missing = count
+        while missing > 0:  # a small corpus is read more than once
+            for document in generator.permutation(self._rows).tolist():
+                pieces.append(self._words(document).part(0, missing))
+                missing -= len(pieces[-1].types)
+                if missing <= 0:
+                    break
+        return _join(pieces)
+
+    def _words(self, row: int) -> Piece:
+        """Return the tokens of a document that are not evidence."""
+        return _read(self._tokens, row, np.flatnonzero(~self._evidence.mask(row)))
+
+
+def fitting_rows(encoded: EncodedCorpus, h: Architecture, rows: np.ndarray) -> np.ndarray:
+    """Return the documents that the model can read with the most noise beside them.
+
+    The cap `max_tokens` does not hold for texts with noise, which it would cut, and with it the
+    text itself: a recurrent layer reads texts of any length. It does hold where a model knows
+    positions, because those after the cap were never trained.
+    """
+    if h.encoder != "transformer" and "location" not in h.score_functions:
+        return rows
+    return rows[encoded.lengths(rows) * (1 + MOST) <= h.max_tokens]
+
+
+def add_noise(
+    encoded: EncodedCorpus, tokens: Tokens, noise: Noise, rows: np.ndarray, h: Architecture
+) -> tuple[EncodedCorpus, np.ndarray]:
+    """Return documents with each of NOISES, and the share of unknown words in their noise.
+
+    A text is what the model reads of a document; it is read whole.
+
+    Args:
+        encoded: the model's corpus.
+        tokens: the same.
+        noise: the words of another corpus, or of the same.
+        rows: documents that are not empty.
+        h: the model's hyperparameters.
+
+    Returns:
+        documents: those of the first row, then of the second, ...; without a linear branch
+        unknown: (rows,)
+
+    """
+    positions, token_mask = encoded.positions(rows)
+    is_unknown = encoded.vocabulary.encode(noise.lexicon) == UNKNOWN
+    pieces, unknown = [], np.zeros(len(rows))
+    for i, row in enumerate(rows.tolist()):
+        text = _read(tokens, row, positions[i][token_mask[i]])
+        words = noise.draw(row, MOST * len(text.types))
+        unknown[i] = is_unknown[words.types].mean()
+        # the lexicon of the noise follows that of the texts
+        words = words._replace(types=words.types + len(tokens.lexicon))
+        pieces += _surround(text, words)
+    corpus = _as_corpus(pieces, tokens, [*tokens.lexicon, *noise.lexicon])
+    longest = max(len(piece.types) for piece in pieces)
+    h = dataclasses.replace(h, max_tokens=longest)
+    return EncodedCorpus(corpus, encoded.vocabulary, h), unknown
+
+
+@torch.no_grad()
+def predict_with_noise(
+    subject: Subject, tokens: Tokens, noise: Noise, rows: np.ndarray, h: Architecture
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predicted classes with noise (rows, NOISES), and the share of unknown words in it.
+
+    A linear branch adds what it adds to the document without noise. Arguments as in `add_noise`;
+    `rows` are of `fitting_rows`.
+    """
+    network = network_of(subject.model)
+    constants = branch_logits(subject.model, subject.encoded.batch(rows))
+    noisy, unknown = add_noise(subject.encoded, tokens, noise, rows, h)
+    classes = np.zeros(len(rows) * len(NOISES), np.int64)
+    for batch in noisy.evaluation_batches(np.arange(len(classes))):
+        logits = network(batch) + constants[batch.rows // len(NOISES)]
+        classes[batch.rows] = logits.argmax(-1).numpy()
+    return classes.reshape(len(rows), len(NOISES)), unknown
+
+
+def _surround(text: Piece, words: Piece) -> Iterator[Piece]:
+    """Yield the text with each of NOISES, the first of `words`."""
+    for times, share in NOISES.values():
+        count = times * len(text.types)
+        left = int(share * count)
+        yield _join([words.part(0, left), text, words.part(left, count)])
+
+
+def _read(tokens: Tokens, row: int, positions: np.ndarray) -> Piece:
+    """Return the tokens of a document at `positions`, (tokens,), in their sentences."""
+    types = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]][positions]
+    sentence = np.searchsorted(tokens.sentences(row), positions, side="right")
+    return Piece(types.astype(np.int64), np.diff(sentence, prepend=-1) > 0)
+
+
+def _join(pieces: list[Piece]) -> Piece:
+    """Return the pieces, one after the other."""
+    return Piece(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+
+
+def _as_corpus(pieces: list[Piece], tokens: Tokens, lexicon: list[str]) -> Tokens:
+    """Return the pieces as the documents of a corpus, whose lexicon has only their types."""
+    types, ids = np.unique(np.concatenate([piece.types for piece in pieces]), return_inverse=True)
+    starts = [np.flatnonzero(piece.begins) for piece in pieces]
+    return dataclasses.replace(
+        tokens,
+        ids=ids.astype(np.int32),
+        offsets=np.cumsum([0, *(len(piece.types) for piece in pieces)]),
+        lexicon=[lexicon[i] for i in types.tolist()],
+        sentence_starts=np.concatenate(starts),
+        sentence_offsets=np.cumsum([0, *map(len, starts)]),
+    )

@@ -1,0 +1,102 @@
+"""T10 of a trained classifier: its table, of one seed."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from heed.explanation.judgement import Subject, group_size
+from heed.explanation.noise import MOST, Noise, fitting_rows, predict_with_noise
+from heed.explanation.recency import NOISED, TENTHS, WINDOWED, measure_recency
+from heed.explanation.recency_table import noise_table, positions_table
+from heed.files import HeedError
+from heed.tasks.classification.learning import class_indices
+from heed.tokens.arrays import Tokens
+from heed.tokens.marked import MarkedTokens
+from heed.training.run import RunInfo
+
+NO_NOISE = "no corpus of noise is named: explain.models.NAME.noise in params.yaml"
+NOISE_HAS_LABELS = (
+    "noise is the model's own corpus, which has no evidence that could be left out: its words "
+    "would carry the label"
+)
+NOTHING_FITS = (
+    f"no document is so short that {MOST} times as many words of noise fit beside it: this model "
+    "knows positions, and those after max_tokens ({}) were never trained"
+)
+NO_RECURRENCE = "encoder `{}` has no recurrent states: no gradient passes from one to the next"
+NO_GRADIENT = "no document has three recurrent states, or no gradient reaches those of the middle"
+ALL_SHORT = (
+    f"all documents have fewer than {TENTHS} tokens, or no tenth of them changes their predictions"
+)
+
+
+def count_documents(rows: np.ndarray, scale: float) -> int:
+    """Return how many documents `explain_recency` reports as done in the end."""
+    return sum(min(len(rows), group_size(number, scale)) for number in (WINDOWED, NOISED))
+
+
+def explain_recency(
+    subject: Subject,
+    run: RunInfo,
+    tokens: Tokens,
+    noise: Tokens | None,
+    rows: np.ndarray,
+    scale: float,
+    evidence: dict[int, np.ndarray],
+    report_progress: Callable[[int], None],
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return a part of the table recency.csv of one seed, and measure → why it is not defined.
+
+    Args:
+        subject: the run's model, which has a network.
+        run: the run.
+        tokens: its corpus.
+        noise: the corpus that the words of noise are from.
+        rows: test documents that are not empty, in the order of their draw.
+        scale: multiplies the numbers of documents.
+        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
+        report_progress: called with the documents that are done.
+
+    """
+    drawn = rows[: group_size(WINDOWED, scale)]
+    positions = positions_table(
+        list(measure_recency(subject, drawn, report_progress)), evidence, len(drawn)
+    )
+    reasons = _missing(positions, run)
+    known = fitting_rows(subject.encoded, run.recipe.hyperparameters, rows)
+    known = known[: group_size(NOISED, scale)]
+    try:
+        words = _read_noise(run, tokens, noise, known)
+    except HeedError as error:
+        return positions, reasons | {"accuracy_lost": str(error)}
+    classes, unknown = predict_with_noise(subject, tokens, words, known, run.recipe.hyperparameters)
+    labels = class_indices(tokens, run.recipe.data, known)[known]
+    report_progress(count_documents(rows, scale))
+    table = noise_table(classes == labels[:, None], unknown)
+    return pd.concat([positions, table], ignore_index=True), reasons
+
+
+def _missing(positions: pd.DataFrame, run: RunInfo) -> dict[str, str]:
+    """Return the reasons for measures of positions that the table does not have."""
+    reasons = {}
+    if "vanishing_ratio" not in set(positions["measure"]):
+        encoder = run.recipe.hyperparameters.encoder
+        reasons["vanishing_ratio"] = (
+            NO_GRADIENT if encoder == "bilstm" else NO_RECURRENCE.format(encoder)
+        )
+    if "importance" not in set(positions["measure"]):
+        reasons["last_minus_middle"] = ALL_SHORT
+    return reasons
+
+
+def _read_noise(run: RunInfo, tokens: Tokens, noise: Tokens | None, known: np.ndarray) -> Noise:
+    """Return the words of noise. Raises HeedError, with the reason, where there can be none."""
+    if noise is None:
+        raise HeedError(NO_NOISE)
+    is_own = noise.path == tokens.path
+    if is_own and not MarkedTokens(noise):
+        raise HeedError(NOISE_HAS_LABELS)
+    if not len(known):
+        raise HeedError(NOTHING_FITS.format(run.recipe.hyperparameters.max_tokens))
+    return Noise(noise, noise.rows("train", run.fold if is_own else 0))

@@ -1,0 +1,299 @@
+"""T10: where a model looks, and what noise does to it, where the truth is known."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from heed.explanation.judgement import Subject
+from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
+from heed.explanation.recency import Recency, end_and_middle, measure_recency, tenths
+from heed.explanation.recency_table import (
+    evidence_by_tenth,
+    mean_place,
+    noise_table,
+    places_table,
+    positions_table,
+)
+from heed.files import HeedError
+from heed.inputs.batches import EncodedCorpus
+from heed.inputs.vocabulary import UNKNOWN, build_vocabulary
+from heed.models.classifier import Classifier
+from heed.models.state_gradients import state_gradients, with_disturbed_states
+from heed.tokens.arrays import Tokens, load_tokens
+from heed.tokens.marked import MarkedTokens
+from tests.conftest import HYPERPARAMETERS, write_tokens
+from tests.test_weighted_sum import batch_for, make
+
+WORDS = [f"w{i}" for i in range(12)]
+CUES = {"good": "fine", "bad": "poor"}
+PLAIN = {"attention": "none", "embedding_dropout": 0.0, "dropout": 0.0, "hidden_size": 8,
+         "max_tokens": 24}  # fmt: skip
+ATTENTION = {"attention": "none", "pooling": "attention"}
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokens, Tokens]:
+    """Return documents one of whose last three words decides, and others that decide nothing.
+
+    A good document has the word "fine", which is marked as evidence, and a bad one "poor".
+    """
+    folder = tmp_path_factory.mktemp("recency")
+    numbers = np.random.default_rng(0)
+    labels = [("good", "bad")[i % 2] for i in range(400)]
+    texts = [[*numbers.choice(WORDS, numbers.integers(10, 20))] for _ in labels]
+    for text, label in zip(texts, labels, strict=True):
+        text[-numbers.integers(1, 4)] = CUES[label]
+    parts = [("train", "train", "validation", "test")[i // 2 % 4] for i in range(400)]
+    write_tokens(folder / "cues", texts, labels, parts)
+    others = [[*numbers.choice([*WORDS[:6], "new", "fine"], 7)] for _ in range(20)]
+    write_tokens(folder / "words", others, ["a"] * 20, ["train"] * 15 + ["test"] * 5)
+    return load_tokens(folder / "cues"), load_tokens(folder / "words")
+
+
+def subject_for(tokens: Tokens, **changes) -> Subject:
+    h = dataclasses.replace(HYPERPARAMETERS, **PLAIN | changes)
+    vocabulary = build_vocabulary(tokens, tokens.rows("train", 0), h.vocabulary_size, h.lowercase)
+    torch.manual_seed(0)
+    model = Classifier(len(vocabulary), 2, h).eval().requires_grad_(False)
+    return Subject(model, EncodedCorpus(tokens, vocabulary, h))
+
+
+def solve(tokens: Tokens, pooling: str) -> Subject:
+    """Return a model that has learned to tell the labels."""
+    subject = subject_for(tokens, pooling=pooling, word_dropout=0.05)
+    subject.model.train().requires_grad_(True)
+    optimizer = torch.optim.Adam(subject.model.parameters(), lr=0.02)
+    numbers = np.random.default_rng(0)
+    for _ in range(60):
+        rows = numbers.choice(tokens.rows("train", 0), 64)
+        labels = torch.from_numpy(rows % 2)
+        loss = F.cross_entropy(subject.model(subject.encoded.batch(rows)), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    subject.model.eval().requires_grad_(False)
+    return subject
+
+
+@pytest.fixture(scope="module")
+def solved(corpora) -> dict[str, Subject]:
+    return {pooling: solve(corpora[0], pooling) for pooling in ("last", "max")}
+
+
+# Noise
+
+
+def test_noise_after_the_evidence_confuses_the_last_state_and_not_the_maximum(solved, corpora):
+    tokens, others = corpora
+    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
+    accuracies = {}
+    for name, subject in solved.items():
+        classes, unknown = predict_with_noise(subject, tokens, noise, rows, HYPERPARAMETERS)
+        table = noise_table(classes == (rows % 2)[:, None], unknown).set_index("measure")
+        accuracies[name] = table.loc["noise"].set_index("at")["mean"]
+        assert table.loc["accuracy_lost", "mean"] == pytest.approx(
+            accuracies[name]["none"] - accuracies[name]["both 4"]
+        )
+    assert accuracies["last"]["none"] == accuracies["max"]["none"] == 1
+    assert accuracies["last"]["right 4"] < 0.6 and accuracies["last"]["left 4"] > 0.95
+    assert accuracies["max"].min() > 0.95
+
+
+def test_noise_is_the_same_words_on_each_side_without_evidence_and_cuts_no_text(corpora):
+    tokens, others = corpora
+    subject = subject_for(tokens, pooling="last", max_tokens=12, truncation="ends")
+    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
+    noisy, unknown = add_noise(subject.encoded, tokens, noise, rows, HYPERPARAMETERS)
+    words = subject.encoded.vocabulary.words
+    for i, row in enumerate(rows[:20].tolist()):
+        batch = noisy.batch(np.arange(7 * i, 7 * i + 7))
+        read = [ids[ids > 0].tolist() for ids in batch.ids]
+        texts = dict(zip(NOISES, read, strict=True))
+        text = subject.encoded.batch(np.array([row])).ids[0].tolist()
+        size = len(text)
+        drawn = texts["right 4"][size:]
+        assert texts["none"] == text and texts["right 4"][:size] == text and size <= 12
+        assert texts["left 4"] == drawn + text and len(drawn) == 4 * size
+        assert texts["left 1"] == drawn[:size] + text and texts["right 1"] == text + drawn[:size]
+        assert texts["both 4"] == drawn[: 2 * size] + text + drawn[2 * size :]
+        assert texts["both 1"] == drawn[: size // 2] + text + drawn[size // 2 : size]
+        assert {words[i] for i in drawn} <= {*WORDS[:6], "<unknown>"}, "fine is evidence"
+        assert unknown[i] == pytest.approx(np.mean(np.array(drawn) == UNKNOWN))
+    assert 0.05 < unknown.mean() < 0.3, "one word of seven is new"
+
+
+def test_noise_has_its_own_sentences(corpora):
+    tokens, others = corpora
+    subject = subject_for(tokens, pooling="attention", hierarchical=True)
+    noise = Noise(others, others.rows("train", 0))
+    h = dataclasses.replace(HYPERPARAMETERS, hierarchical=True)
+    rows = tokens.rows("test", 0)[:3]
+    noisy, _ = add_noise(subject.encoded, tokens, noise, rows, h)
+    batch = noisy.batch(np.arange(7))
+    sentences = [[*filter(None, counts)] for counts in batch.sentences.tolist()]
+    text = subject.encoded.batch(rows[:1]).sentences[0].tolist()
+    size, names = sum(text), list(NOISES)
+    assert sentences[0] == text and sentences[names.index("right 1")][: len(text)] == text
+    left = sentences[names.index("left 4")]
+    assert left[-len(text) :] == text and sum(left) == 5 * size
+    assert max(left) <= 4, "a document of noise begins a sentence, and has a new one every 4 words"
+
+
+def test_a_documents_noise_does_not_depend_on_the_others(corpora):
+    others = corpora[1]
+    noise = Noise(others, others.rows("train", 0))
+    assert noise.draw(3, 20).types.tolist() == noise.draw(3, 60).types[:20].tolist()
+    assert noise.draw(3, 20).types.tolist() != noise.draw(4, 20).types.tolist()
+    assert len(noise.draw(3, 500).types) == 500, "a small corpus is read more than once"
+    known = {others.lexicon[i] for i in noise.draw(3, 500).types.tolist()}
+    assert known == {*WORDS[:6], "new"}
+    with pytest.raises(HeedError, match="no training document has a word outside its evidence"):
+        Noise(others, np.array([], np.int64))
+
+
+def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
+    subject = subject_for(corpora[0], pooling="mean", max_tokens=60)
+    rows = np.arange(40)
+    lengths = subject.encoded.lengths(rows)
+    h = dataclasses.replace(HYPERPARAMETERS, **PLAIN | {"max_tokens": 60})
+    assert fitting_rows(subject.encoded, h, rows).tolist() == rows.tolist()
+    for knows in ({"encoder": "transformer"}, {"pooling": "attention", "score": "location"}):
+        known = fitting_rows(subject.encoded, dataclasses.replace(h, **knows), rows)
+        assert known.tolist() == rows[lengths <= 12].tolist() and 0 < len(known) < 40
+
+
+# Importance by position
+
+
+def test_the_tenth_of_the_only_evidence_has_importance_1(solved, corpora):
+    tokens = corpora[0]
+    evidence = MarkedTokens(tokens)
+    rows = np.array([row for row in tokens.rows("test", 0) if evidence.mask(row).any()])
+    done = []
+    measured = list(measure_recency(solved["max"], rows, done.append))
+    assert done[-1] == len(measured) == len(rows)
+    for each in measured:
+        (place,) = np.flatnonzero(evidence.mask(each.row))
+        tenth = tenths(len(evidence.mask(each.row)))[place]
+        assert each.importance[tenth] == 1 and np.delete(each.importance, tenth).max() < 1
+
+
+def test_short_documents_are_left_out_and_counted(corpora):
+    subject = subject_for(corpora[0], pooling="mean", max_tokens=9)
+    assert list(measure_recency(subject, np.arange(5), lambda done: None)) == []
+    table = positions_table([], {}, 5)
+    assert table[["measure", "documents", "mean"]].to_numpy().tolist() == [["short", 5, 1.0]]
+
+
+def test_the_table_has_importance_evidence_and_their_ratio_by_tenth():
+    first, second = np.zeros(20, bool), np.zeros(10, bool)
+    first[[18, 19]] = second[[4, 9]] = True
+    assert evidence_by_tenth(first).tolist() == [0] * 9 + [1]
+    assert evidence_by_tenth(second).tolist() == [0] * 4 + [0.5] + [0] * 4 + [0.5]
+    assert (mean_place(first), mean_place(second), mean_place(np.ones(11, bool))) == (9, 7, 5)
+    rising = np.arange(1, 11) / 10
+    measured = [
+        Recency(0, rising, 4.0, 1.0), Recency(1, rising[::-1], 2.0, 0.0),
+        Recency(2, None, 3.0, 2.0), Recency(3, rising, np.nan, np.nan),
+    ]  # fmt: skip
+    table = positions_table(measured, {0: first, 1: second, 2: first}, 6)
+    rows = table.set_index(["measure", "at"])
+    assert rows.loc[("short", ""), "mean"] == pytest.approx(2 / 6)
+    assert rows.loc[("importance", "9"), "mean"] == pytest.approx((1 + 0.1 + 1) / 3)
+    assert rows.loc[("importance", "9"), "documents"] == 3
+    assert rows.loc[("last_minus_middle", ""), "mean"] == pytest.approx((0.45 - 0.45 + 0.45) / 3)
+    assert rows.loc[("evidence_share", "9"), "mean"] == 0.75
+    # of the two documents with evidence: importance .55, density of evidence 7.5
+    assert rows.loc[("importance_by_evidence", "9"), "mean"] == pytest.approx(0.55 / 7.5)
+    assert rows.loc["importance_by_evidence"].index.tolist() == ["4", "9"]
+    assert rows.loc[("vanishing_ratio", ""), "mean"] == 3, "of the means: (4 + 2 + 3) / (1 + 0 + 2)"
+    assert rows.loc[("vanishing_ratio", ""), "documents"] == 3
+    places = places_table({0: first, 1: second, 2: first}, {0: True, 1: True, 2: False})
+    places = places.set_index("at")
+    assert places["mean"].to_dict() == {"7": 1.0, "9": 0.5}
+    assert places["documents"].to_dict() == {"7": 1, "9": 2}
+
+
+# Gradients of states
+
+
+def unrolled(lstm: torch.nn.LSTM, inputs: torch.Tensor) -> list[torch.Tensor]:
+    """Return the states of an LSTM for one text (time, input_size), one step at a time."""
+    state = cell = torch.zeros(lstm.hidden_size, dtype=inputs.dtype)
+    states = []
+    for step in inputs:
+        gates = lstm.weight_ih_l0 @ step + lstm.bias_ih_l0
+        gates = gates + lstm.weight_hh_l0 @ state + lstm.bias_hh_l0
+        entry, forget, candidate, exit_ = gates.chunk(4)
+        cell = forget.sigmoid() * cell + entry.sigmoid() * candidate.tanh()
+        state = (exit_.sigmoid() * cell.tanh()).requires_grad_()
+        states.append(state)
+    return states
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"attention": "none", "pooling": "last"},
+        {"attention": "none", "pooling": "max", "skip": True},
+        {"attention": "multi-head", "pooling": "attention"},
+        {**ATTENTION, "linear_branch": "words", "branch_buckets": 8},
+    ],
+)
+def test_the_gradient_of_a_state_is_that_of_an_lstm_step_by_step(changes):
+    model = make(**changes).requires_grad_(False)
+    batch = batch_for(model, (7, 5))
+    network = model.network
+    constant = torch.zeros(2, 4).double() if model.branch is None else model.branch(batch.linear)
+    lengths = state_gradients(with_disturbed_states(network), batch, constant)
+    for i, time in enumerate((7, 5)):
+        inputs = network.embed(batch)[i, :time]
+        forwards = unrolled(network.encoder.lstm.forward_lstm, inputs)
+        backwards = unrolled(network.encoder.lstm.backward_lstm, inputs.flip(0))[::-1]
+        states = torch.cat([torch.stack(forwards), torch.stack(backwards)], 1)
+        if changes.get("skip"):
+            states = torch.cat([states, inputs], 1)
+        whole = network.encode(batch)
+        alone = dataclasses.replace(
+            whole, vectors=states[None], lengths=torch.tensor([time]),
+            padding=torch.zeros(1, time, dtype=torch.bool),
+        )  # fmt: skip
+        assert torch.allclose(whole.vectors[i, :time], states, atol=1e-12)
+        logits = network.classify(network.attend(alone)[0])[0] + constant[i]
+        loss = -torch.log_softmax(logits, 0).max()
+        of_logits = torch.autograd.grad(loss, logits, retain_graph=True)[0].norm()
+        gradients = torch.autograd.grad(loss, [*forwards, *backwards])
+        expected = torch.stack(gradients).norm(dim=1).view(2, time).T / of_logits
+        assert torch.allclose(lengths[i, :time], expected, atol=1e-10)
+
+
+def test_the_end_is_where_each_direction_has_read_the_whole_document():
+    model = make(**ATTENTION).requires_grad_(False)
+    batch = batch_for(model, (9, 4, 2))
+    disturbed = with_disturbed_states(model.network)
+    lengths = state_gradients(disturbed, batch, torch.zeros(3, 4).double()).numpy()
+    end, middle = end_and_middle(disturbed, model, batch)[0]
+    assert end == pytest.approx(np.hypot(lengths[0, 8, 0], lengths[0, 0, 1]))
+    assert middle == pytest.approx(np.hypot(*lengths[0, 4]), rel=1e-6)
+    assert np.isnan(end_and_middle(disturbed, model, batch)[2]).all(), "two states have no middle"
+
+
+def test_the_gradient_vanishes_on_its_way_from_the_last_state(solved, corpora):
+    ratios = {}
+    for name, subject in solved.items():
+        measured = list(measure_recency(subject, corpora[0].rows("test", 0), lambda done: None))
+        table = positions_table(measured, {}, len(measured)).set_index("measure")
+        ratios[name] = table.loc["vanishing_ratio", "mean"]
+    assert ratios["last"] > 5 * ratios["max"]
+
+
+def test_a_certain_prediction_has_a_gradient_too():
+    model = make(**ATTENTION).requires_grad_(False)
+    batch = batch_for(model, (9,))
+    disturbed = with_disturbed_states(model.network)
+    certain = torch.tensor([[60.0, 0, 0, 0]]).double()
+    lengths = state_gradients(disturbed, batch, certain)
+    assert lengths.isfinite().all() and (lengths[0, :9] > 1e-8).all()
