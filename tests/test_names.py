@@ -44,7 +44,7 @@ SECTIONS = {
     "seeds": ("[1, 2]", "[1, NAME]"),
     "explain": (
         "searches: {}",
-        "explain: {documents: 1, models: {NAME: {corpus: letters}}}\nsearches: {}",
+        "explain: {documents: 1, models: {NAME: {corpus: letters, noise: letters}}}\nsearches: {}",
     ),
 }
 NAMES = {
@@ -90,7 +90,8 @@ def harm(toy: Toy, victims: list[Path]) -> str:
 def test_every_stage_depends_on_the_check_of_params_yaml(
     clone: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explained = "explain: {documents: 1, models: {author-baseline: {corpus: letters}}}\n"
+    model = "author-baseline: {corpus: letters, noise: letters}"
+    explained = f"explain: {{documents: 1, models: {{{model}}}}}\n"
     clone.params.write_text(with_name("searches", "hunt") + explained)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}

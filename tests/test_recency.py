@@ -17,11 +17,11 @@ from heed.explanation.recency_table import (
     places_table,
     positions_table,
 )
+from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import UNKNOWN, build_vocabulary
 from heed.models.classifier import Classifier
-from heed.models.state_gradients import state_gradients, with_disturbed_states
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.marked import MarkedTokens
 from tests.conftest import HYPERPARAMETERS, write_tokens

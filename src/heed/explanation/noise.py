@@ -108,7 +108,8 @@ def add_noise(
     """
     positions, token_mask = encoded.positions(rows)
     is_unknown = encoded.vocabulary.encode(noise.lexicon) == UNKNOWN
-    pieces, unknown = [], np.zeros(len(rows))
+    pieces: list[Piece] = []
+    unknown = np.zeros(len(rows))
     for i, row in enumerate(rows.tolist()):
         text = _read(tokens, row, positions[i][token_mask[i]])
         words = noise.draw(row, MOST * len(text.types))

@@ -16,9 +16,9 @@ import torch
 from heed.explanation.documents import Document, branch_logits, network_of, read_documents
 from heed.explanation.judgement import Subject
 from heed.explanation.removal import predict_replaced
+from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
-from heed.models.state_gradients import state_gradients, with_disturbed_states
 
 TENTHS = 10
 WINDOWED, NOISED = 150, 60  # documents at scale 1

@@ -101,12 +101,7 @@ def write_explanations(
     for run in runs:
         if not (work / str(run.seed)).exists():
             _explain_run(run, scale, work / str(run.seed), report_progress, noise_tokens)
-    tables = {
-        file.stem: pd.concat(
-            [pd.read_parquet(work / str(seed) / file.name) for seed in seeds], ignore_index=True
-        )
-        for file in sorted((work / str(seeds[0])).glob("*.parquet"))
-    }
+    tables = _read_tables(work, seeds)
     reasons: dict[str, str] = json.loads(
         (work / str(seeds[0]) / "reasons.json").read_text(encoding="utf-8")
     )
@@ -122,6 +117,16 @@ def write_explanations(
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
     return summary
+
+
+def _read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:
+    """Return the tables of all seeds that are done."""
+    return {
+        file.stem: pd.concat(
+            [pd.read_parquet(work / str(seed) / file.name) for seed in seeds], ignore_index=True
+        )
+        for file in sorted((work / str(seeds[0])).glob("*.parquet"))
+    }
 
 
 def _work_folder(runs: list[RunInfo], scale: float, noise: Tokens | None) -> Path:

@@ -17,7 +17,7 @@ from heed.explanation.judgement import (
     no_sum_reason,
 )
 from heed.explanation.recency import TENTHS
-from heed.explanation.recency_table import COLUMNS, places_table
+from heed.explanation.recency_table import COLUMNS
 from heed.explanation.tables import (
     TESTS,
     UnitPositions,
@@ -82,13 +82,10 @@ def explain_run(
     total = further + min(len(rows), group_size(GROUPS[-1].end, scale))
     judged = judge(subject, rows, scale, lambda done, _: report_progress(done, total))
     tables = _tables(judged, tokens, run.recipe.data, spans, share)
-    evidence = spans.of_tokens(rows)
     tables["recency"], missing = explain_recency(
-        subject, run, tokens, noise, rows, scale, evidence,
+        subject, run, tokens, noise, rows, scale, spans.of_tokens(rows), tables["documents"],
         lambda done: report_progress(total - further + done, total),
     )  # fmt: skip
-    places = places_table(evidence, _right(tables["documents"], tokens))
-    tables["recency"] = pd.concat([tables["recency"], places], ignore_index=True)
     return tables, reasons | missing
 
 
@@ -132,13 +129,6 @@ def _tables(
     # a corpus without evidence may leave no measure of any ranking
     ranked = pd.DataFrame(rankings, columns=None if rankings else ["id", "label", "ranking"])
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
-
-
-def _right(documents: pd.DataFrame, tokens: Tokens) -> dict[int, bool]:
-    """Return row of the corpus → whether its prediction is right, of these documents."""
-    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
-    names = tokens.documents(["id"])["id"]
-    return {row: bool(is_right[name]) for row, name in enumerate(names) if name in is_right}
 
 
 def _nothing() -> dict[str, pd.DataFrame]:

@@ -8,7 +8,7 @@ import pandas as pd
 from heed.explanation.judgement import Subject, group_size
 from heed.explanation.noise import MOST, Noise, fitting_rows, predict_with_noise
 from heed.explanation.recency import NOISED, TENTHS, WINDOWED, measure_recency
-from heed.explanation.recency_table import noise_table, positions_table
+from heed.explanation.recency_table import noise_table, places_table, positions_table
 from heed.files import HeedError
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import Tokens
@@ -44,9 +44,10 @@ def explain_recency(
     rows: np.ndarray,
     scale: float,
     evidence: dict[int, np.ndarray],
+    documents: pd.DataFrame,
     report_progress: Callable[[int], None],
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return a part of the table recency.csv of one seed, and measure → why it is not defined.
+    """Return the table recency.csv of one seed, and measure → why it is not defined.
 
     Args:
         subject: the run's model, which has a network.
@@ -56,25 +57,36 @@ def explain_recency(
         rows: test documents that are not empty, in the order of their draw.
         scale: multiplies the numbers of documents.
         evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
+        documents: `id, label, predicted` of documents that were explained.
         report_progress: called with the documents that are done.
 
     """
     drawn = rows[: group_size(WINDOWED, scale)]
-    positions = positions_table(
-        list(measure_recency(subject, drawn, report_progress)), evidence, len(drawn)
-    )
-    reasons = _missing(positions, run)
-    known = fitting_rows(subject.encoded, run.recipe.hyperparameters, rows)
-    known = known[: group_size(NOISED, scale)]
+    measured = list(measure_recency(subject, drawn, report_progress))
+    tables = [
+        positions_table(measured, evidence, len(drawn)),
+        places_table(evidence, _right(documents, tokens)),
+    ]
+    reasons = _missing(tables[0], run)
+    h = run.recipe.hyperparameters
+    known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
     try:
         words = _read_noise(run, tokens, noise, known)
     except HeedError as error:
-        return positions, reasons | {"accuracy_lost": str(error)}
-    classes, unknown = predict_with_noise(subject, tokens, words, known, run.recipe.hyperparameters)
-    labels = class_indices(tokens, run.recipe.data, known)[known]
+        reasons["accuracy_lost"] = str(error)
+    else:
+        classes, unknown = predict_with_noise(subject, tokens, words, known, h)
+        labels = class_indices(tokens, run.recipe.data, known)[known]
+        tables.append(noise_table(classes == labels[:, None], unknown))
     report_progress(count_documents(rows, scale))
-    table = noise_table(classes == labels[:, None], unknown)
-    return pd.concat([positions, table], ignore_index=True), reasons
+    return pd.concat([table for table in tables if len(table)], ignore_index=True), reasons
+
+
+def _right(documents: pd.DataFrame, tokens: Tokens) -> dict[int, bool]:
+    """Return row of the corpus → whether its prediction is right, of these documents."""
+    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
+    names = tokens.documents(["id"])["id"]
+    return {row: bool(is_right[name]) for row, name in enumerate(names) if name in is_right}
 
 
 def _missing(positions: pd.DataFrame, run: RunInfo) -> dict[str, str]:

@@ -26,6 +26,7 @@ class _DisturbedBiLSTM(nn.Module):
 
     def __init__(self, lstm: BiLSTM) -> None:
         super().__init__()
+        self.hidden_size = lstm.hidden_size
         self.layers = nn.ModuleList(
             _with_disturbance(layer) for layer in (lstm.forward_lstm, lstm.backward_lstm)
         )
@@ -36,9 +37,8 @@ class _DisturbedBiLSTM(nn.Module):
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the states (batch, time, 2 * hidden_size); they and what was read are kept."""
         forwards, backwards = self.layers
-        size = forwards.hidden_size
         self.disturbances = [
-            inputs.new_zeros(*inputs.shape[:2], size, requires_grad=True) for _ in self.layers
+            inputs.new_zeros(*inputs.shape[:2], self.hidden_size).requires_grad_() for _ in range(2)
         ]
         states, _ = forwards(torch.cat([inputs, self.disturbances[0]], -1))
         reversed_inputs = reverse_within_length(inputs, lengths)
