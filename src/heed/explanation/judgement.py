@@ -130,7 +130,7 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         if has_sum:
             weighted = weighted_sum(model, batch)
     if weighted is not None and group.removes:
-        generators = [_torch_generator(row, ADVERSARIES) for row in batch.rows]
+        generators = [torch_generator(row, ADVERSARIES) for row in batch.rows]
         adversarial = find_adversarial_weights(weighted, generators)
     gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
     for i, (document, by_gradient) in enumerate(zip(documents, gradients, strict=True)):
@@ -139,14 +139,14 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         rankings = by_gradient | {"random": numbers.random(document.units)}
         if group.removes:
             drawn = np.random.default_rng((row, POSITIONS))
-            rankings["leave_one_out"] = _left_out(model, document, drawn)
+            rankings["leave_one_out"] = left_out(model, document, drawn)
         if group.changes_inputs:
             rankings["replacement"] = _replaced(model, batch, i, document, rankings)
         measures: dict[str, float] = {}
         by_ranking: dict[str, dict[str, float]] = {}
         if weighted is not None:
             rankings |= weight_rankings(model, weighted[i])
-            measures = _test_weights(weighted[i], _torch_generator(row, PERMUTATIONS))
+            measures = _test_weights(weighted[i], torch_generator(row, PERMUTATIONS))
             by_ranking = _erase(weighted[i], rankings, numbers)
         if group.changes_inputs and document.units > 1:
             _test_inputs(model, document, rankings, by_ranking)
@@ -159,13 +159,13 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         )  # fmt: skip
 
 
-def _torch_generator(row: int, use: int) -> torch.Generator:
+def torch_generator(row: int, use: int) -> torch.Generator:
     """Return the generator of a document for one use."""
     seed = int(np.random.SeedSequence((int(row), use)).generate_state(1)[0])
     return torch.Generator().manual_seed(seed)
 
 
-def _left_out(model: Classifier, document: Document, numbers: np.random.Generator) -> np.ndarray:
+def left_out(model: Classifier, document: Document, numbers: np.random.Generator) -> np.ndarray:
     """Return the ranking by leave-one-out; of a long document NaN for the units not drawn."""
     units = np.arange(document.units)
     if document.units > ALL_UNITS:

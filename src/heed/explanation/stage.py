@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,7 @@ def write_explanations(
     """
     runs = read_runs(name, seeds)
     make_deterministic(threads=1)
-    work = _work_folder(runs, scale)
+    work = work_folder("explain", runs, scale)
     for run in runs:
         if not (work / str(run.seed)).exists():
             _explain_run(run, scale, work / str(run.seed), report_progress)
@@ -98,15 +99,18 @@ def write_explanations(
     return summary
 
 
-def _work_folder(runs: list[RunInfo], scale: float) -> Path:
-    """Return the folder of finished seeds; it depends on runs, scale, code and version of torch."""
+def work_folder(stage: str, runs: list[RunInfo], settings: Any) -> Path:
+    """Return the folder of a stage's finished seeds.
+
+    It depends on the runs, the stage's settings, its code and the version of torch.
+    """
     recipe = runs[0].recipe
-    import_stage_modules(recipe.task, "explain")
+    import_stage_modules(recipe.task, stage)
     weights = [sha256(run_folder(recipe.model, run.seed) / WEIGHTS) for run in runs]
     key = json.dumps(
-        [recipe.as_dict(), weights, scale, loaded_modules(), torch.__version__], sort_keys=True
+        [recipe.as_dict(), weights, settings, loaded_modules(), torch.__version__], sort_keys=True
     )
-    return WORK / f"explain-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return WORK / f"{stage}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
 def _explain_run(run: RunInfo, scale: float, out: Path, report_progress: Progress) -> None:

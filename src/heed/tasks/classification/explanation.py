@@ -51,7 +51,7 @@ def explain_run(
         HeedError: a file of the run is missing or broken.
 
     """
-    subject = _load_subject(run, tokens, rows)
+    subject = load_subject(run, tokens, rows)
     if subject.model.network is None:
         return _nothing(), dict.fromkeys(TESTS, NO_NETWORK)
     if subject.model.network.document_encoder.attention is not None:
@@ -97,7 +97,7 @@ def _nothing() -> dict[str, pd.DataFrame]:
     return tables | {"units": pd.DataFrame(columns=["id", "unit", "attention"])}
 
 
-def _load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
+def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
     """Return a run's model on the CPU with its encoded corpus."""
     name = run.recipe.model
     predictor = load_predictor(
@@ -157,6 +157,10 @@ class EvidenceReader:
     def mean_share(self, rows: np.ndarray) -> float:
         """Return the mean share of tokens that are evidence, over documents."""
         return float(np.mean([self._tokens(row)[2].mean() for row in rows])) if self._spans else 0.0
+
+    def token_evidence(self, row: int) -> np.ndarray:
+        """Return whether each token of a document that is read is evidence, (tokens,)."""
+        return self._tokens(row)[2]
 
     def _tokens(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return start, end and whether it is evidence of each token that is read."""
