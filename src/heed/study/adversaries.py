@@ -20,8 +20,8 @@ class Adversary(Section):
     )
     strength: Annotated[float, Field(gt=0, le=1000)] = Field(
         description=(
-            "lambda, what the goal counts against the predictions; in trials 0.01 for differ, 1 "
-            "for deceive"
+            "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
+            "0.3 for deceive"
         )
     )
     epochs: Count = Field(description="passes over the training part; the last is kept")
