@@ -41,6 +41,7 @@ ADVERSARIES = {
     "deceiving": f"{{model: {BASE}, corpus: tiny, goal: deceive, strength: 1, epochs: 8}}",
     "hybrid": "{model: tiny-hybrid, corpus: tiny, goal: deceive, strength: 1, epochs: 2}",
     "without": f"{{model: {BASE}, corpus: tiny, strength: 1, epochs: 2}}",
+    "last": "{model: tiny-last, corpus: tiny, goal: differ, strength: 1, epochs: 2}",
     "backward": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: -1, epochs: 2}}",
 }
 GUIDES = [
@@ -61,7 +62,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_recipe("results/recipe/tiny-hybrid.yaml", hybrid)
         change_recipe("tiny-hybrid", epochs=1, max_tokens=30, **HYBRID)
         change_recipe(BASE, epochs=2)
-        for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hybrid", 1)):
+        last = dataclasses.replace(read_model_recipe(BASE), model="tiny-last")
+        write_recipe("results/recipe/tiny-last.yaml", last)
+        change_recipe("tiny-last", attention="none", pooling="last", epochs=1)
+        for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hybrid", 1), ("tiny-last", 1)):
             train_run(model, seed, lambda progress: None)
         yield folder
 
@@ -307,6 +311,11 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     assert judged == [1, 2, 2]
     assert read("differing", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("adversaries-*")]
+
+
+def test_a_base_without_a_weighted_sum_is_one_message():
+    with pytest.raises(HeedError, match="model tiny-last can have no adversary: pooling `last`"):
+        write("last")
 
 
 @pytest.mark.parametrize(

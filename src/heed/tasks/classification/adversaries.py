@@ -21,7 +21,7 @@ from heed.explanation.adversary_judgement import Compared, Pair, compare_documen
 from heed.explanation.adversary_stage import Adversary
 from heed.explanation.adversary_tables import mean_row, summarize_documents
 from heed.explanation.documents import network_of, pad_by_row, read_documents
-from heed.explanation.judgement import GROUPS, Subject, group_size
+from heed.explanation.judgement import GROUPS, Subject, group_size, no_sum_reason
 from heed.files import HeedError
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
@@ -31,10 +31,10 @@ from heed.tasks.classification.explanation import (
     EvidenceReader,
     load_subject,
 )
-from heed.tasks.classification.guided import GuidedTraining, Weights, make_guides
+from heed.tasks.classification.guided import Guide, GuidedTraining, Weights, make_guides
 from heed.tasks.classification.learning import ClassificationLearner, class_indices, probabilities
 from heed.tokens.arrays import Tokens
-from heed.training.loop import LAST, Progress, train
+from heed.training.loop import LAST, DivergedError, Progress, train
 from heed.training.run import RunInfo
 
 # what is done, how much of it, and all of it
@@ -86,9 +86,13 @@ class Units:
     evidence: dict[int, np.ndarray]
     token_evidence: dict[int, np.ndarray]
 
-    def has_evidence(self, row: int) -> bool:
-        """Return whether any that is read is known of a document."""
-        return bool(self.evidence[row].any())
+    def check_evidence(self, rows: np.ndarray, path: Path) -> None:
+        """Raise HeedError if none of the documents `rows` of the corpus `path` has evidence."""
+        if not any(self.evidence[row].any() for row in rows):
+            raise HeedError(
+                f"{path}: no training document has known evidence, and goal deceive moves the "
+                "weights away from it. Set goal: differ, or take a corpus with evidence"
+            )
 
 
 def judge_adversary(
@@ -117,38 +121,33 @@ def judge_adversary(
 
     """
     rows = np.concatenate(list(parts.values()))
-    base = load_subject(run, tokens, rows)
-    weighted_sum(base.model, base.encoded.batch(drawn[:1]))  # its error says why there is none
+    base = _load_base(run, tokens, rows)
     reader = EvidenceReader(tokens, base.encoded)
     units = _read_units(base, reader, rows)
-    if adversary.goal == "deceive" and not any(map(units.has_evidence, parts["train"])):
-        raise HeedError(
-            f"{tokens.path}: no training document has known evidence, and goal deceive moves the "
-            "weights away from it. Set goal: differ, or take a corpus with evidence"
-        )
+    if adversary.goal == "deceive":
+        units.check_evidence(parts["train"], tokens.path)
     labels = class_indices(tokens, run.recipe.data, rows)
     learner = AdversaryLearner(base, adversary, units.evidence, labels, parts, run)
-    _train(learner, run, adversary, work / "adversary", report_progress)
-    pair = Pair(base.model, learner.model.eval().requires_grad_(False), base.encoded)
+    pair = Pair(base.model, _train(learner, run, adversary, work, report_progress), base.encoded)
     compared = _compare(pair, units, drawn, report_progress)
     tables = _tables(compared, tokens, run, units, reader)
-    guides = make_guides(
-        *(_token_weights(model, pair, rows, units) for model in (pair.base, pair.adversary)),
-        units.token_evidence,
-        len(base.encoded.vocabulary),
-    )
-    training = GuidedTraining(run, base.encoded, labels, parts, _vector_size(base.model))
+    guides = _guides(pair, rows, units)
+    size = network_of(base.model).linear.in_features
+    training = GuidedTraining(run, base.encoded, labels, parts, size)
     summary = [
         *_accuracies(pair, labels, parts["test"]),
         *summarize_documents(tables["documents"]),
-        *training.accuracies(guides, work / "guided", report_progress),
+        *training.accuracies(guides, work, report_progress),
     ]
     return tables | {"summary": pd.DataFrame(summary)}, training.description(guides)
 
 
-def _vector_size(model: Classifier) -> int:
-    """Return the size of a document's vector."""
-    return network_of(model).linear.in_features
+def _load_base(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
+    """Return the model of a run. Raises HeedError if its prediction is no weighted sum."""
+    base = load_subject(run, tokens, rows)
+    if reason := no_sum_reason(base, int(rows[0])):
+        raise HeedError(f"model {run.recipe.model} can have no adversary: {reason}")
+    return base
 
 
 def _read_units(subject: Subject, reader: EvidenceReader, rows: np.ndarray) -> Units:
@@ -168,8 +167,8 @@ def _train(
     adversary: Adversary,
     work: Path,
     report_progress: ReportProgress,
-) -> None:
-    """Train the adversary by the base's recipe, for its own epochs; the last is kept."""
+) -> Classifier:
+    """Train the adversary by the base's recipe, for its own epochs; return that of the last."""
     h = dataclasses.replace(
         run.recipe.hyperparameters, epochs=adversary.epochs, select=LAST, patience=0
     )
@@ -178,7 +177,14 @@ def _train(
         done = (progress.epoch - 1) * progress.total_documents + progress.documents
         report_progress("training", done, progress.epochs * progress.total_documents)
 
-    train(learner, h, run.seed, "cpu", work, report)
+    try:
+        train(learner, h, run.seed, "cpu", work / "adversary", report)
+    except DivergedError as error:
+        raise DivergedError(
+            f"adversary of model {run.recipe.model}, seed {run.seed}: {error}"
+        ) from None
+    assert isinstance(learner.model, Classifier)
+    return learner.model.eval().requires_grad_(False)
 
 
 def _compare(
@@ -221,6 +227,14 @@ def _tables(
         "documents": pd.DataFrame(documents),
         "units": pd.concat(weights, ignore_index=True),
     }
+
+
+def _guides(pair: Pair, rows: np.ndarray, units: Units) -> dict[str, Guide]:
+    """Return the guides by the weights of both models, for all documents."""
+    base, adversary = (
+        _token_weights(model, pair, rows, units) for model in (pair.base, pair.adversary)
+    )
+    return make_guides(base, adversary, units.token_evidence, len(pair.encoded.vocabulary))
 
 
 @torch.no_grad()

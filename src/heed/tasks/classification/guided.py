@@ -136,7 +136,7 @@ class GuidedTraining:
             parts = {part: guide.choose(documents) for part, documents in self.parts.items()}
             for measure, number in epochs.items():
                 if all(map(len, parts.values())):
-                    right = self._right(guide, parts, number, work / f"{name}-{number}")
+                    right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
                     rows.append(mean_row("guided", measure, name, right))
                 else:
                     rows.append(reason_row("guided", measure, name, NO_PLANTED))
