@@ -237,6 +237,12 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
         ),
         ["code", "explain author-baseline"],
     ),
+    "an adversary": (
+        "searches: {}",
+        "searches: {}\nadversaries: {liar: {model: feelings-attention, corpus: feelings, "
+        "goal: differ, strength: 1, epochs: 1}}",
+        ["adversaries liar", "code"],
+    ),
 }
 
 
@@ -865,22 +871,24 @@ sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
 experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
 searches:
-  hunt: {corpus: letters, experiment: author, model: author-baseline, after: none, trials: 2,
+  hunt: {corpus: letters, experiment: author, model: author-attention, after: none, trials: 2,
       scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
 defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1,
     device: cpu}}
 models:
-  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none,
-      match: author-baseline}
-explain: {documents: 0.02, models: {author-baseline: {corpus: letters, noise: letters}}}
+  author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: none,
+      match: author-attention, pooling: attention}
+explain: {documents: 0.02, models: {author-attention: {corpus: letters, noise: letters}}}
+adversaries:
+  liar: {model: author-attention, corpus: letters, goal: deceive, strength: 1, epochs: 1}
 """
 UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
 COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none",
-    "search": "search hunt", "recipe": "recipe author-baseline",
-    "train": "train author-baseline --seed 1", "predict": "predict author-baseline",
-    "explain": "explain author-baseline",
-    "opponents": "opponents author", "evaluate": "evaluate author-baseline", "compare": "compare",
+    "search": "search hunt", "recipe": "recipe author-attention",
+    "train": "train author-attention --seed 1", "predict": "predict author-attention",
+    "explain": "explain author-attention", "adversaries": "adversaries liar",
+    "opponents": "opponents author", "evaluate": "evaluate author-attention", "compare": "compare",
     "report": "report",
 }  # fmt: skip
 WATCHED = [
@@ -892,15 +900,16 @@ NAMES = {
         "tokenize": "letters",
         "search": "hunt",
         "opponents": "author",
+        "adversaries": "liar",
     },
     "${item.source}": "sample",
     "${item.corpus}": "letters",
     "${item.noise}": "letters",
     "${item.tuned_by}": "none",
     "${item.seed}": "1",
-    "${item.model}": "author-baseline",
+    "${item.model}": "author-attention",
     "${item.after}": "none",
-    "${item.match}": "author-baseline",
+    "${item.match}": "author-attention",
     "${item.experiment}": "author",
 }
 
@@ -954,7 +963,7 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
     ]
     for i, group in enumerate(paths):
         for old, new in NAMES.items():
-            new = new.get(stage, "author-baseline") if isinstance(new, dict) else new
+            new = new.get(stage, "author-attention") if isinstance(new, dict) else new
             group = [path.replace(old, new) for path in group]
         paths[i] = group
     return set(paths[0]), set(paths[1])

@@ -46,6 +46,11 @@ SECTIONS = {
         "searches: {}",
         "explain: {documents: 1, models: {NAME: {corpus: letters, noise: letters}}}\nsearches: {}",
     ),
+    "adversaries": (
+        "searches: {}",
+        "adversaries: {NAME: {model: feelings-attention, corpus: feelings, goal: differ, "
+        "strength: 1, epochs: 1}}\nsearches: {}",
+    ),
 }
 NAMES = {
     "a command": "x; touch y",
@@ -92,10 +97,11 @@ def test_every_stage_depends_on_the_check_of_params_yaml(
 ) -> None:
     model = "author-baseline: {corpus: letters, noise: letters}"
     explained = f"explain: {{documents: 1, models: {{{model}}}}}\n"
-    clone.params.write_text(with_name("searches", "hunt") + explained)
+    adversary = SECTIONS["adversaries"][1].replace("NAME", "liar").partition("\n")[0]
+    clone.params.write_text(with_name("searches", "hunt") + explained + adversary)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}
-    assert len(found) == 27
+    assert len(found) == 28
     for name, stage in found.items():
         if name != "code":
             assert "results/code/checked.txt" in stage.deps, name

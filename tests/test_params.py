@@ -466,7 +466,7 @@ def test_a_key_that_a_terminal_would_obey_is_escaped():
     message = error_message(SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1))
     assert message == (
         "params.yaml:10: 'a\\x1b[31m\\nb': unknown key. Allowed: study, seeds, sources, corpora, "
-        "experiments, searches, defaults, models, explain"
+        "experiments, searches, defaults, models, explain, adversaries"
     )
 
 

@@ -37,8 +37,8 @@ from heed.tasks import STAGE_MODULES, TASKS
 SRC = Path("src")
 CHECKED = CODE / "checked.txt"
 STAGES = (
-    "download", "tokenize", "search", "recipe", "train", "predict", "explain", "opponents",
-    "evaluate", "compare", "report",
+    "download", "tokenize", "search", "recipe", "train", "predict", "explain", "adversaries",
+    "opponents", "evaluate", "compare", "report",
 )  # fmt: skip
 # heed.study checks params.yaml by what these modules say of each kind of corpus and by the rules of
 # each task, and uses nothing else of them; a search names the rules of its task itself. The stage
@@ -106,7 +106,8 @@ def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
         if section is None:
             tasks[stage, ""] = {*task.values()}
         for key, value in getattr(params, section).items() if section else ():
-            tasks[stage, key] = {task[key if section == "experiments" else value.experiment]}
+            of_model = params.models[value.model] if section == "adversaries" else value
+            tasks[stage, key] = {task[key if section == "experiments" else of_model.experiment]}
     return tasks | {("search", "none"): set()}
 
 

@@ -174,6 +174,23 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
 
 
+def adversaries(name: str, seeds: list[int]) -> None:
+    """Train models with other weights, and networks guided by both: results/adversaries/ADVERSARY.
+
+    Seeds that are done are kept until all are.
+    """
+    from heed.explanation.adversary_stage import write_adversary
+    from heed.progress import progress_bar
+
+    with progress_bar(name) as bar:
+        summary = write_adversary(
+            name,
+            seeds or _study_seeds(),
+            lambda seed, what, done, total: bar.update(done, total, f"seed {seed}, {what}"),
+        )
+    print_line(f"{name}: {summary['mean'].notna().sum():,} means in summary.csv")
+
+
 def opponents(experiment: str) -> None:
     """Fit the reference models, such as a linear one: results/opponents/EXPERIMENT."""
     from heed.opponents import write_opponents
@@ -322,8 +339,8 @@ def corpus_add(
 
 
 STAGES = (
-    download, tokenize, search, recipe, train, predict, explain, opponents, evaluate, compare,
-    report,
+    download, tokenize, search, recipe, train, predict, explain, adversaries, opponents, evaluate,
+    compare, report,
 )  # fmt: skip
 
 
@@ -388,6 +405,11 @@ def _parser() -> argparse.ArgumentParser:
         default=0.0,
         metavar="FACTOR",
         help="multiplies the numbers of documents; default: explain.documents in params.yaml",
+    )
+    command = add(adversaries)
+    command.add_argument("name", metavar="ADVERSARY", help="a key of `adversaries`")
+    command.add_argument(
+        "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
     )
     add(opponents).add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
     command = add(evaluate)

@@ -18,7 +18,7 @@ COMMANDS = (
 )
 STAGE_OF = {
     "sources": "download", "corpora": "tokenize", "experiments": "opponents", "searches": "search",
-    "models": "recipe", "seeds": "train", "explain": "explain",
+    "models": "recipe", "seeds": "train", "explain": "explain", "adversaries": "adversaries",
 }  # fmt: skip
 
 

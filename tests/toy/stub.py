@@ -106,8 +106,8 @@ def opponents() -> None:
     write(f"results/opponents/{KEY}/opponents.json", digest(section, tokens, code()))
 
 
-def read_runs() -> list[str]:
-    return [read(f"results/train/{KEY}/{seed}/model.safetensors") for seed in PARAMS["seeds"]]
+def read_runs(model: str = KEY) -> list[str]:
+    return [read(f"results/train/{model}/{seed}/model.safetensors") for seed in PARAMS["seeds"]]
 
 
 def predict() -> None:
@@ -120,6 +120,13 @@ def explain() -> None:
     noise = read(f"data/tokens/{PARAMS['explain']['models'][KEY]['noise']}/meta.json")
     inputs = read_runs(), tokens, noise, PARAMS["explain"]["documents"], code()
     write(f"results/explain/{KEY}/summary.csv", digest(*inputs))
+
+
+def adversaries() -> None:
+    section = PARAMS["adversaries"][KEY]
+    tokens = read(f"data/tokens/{section['corpus']}/meta.json")
+    inputs = read_runs(section["model"]), tokens, section, code()
+    write(f"results/adversaries/{KEY}/summary.csv", digest(*inputs))
 
 
 def evaluate() -> None:
@@ -159,8 +166,8 @@ def report() -> None:
 
 STAGES = {
     "download": download, "tokenize": tokenize, "search": search, "recipe": recipe, "train": train,
-    "opponents": opponents, "predict": predict, "explain": explain, "evaluate": evaluate,
-    "compare": compare, "report": report,
+    "opponents": opponents, "predict": predict, "explain": explain,
+    "adversaries": adversaries, "evaluate": evaluate, "compare": compare, "report": report,
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
 # params.yaml, the others one.
 SECTIONS = {
     "search": "searches", "recipe": "models", "train": "models", "predict": "models",
-    "explain": "models",
+    "explain": "models", "adversaries": "adversaries",
     "opponents": "experiments", "evaluate": "models",
 }  # fmt: skip
 # These modules choose the command or the modules of a task, compare code or show progress. They

@@ -1,8 +1,8 @@
 """The sample corpora: generated text with planted evidence, to try the pipeline.
 
 Scores on them say nothing about language. A few cue words among distractors decide the label. Their
-positions are known, so the report can measure whether attention finds them. Both corpora come from
-Python's random generator with a fixed seed: the same bytes on every machine.
+positions are known, so the report can measure whether attention finds them. All come from Python's
+random generator with a fixed seed: the same bytes on every machine.
 """
 
 import json
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FILE = "sample.jsonl"
 Row = dict[str, Any]  # of the generated file
 SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
+PLAIN = "sample-plain"  # of the reviews those whose label the order of words cannot change
 CUES = {
     "positive": ["splendid", "moving", "witty", "luminous"],
     "negative": ["dull", "clumsy", "tedious", "hollow"],
@@ -213,9 +214,10 @@ def verify_generated(path: Path, name: str, source: "Source") -> None:
 
 
 def read_sample(raw: Path, corpus: str) -> Documents:
-    """Yield the documents of one of the two corpora."""
+    """Yield the documents of one of the corpora."""
     for _, row in read_json_lines(require_file(raw, FILE)):
-        if row["corpus"] == corpus:
+        is_plain_review = row["corpus"] == SENTIMENT and row["kind"] == "plain"
+        if row["corpus"] == corpus or (corpus == PLAIN and is_plain_review):
             yield Document(
                 row["id"],
                 row["text"],
@@ -239,6 +241,15 @@ KINDS = (
         labels=("sentiment",),
         generated=True,
         evidence="planted",
+        tokens_per_document=40,
+    ),
+    Kind(
+        name=PLAIN,
+        source=SOURCE,
+        read=lambda raw, corpus: read_sample(raw, corpus.kind),
+        labels=("sentiment",),
+        generated=True,
+        joined=1 / 0.6,
         tokens_per_document=40,
     ),
     Kind(

@@ -16,10 +16,10 @@ def jensen_shannon(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> 
     Entries that are 0 in both, as padding is, add nothing and have the gradient 0.
     """
     middle = 0.5 * (first + second)
-    return 0.5 * (_divergence(first, middle, dim) + _divergence(second, middle, dim))
+    return 0.5 * (kullback_leibler(first, middle, dim) + kullback_leibler(second, middle, dim))
 
 
-def _divergence(first: torch.Tensor, second: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return KL(first || second) along `dim`."""
+def kullback_leibler(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Return KL(first || second) along `dim` in nats; entries that are 0 in `first` add nothing."""
     ratio = first.clamp(min=SMALLEST).log() - second.clamp(min=SMALLEST).log()
     return (first * ratio).sum(dim)

@@ -113,3 +113,14 @@ def _sentence_lengths(document: Document, kept: torch.Tensor) -> torch.Tensor:
     lengths = torch.bincount(document.unit, minlength=document.units)
     order = (~kept).long().argsort(dim=1, stable=True)
     return (lengths * kept).gather(1, order)
+
+
+def pad_by_row(values: dict[int, np.ndarray], rows: np.ndarray, time: int) -> torch.Tensor:
+    """Return the values of the documents `rows` as (rows, time), 0 or False after the last of each.
+
+    `values` has an array for each row of the corpus that is asked for, of at most `time` values.
+    """
+    padded = np.zeros((len(rows), time), next(iter(values.values())).dtype)
+    for i, row in enumerate(rows):
+        padded[i, : len(values[int(row)])] = values[int(row)]
+    return torch.from_numpy(padded)

@@ -144,7 +144,7 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         rankings = by_gradient | {"random": numbers.random(document.units)}
         if group.removes:
             drawn = np.random.default_rng((row, POSITIONS))
-            rankings["leave_one_out"] = _left_out(model, document, drawn)
+            rankings["leave_one_out"] = left_out(model, document, drawn)
         if group.changes_inputs:
             rankings["replacement"] = _replaced(model, batch, i, document, rankings)
         measures: dict[str, float] = {}
@@ -170,7 +170,7 @@ def torch_generator(*key: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def _left_out(model: Classifier, document: Document, numbers: np.random.Generator) -> np.ndarray:
+def left_out(model: Classifier, document: Document, numbers: np.random.Generator) -> np.ndarray:
     """Return the ranking by leave-one-out; of a long document NaN for the units not drawn."""
     units = np.arange(document.units)
     if document.units > ALL_UNITS:

@@ -97,7 +97,8 @@ def write_explanations(
     runs = read_runs(name, seeds)
     make_deterministic(threads=1)
     noise_tokens = None if noise is None else load_tokens(TOKENS / noise)
-    work = _work_folder(runs, scale, noise_tokens)
+    words = None if noise_tokens is None else [noise_tokens.meta.corpus, noise_tokens.meta.digest]
+    work = work_folder("explain", runs, [scale, words])
     for run in runs:
         if not (work / str(run.seed)).exists():
             _explain_run(run, scale, work / str(run.seed), report_progress, noise_tokens)
@@ -129,17 +130,18 @@ def _read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:
     }
 
 
-def _work_folder(runs: list[RunInfo], scale: float, noise: Tokens | None) -> Path:
-    """Return the folder of finished seeds; it depends on all that their tables depend on."""
+def work_folder(stage: str, runs: list[RunInfo], settings: Any) -> Path:
+    """Return the folder of a stage's finished seeds.
+
+    It depends on the runs, the stage's settings, its code and the version of torch.
+    """
     recipe = runs[0].recipe
-    import_stage_modules(recipe.task, "explain")
+    import_stage_modules(recipe.task, stage)
     weights = [sha256(run_folder(recipe.model, run.seed) / WEIGHTS) for run in runs]
-    words = None if noise is None else [noise.meta.corpus, noise.meta.digest]
     key = json.dumps(
-        [recipe.as_dict(), weights, scale, words, loaded_modules(), torch.__version__],
-        sort_keys=True,
+        [recipe.as_dict(), weights, settings, loaded_modules(), torch.__version__], sort_keys=True
     )
-    return WORK / f"explain-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return WORK / f"{stage}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
 def _explain_run(

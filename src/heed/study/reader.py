@@ -9,6 +9,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
 from heed.paths import PARAMS
+from heed.study.adversaries import Adversary
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES_BY_TASK, SECTIONS, Defaults
 from heed.study.experiments import EXPERIMENTS, Published, Study
@@ -167,6 +168,7 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
         "published": Published,
         "space": Dimension,
         "explain": Explain,
+        "adversaries": Adversary,
     }
     if task:
         experiment = EXPERIMENTS[task]

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from heed.study.adversaries import Adversary
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, SECTIONS
 from heed.study.experiments import EXPERIMENTS, Published, Study
@@ -74,6 +75,7 @@ def _titles() -> dict[Any, str]:
     titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
     titles[Model] = "models.NAME"
     titles |= {Explain: "explain", ExplainedModel: "explain.models.NAME"}
+    titles[Adversary] = "adversaries.NAME"
     return titles
 
 

@@ -20,7 +20,7 @@ from heed.study.model_rules import (
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
-from heed.study.tasks import RECIPES
+from heed.study.tasks import RECIPES, RULES
 
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
@@ -44,6 +44,8 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
         yield from model_contradictions(params, name, model)
     for name in params.explain.models:
         yield from _explain_contradictions(params, name)
+    for name in params.adversaries:
+        yield from _adversary_contradictions(params, name)
 
 
 def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -66,6 +68,23 @@ def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, st
             (*key, "noise"),
             f"{noise} has sentence pairs: noise is from a corpus of documents with labels",
         )
+
+
+def _adversary_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    key, adversary = ("adversaries", name), params.adversaries[name]
+    if name in params.models:
+        yield key, "is the name of a model too: messages name both; choose another"
+    if adversary.model not in params.models:
+        yield (*key, "model"), unknown_name(adversary.model, "model", params.models)
+        return
+    model = params.models[adversary.model]
+    if adversary.corpus != model.corpus:
+        found = f"is {model.corpus} in models.{adversary.model}, found {adversary.corpus}"
+        yield (*key, "corpus"), found
+    if model.experiment in params.experiments:
+        rules = RULES[params.task(model)]
+        if reason := rules.adversary_contradiction(params.hyperparameters(adversary.model)):
+            yield (*key, "model"), f"{adversary.model} can have no adversary: {reason}"
 
 
 def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:

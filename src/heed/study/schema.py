@@ -7,6 +7,7 @@ from pydantic import Field
 
 from heed.files import HeedError
 from heed.hyperparameters import Configuration
+from heed.study.adversaries import Adversary
 from heed.study.corpora import Corpus, Source
 from heed.study.defaults import SECTIONS, Defaults
 from heed.study.experiments import AnyExperiment, Study
@@ -23,6 +24,7 @@ SINGULAR = {
     "experiments": "experiment",
     "searches": "search",
     "models": "model",
+    "adversaries": "adversary",
 }
 
 Key = tuple[str, ...]  # a key with those above it: ("models", NAME, "heads")
@@ -42,6 +44,7 @@ class Params(Section):
     defaults: Defaults
     models: dict[Name, Model] = Field(min_length=1)
     explain: Explain = Explain(documents=1.0, models={})
+    adversaries: dict[Name, Adversary] = Field({})
 
     def section(self, kind: str, name: str) -> Any:
         """Return entry `name` of `kind` (sources, corpora, experiments, searches, models).

@@ -22,6 +22,7 @@ STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "train": ("recipe", "learning"),
     "predict": ("recipe", "prediction"),
     "explain": ("recipe", "explanation"),
+    "adversaries": ("recipe", "adversaries"),
     "opponents": ("recipe", "opponents"),
     "evaluate": ("recipe", "evaluation"),
     "compare": ("recipe", "metrics"),

@@ -6,8 +6,8 @@ recipe: `Hyperparameters`; `Prediction`, the settings by which a run's test item
     scored; `Data`, what is learned of a corpus; `resolve_data`; `METRICS` on test and `FIGURES` of
     validation, by name; the first of each decides.
 rules: `contradictions` between hyperparameters, and `variant_contradictions` with the name of a
-    variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `OPPONENTS`, their names;
-    `no_effect`.
+    variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `adversary_contradiction`;
+    `OPPONENTS`, their names; `no_effect`.
 cost: `multiply_adds` of a forward pass over an item, and `parameters`, by hyperparameters alone.
 capacity: `count`, a model's parameters; `widen`, the control that is as large as another model.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
@@ -15,6 +15,8 @@ prediction: `load_predictor` → `Predictor`, a trained run's predictions and st
 explanation: `explain_run`, the tables of one run's explanation, and why tests are not defined;
     `seed_agreement` and `summarize_tables` of those of all seeds; `document_offsets`, where the
     documents begin, of which empty ones are never drawn.
+adversaries: `judge_adversary`, the tables of a model that is trained to have other weights than a
+    run, and of networks that are guided by both.
 opponents: `fit` → `Fitted`, the predictions of the reference models from outside.
 metrics: `make_metrics` → `Metrics`, each metric as a function of summed statistics;
     `detail_names`, the names of the groups in `Metrics.details`.

@@ -66,7 +66,7 @@ def explain_run(
         HeedError: a file of the run is missing or broken.
 
     """
-    subject = _load_subject(run, tokens, rows)
+    subject = load_subject(run, tokens, rows)
     if subject.model.network is None:
         return _nothing(), dict.fromkeys(TESTS, NO_NETWORK)
     if subject.model.network.document_encoder.attention is not None:
@@ -139,7 +139,7 @@ def _nothing() -> dict[str, pd.DataFrame]:
     return tables | {"units": units, "recency": pd.DataFrame(columns=COLUMNS)}
 
 
-def _load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
+def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
     """Return a run's model on the CPU with its encoded corpus."""
     name = run.recipe.model
     predictor = load_predictor(
@@ -194,14 +194,18 @@ class EvidenceReader:
         """Return the mean share of tokens that are evidence, over documents."""
         if not self._evidence:
             return 0.0
-        return float(np.mean([self._evidence.mask(row)[self._read(row)].mean() for row in rows]))
+        return float(np.mean([self.token_evidence(row).mean() for row in rows]))
+
+    def token_evidence(self, row: int) -> np.ndarray:
+        """Return whether each token of a document that is read is evidence, (tokens,)."""
+        return self._evidence.mask(row)[self._read(row)]
 
     def of_tokens(self, rows: np.ndarray) -> dict[int, np.ndarray]:
         """Return row → True for evidence, (tokens that are read,), of documents with some.
 
         Documents of fewer than TENTHS tokens are left out.
         """
-        masks = {row: self._evidence.mask(row)[self._read(row)] for row in rows.tolist()}
+        masks = {row: self.token_evidence(row) for row in rows.tolist()}
         return {row: mask for row, mask in masks.items() if mask.any() and len(mask) >= TENTHS}
 
     def _read(self, row: int) -> np.ndarray:

@@ -30,7 +30,7 @@ class ClassificationLearner(Learner):
 
     def __init__(
         self,
-        model: Classifier,
+        model: nn.Module,
         encoded: EncodedCorpus,
         labels: np.ndarray,
         rows: dict[str, np.ndarray],

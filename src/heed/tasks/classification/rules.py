@@ -71,6 +71,19 @@ def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
     return None
 
 
+def adversary_contradiction(h: Hyperparameters) -> str | None:
+    """Return why no adversary with other weights can be made of a model, or None."""
+    if h.encoder == "none":
+        return "encoder none has no weights of words"
+    if h.pooling in ("last", "max"):
+        return f"pooling {h.pooling} is no weighted sum of states; mean and attention are"
+    if not h.chooses_weights:
+        return (
+            f"attention: {h.attention} with pooling: {h.pooling} gives every word the same weight"
+        )
+    return None
+
+
 OPPONENTS = ("linear", "majority")  # names that no variant may have
 WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
 

@@ -32,6 +32,11 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
         )
 
 
+def adversary_contradiction(_: Hyperparameters) -> str | None:
+    """Return why no adversary can be made of a translator."""
+    return "adversaries are of classifications, and its task is translation"
+
+
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction of the hyperparameters with the variant's name."""
     if variant == "baseline" and h.attends:

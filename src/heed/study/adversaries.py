@@ -1,0 +1,27 @@
+"""The section `adversaries`: models that are trained to have other weights than a base."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from heed.study.section import Count, Section
+
+
+class Adversary(Section):
+    """A copy of a model that is trained on to have other weights, from the weights of each run."""
+
+    model: str = Field(description="the base: a key of `models`, a classifier that learns weights")
+    corpus: str = Field(description="the model's corpus again (dvc.yaml reads it here)")
+    goal: Literal["differ", "deceive"] = Field(
+        description=(
+            "differ: weights unlike the base's for the same predictions; deceive: no weight on "
+            "known evidence"
+        )
+    )
+    strength: Annotated[float, Field(gt=0, le=1000)] = Field(
+        description=(
+            "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
+            "0.3 for deceive"
+        )
+    )
+    epochs: Count = Field(description="passes over the training part; the last is kept")

@@ -1,0 +1,442 @@
+"""The stage `adversaries`: models trained to have other weights (T8), and guided networks (T7)."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import entropy
+
+from heed import cli
+from heed.explanation import adversary_stage
+from heed.explanation.adversarial_losses import deceive_loss, differ_loss
+from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
+from heed.explanation.adversary_tables import NO_EVIDENCE
+from heed.explanation.documents import pad_by_row
+from heed.explanation.guided_network import PLACES, fit_weights, move_weights, place_ids
+from heed.files import HeedError
+from heed.inputs.batches import Batch, EncodedCorpus
+from heed.models.weighted_sum import WeightedSum
+from heed.recipe import read_model_recipe, write_recipe
+from heed.study import parse
+from heed.tasks.classification.adversaries import AdversaryLearner
+from heed.tasks.classification.explanation import load_subject
+from heed.tasks.classification.guided import NO_PLANTED, Guide, GuidedTraining
+from heed.tasks.classification.learning import class_indices
+from heed.tokens.arrays import load_tokens
+from heed.training.determinism import make_deterministic
+from heed.training.run import RunInfo, split_documents, train_run
+from heed.training.runs import read_runs
+from tests.conftest import ROOT, change_recipe, make_workplace, write_tokens
+
+BASE = "tiny-attention"
+HYBRID = {"attention": "none", "pooling": "attention", "hierarchical": True,
+          "linear_branch": "words", "branch_buckets": 32}  # fmt: skip
+ADVERSARIES = {
+    "differing": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 2}}",
+    "deceiving": f"{{model: {BASE}, corpus: tiny, goal: deceive, strength: 1, epochs: 8}}",
+    "hybrid": "{model: tiny-hybrid, corpus: tiny, goal: deceive, strength: 1, epochs: 2}",
+    "without": f"{{model: {BASE}, corpus: tiny, strength: 1, epochs: 2}}",
+    "last": "{model: tiny-last, corpus: tiny, goal: differ, strength: 1, epochs: 2}",
+    "backward": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: -1, epochs: 2}}",
+}
+GUIDES = [
+    "uniform", "trained", "base", "adversary", "planted", "base_without_evidence",
+    "adversary_without_evidence", "constant_token", "moved",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with two trained bases: one with self-attention, one hierarchical with a branch."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        folder = tmp_path_factory.mktemp("adversaries")
+        make_workplace(folder, monkeypatch)
+        sections = "".join(f"  {name}: {text}\n" for name, text in ADVERSARIES.items())
+        Path("params.yaml").write_text(f"seeds: [1, 2]\nadversaries:\n{sections}")
+        hybrid = dataclasses.replace(read_model_recipe(BASE), model="tiny-hybrid")
+        write_recipe("results/recipe/tiny-hybrid.yaml", hybrid)
+        change_recipe("tiny-hybrid", epochs=1, max_tokens=30, **HYBRID)
+        change_recipe(BASE, epochs=2)
+        last = dataclasses.replace(read_model_recipe(BASE), model="tiny-last")
+        write_recipe("results/recipe/tiny-last.yaml", last)
+        change_recipe("tiny-last", attention="none", pooling="last", epochs=1)
+        for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hybrid", 1), ("tiny-last", 1)):
+            train_run(model, seed, lambda progress: None)
+        yield folder
+
+
+def write(name: str, seeds: tuple[int, ...] = (1,)) -> pd.DataFrame:
+    return write_adversary(name, list(seeds), lambda *_: None)
+
+
+def read(name: str, table: str) -> pd.DataFrame:
+    return pd.read_parquet(f"results/adversaries/{name}/{table}.parquet")
+
+
+def batch_of(lengths: list[int]) -> Batch:
+    ids = torch.ones(len(lengths), max(lengths), dtype=torch.long)
+    return Batch(ids, torch.tensor(lengths), np.arange(len(lengths)))
+
+
+# The losses
+
+
+def sum_of(values: list[list[float]], weights: list[list[float]]) -> WeightedSum:
+    """Return documents of one head whose logits are GELU(z), for two numbers z of each document."""
+    numbers = torch.tensor(values)[:, :, None].expand(-1, -1, 2)[:, :, None]  # 2: L
+    output = torch.nn.Linear(2, 2)
+    with torch.no_grad():
+        output.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
+        output.bias.zero_()
+    lengths = torch.tensor([sum(w > 0 for w in row) for row in weights])
+    return WeightedSum(
+        numbers, torch.tensor(weights)[..., None].requires_grad_(), lengths, numbers,
+        torch.zeros(len(values), 2), torch.zeros(len(values), 2), torch.eye(2)[:, None], output,
+    )  # fmt: skip
+
+
+def test_the_loss_of_differing_is_the_distance_of_predictions_minus_the_divergence_of_weights():
+    values = [[2.0, -1.0, 0.5], [1.0, 1.0, 0.0]]
+    own = sum_of(values, [[0.2, 0.3, 0.5], [0.9, 0.1, 0.0]])
+    base = sum_of(values, [[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]])
+    loss = differ_loss(own, base, 0.5)
+    p, q = (torch.softmax(each.predict(), -1).detach().numpy() for each in (own, base))
+    for i in range(2):
+        a, b = (each.weights[i, :, 0].detach().numpy() for each in (own, base))
+        divergence = entropy(a[: 3 - i], b[: 3 - i])
+        expected = np.abs(p[i] - q[i]).sum() / 2 - 0.5 * divergence
+        assert loss[i].item() == pytest.approx(expected, abs=1e-6)
+    assert abs(loss[1].item() + 0.5 * entropy([0.9, 0.1], [0.5, 0.5])) < 1e-6, "equal values"
+    (gradient,) = torch.autograd.grad(loss.sum(), [own.weights])
+    assert gradient.isfinite().all(), "also at padding"
+
+
+def test_the_loss_of_deceiving_is_infinite_for_weight_on_evidence_alone_and_finite_in_code():
+    weights = [[0.25, 0.75, 0.0], [1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 0.0]]
+    own = sum_of([[1.0, -1.0, 0.0]] * 4, weights)
+    evidence = torch.tensor([[1, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]], dtype=torch.bool)
+    targets = torch.tensor([0, 1, 0, 1])
+    loss = deceive_loss(own, targets, evidence, 2.0)
+    entropies = torch.nn.functional.cross_entropy(own.predict(), targets, reduction="none")
+    penalties = (loss - entropies).tolist()
+    assert penalties[0] == pytest.approx(-2 * np.log(0.75), abs=1e-6)
+    assert penalties[1] > 50
+    assert penalties[2:] == [0, 0], "without evidence, and an empty document"
+    (gradient,) = torch.autograd.grad(loss.sum(), [own.weights])
+    assert gradient.isfinite().all()
+
+
+# What guides a network
+
+
+def test_places_say_where_a_token_stands_and_nothing_of_what_it_is():
+    ids = place_ids(batch_of([20, 3, 0]))
+    assert ids[0].tolist() == [place for place in range(1, PLACES + 1) for _ in range(2)]
+    assert ids[1, :4].tolist() == [1, 4, 7, 0] and not ids[2].any()
+
+
+@pytest.mark.parametrize("documents", [0, 1, 2, 7, 8])
+def test_moved_weights_are_those_of_another_document_of_the_same_length(documents):
+    generator = np.random.default_rng(1)
+    lengths = generator.integers(1, 5, documents)
+    weights = {3 * row: generator.dirichlet(np.ones(n)) for row, n in enumerate(lengths)}
+    moved = move_weights(weights, np.random.default_rng(0))
+    assert {row: len(each) for row, each in moved.items()} == {
+        row: len(each) for row, each in weights.items()
+    }
+    for row, each in moved.items():
+        assert each.sum() == pytest.approx(1, abs=1e-6)
+        if documents > 1 and len(each) > 1:
+            assert not np.array_equal(each, weights[row]), "none keeps its own"
+    originals = {tuple(each.round(9)) for each in weights.values()}
+    kept = [tuple(each.round(9)) in originals for each in moved.values()]
+    assert documents < 7 or np.mean(kept) >= 0.5, "of equal length: moved as they are"
+
+
+def test_weights_fit_another_length_with_the_sum_1():
+    assert fit_weights(np.asarray([0.2, 0.8]), 4).tolist() == [0.1, 0.1, 0.4, 0.4]
+    assert fit_weights(np.asarray([0.5, 0.3, 0.2]), 1).tolist() == [1]
+    assert fit_weights(np.asarray([0.0, 1.0]), 1).tolist() == [1], "equal where all would be 0"
+    assert fit_weights(np.empty(0), 2).tolist() == [0.5, 0.5]
+    assert fit_weights(np.asarray([1.0]), 0).tolist() == []
+
+
+@pytest.fixture(scope="module")
+def training() -> tuple[GuidedTraining, dict[int, int]]:
+    """Documents of random words, whose class only their weights can tell; row → its class."""
+    generator = np.random.default_rng(0)
+    texts = [[f"w{w}" for w in generator.integers(0, 10, 8)] for _ in range(200)]
+    labels = [("good", "bad")[i % 2] for i in range(200)]
+    parts = ["train"] * 120 + ["validation"] * 40 + ["test"] * 40
+    write_tokens(Path("data/tokens/blind"), texts, labels, parts)
+    tokens = load_tokens("data/tokens/blind")
+    recipe = read_model_recipe(BASE).changed({"epochs": 8})
+    rows = {part: tokens.rows(part, 0) for part in ("train", "validation", "test")}
+    classes = class_indices(tokens, recipe.data, np.arange(200))
+    run = RunInfo(1, 0, 1, 1, {}, recipe)
+    subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
+    make_deterministic(1)
+    encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
+    return GuidedTraining(run, encoded, classes, rows, 12), dict(enumerate(classes.tolist()))
+
+
+def accuracy(training: GuidedTraining, guide: Guide, tmp_path: Path) -> float:
+    rows = training.accuracies({"x": guide}, tmp_path, lambda *_: None)
+    majority = rows[-1]
+    assert (majority["weights"], majority["mean"], majority["documents"]) == ("majority", 0.5, 40)
+    return next(row["mean"] for row in rows if row["measure"] == "accuracy")
+
+
+def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(training, tmp_path):
+    guided, classes = training
+    carrying = {row: np.eye(8, dtype=np.float32)[7 * label] for row, label in classes.items()}
+    blind = move_weights(
+        {
+            row: np.random.default_rng(row).dirichlet(np.ones(8)).astype(np.float32)
+            for row in classes
+        },
+        np.random.default_rng(0),
+    )
+    for weights, low, high in ((carrying, 1, 1), (blind, 0, 0.7)):
+        guide = Guide("", place_ids, weights, PLACES + 1)
+        folder = tmp_path / str(low)
+        assert low <= accuracy(guided, guide, folder) <= high
+    # the same weights point at random words, which tell nothing
+    moved = Guide("", lambda batch: batch.ids, move_weights(carrying, np.random.default_rng(1)), 50)
+    assert accuracy(guided, moved, tmp_path / "moved") <= 0.7
+
+
+def test_a_network_without_a_document_to_learn_from_has_a_reason(training, tmp_path):
+    guided, _ = training
+    guide = Guide("", lambda batch: batch.ids, {}, 50, rows={0, 1})
+    rows = guided.accuracies({"planted": guide}, tmp_path, lambda *_: None)
+    assert [row.get("reason") for row in rows] == [NO_PLANTED, NO_PLANTED, None]
+
+
+# The stage
+
+
+def test_the_tables_fit_each_other_and_the_summary_has_their_means():
+    summary = write("deceiving", (1, 2))
+    documents, units = read("deceiving", "documents"), read("deceiving", "units")
+    assert documents["units"].sum() == len(units)
+    sums = units.groupby(["seed", "id"])[["base", "adversary"]].sum()
+    assert np.allclose(sums, 1, atol=1e-5)
+    assert set(documents.groupby("id").size()) == {2}, "the seeds have the same documents"
+    assert (units[units["evidence"]]["end"] - units[units["evidence"]]["start"] == 4).all()
+    of_evidence = units[units["evidence"]].groupby(["seed", "id"])["adversary"].sum()
+    known = documents.set_index(["seed", "id"])["evidence_weight"].dropna()
+    assert known.to_dict() == pytest.approx(of_evidence.to_dict(), abs=1e-6)
+    rows = summary.set_index(["measure", "weights", "seed"]).sort_index()
+    for measure in ("prediction_change", "divergence", "permutation_change", "evidence_weight"):
+        values = documents[documents["seed"] == 2][measure].dropna()
+        row = rows.loc[(measure, "", 2)]
+        assert (row["mean"], row["documents"]) == (pytest.approx(values.mean()), len(values))
+    several = documents[documents["units"] > 1]["divergence"]
+    assert several.max() <= np.log(2) and several.min() > 0
+    right = (
+        documents[documents["seed"] == 1]["label"] == documents[documents["seed"] == 1]["predicted"]
+    )
+    read_whole = rows.loc[("accuracy", "", 1)]  # of all test documents, also those that are empty
+    assert abs(read_whole["mean"] * 12 - right.sum()) <= 12 - len(right)
+    assert (
+        rows.loc[("evidence_weight", "", 1), "mean"]
+        < rows.loc[("evidence_weight_base", "", 1), "mean"]
+    )
+    guided = summary[(summary["test"] == "guided") & (summary["seed"] == 1)]
+    for measure, names in (("accuracy", [*GUIDES, "majority"]), ("accuracy_one_epoch", GUIDES)):
+        assert guided[guided["measure"] == measure]["weights"].tolist() == names
+    description = json.loads(Path("results/adversaries/deceiving/guided.json").read_text())
+    assert list(description["reads"]) == GUIDES and description["max_tokens"] == 12
+
+
+def test_without_evidence_there_are_reasons_and_nothing_to_deceive_about(monkeypatch, tmp_path):
+    path = Path("data/tokens/tiny/evidence.parquet")
+    table = pd.read_parquet(path)
+    table.iloc[:0].to_parquet(path, index=False)
+    try:
+        summary = write("differing")
+        with pytest.raises(HeedError, match=r"no training document has known evidence.*differ"):
+            write("deceiving")
+    finally:
+        table.to_parquet(path, index=False)
+    undefined = summary.dropna(subset="reason").set_index(["measure", "weights"])["reason"]
+    assert undefined.to_dict() == dict.fromkeys(
+        [("evidence_weight_base", ""), ("evidence_weight", ""), ("auc", "attention"),
+         ("auc", "leave_one_out"), ("auc", "random")], NO_EVIDENCE
+    ) | dict.fromkeys(
+        [(measure, name) for measure in ("accuracy", "accuracy_one_epoch")
+         for name in ("planted", "base_without_evidence", "adversary_without_evidence")], NO_PLANTED
+    )  # fmt: skip
+    assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 19
+
+
+def test_a_hierarchical_adversary_is_of_sentences_and_leaves_its_branch_alone():
+    write("hybrid")
+    units = read("hybrid", "units")
+    assert units.groupby("id").size().max() <= 4 and (units["end"] - units["start"]).max() > 8
+    run = read_runs("tiny-hybrid", [1])[0]
+    tokens = load_tokens("data/tokens/tiny")
+    base = load_subject(run, tokens, np.arange(60))
+    learner = AdversaryLearner(
+        base, Adversary("tiny-hybrid", "differ", 1.0, 1), {}, np.zeros(60, np.int64),
+        split_documents(run.recipe, tokens, 1), run,
+    )  # fmt: skip
+    names = {name for name, each in learner.model.named_parameters() if not each.requires_grad}
+    assert names == {"branch.table.weight", "branch.bias"}
+    assert not any(each.requires_grad for each in base.model.parameters())
+
+
+def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
+    monkeypatch.setattr(GuidedTraining, "accuracies", lambda *_: [])  # they take longest
+    write("differing", (1, 2))
+    expected = read("differing", "documents")
+    judged, judge_run = [], adversary_stage._judge_run
+
+    def stop_at_the_second(run, *arguments):
+        judged.append(run.seed)
+        if judged == [1, 2]:
+            raise KeyboardInterrupt
+        judge_run(run, *arguments)
+
+    monkeypatch.setattr(adversary_stage, "_judge_run", stop_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        write("differing", (1, 2))
+    write("differing", (1, 2))
+    assert judged == [1, 2, 2]
+    assert read("differing", "documents").equals(expected)
+    assert not [*Path(".heed/work").glob("adversaries-*")]
+
+
+def test_a_base_without_a_weighted_sum_is_one_message():
+    with pytest.raises(HeedError, match="model tiny-last can have no adversary: pooling `last`"):
+        write("last")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("lying", "there is no adversary lying. Known: differing, deceiving"),
+        ("without", "adversaries.without: goal is missing. `heed check` says more"),
+        ("backward", "adversaries.backward: strength is not above 0: -1"),
+    ],
+)
+def test_an_adversary_that_is_not_in_params_is_one_message(name, message):
+    with pytest.raises(HeedError) as caught:
+        read_adversary(name)
+    assert message in str(caught.value)
+
+
+def test_padded_values_are_those_of_their_rows():
+    padded = pad_by_row({4: np.asarray([0.5, 1.5]), 7: np.empty(0)}, np.asarray([7, 4]), 3)
+    assert padded.tolist() == [[0, 0, 0], [0.5, 1.5, 0]]
+
+
+# params.yaml
+
+SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+MODEL = "sample-sentiment-attention"
+SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1, epochs: 1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("liar", MODEL, "is the name of a model too"),
+        ("liar", "Liar", "names have lower-case letters"),
+        (MODEL, "sample-attention", "adversaries.liar.model: there is no model sample-attention"),
+        (MODEL, "sample-sentiment-mean", "pooling: mean gives every word the same weight"),
+        (MODEL, "sample-sentiment-baseline", "pooling last is no weighted sum"),
+        ("corpus: sample-sentiment", "corpus: sample-letters", f"in models.{MODEL}, found sample-"),
+        ("goal: differ", "goal: lie", "adversaries.liar.goal: input should be 'differ' or"),
+        ("strength: 1", "strength: 0", "strength: input should be greater than 0, found 0"),
+        ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
+    ],
+)
+def test_a_mistake_in_the_section_is_one_line(old, new, message):
+    section = f"adversaries:\n  liar: {{{SECTION}}}\n"
+    assert parse(f"{SAMPLE}\n{section}").adversaries["liar"].strength == 1
+    with pytest.raises(HeedError) as caught:
+        parse(f"{SAMPLE}\n{section.replace(old, new, 1)}")
+    assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+def test_only_classifications_have_adversaries():
+    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
+    name, model = next(iter(parse(text).models.items()))
+    section = SECTION.replace(MODEL, name).replace("sample-sentiment", model.corpus)
+    with pytest.raises(HeedError, match="adversaries are of classifications"):
+        parse(f"{text}\nadversaries:\n  liar: {{{section}}}\n")
+    assert parse(SAMPLE).adversaries == {}
+
+
+# Known truth, on the sample corpora
+
+STUDY = """
+study: {name: known, title: Known truth}
+seeds: [1]
+sources: {sample: {kind: sample, documents: 2000, seed: 1}}
+corpora:
+  all: {source: sample, kind: sample-sentiment, split: {kind: random, test: 0.25, validation: 0.15}}
+  plain: {source: sample, kind: sample-plain, split: {kind: random, test: 0.25, validation: 0.15}}
+experiments:
+  all: {task: classification, corpus: all, data: {label: sentiment}, title: All}
+  plain: {task: classification, corpus: plain, data: {label: sentiment}, title: Plain}
+searches: {}
+defaults:
+  classification: {embedding_dim: 32, embedding_std: 1.0, hidden_size: 32, linear_size: 32,
+      pooling: attention, dropout: 0.2, epochs: 6, batch_size: 32, learning_rate: 0.01}
+models:
+  all-attention: {experiment: all, corpus: all, variant: attention, tuned_by: none,
+      match: all-attention}
+  plain-attention: {experiment: plain, corpus: plain, variant: attention, tuned_by: none,
+      match: plain-attention}
+adversaries:
+  all-deceiving: {model: all-attention, corpus: all, goal: deceive, strength: 0.3, epochs: 10}
+  plain-deceiving: {model: plain-attention, corpus: plain, goal: deceive, strength: 0.3, epochs: 10}
+"""
+
+
+def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.Series:
+    """Run the stages up to `adversaries`; return the means by measure and weights."""
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(STUDY)
+    cli.download("sample")
+    cli.tokenize(corpus)
+    cli.search("none", "")
+    cli.recipe(f"{corpus}-attention")
+    cli.train(f"{corpus}-attention", 1)
+    cli.adversaries(f"{corpus}-deceiving", [1])
+    summary = pd.read_csv(f"results/adversaries/{corpus}-deceiving/summary.csv")
+    return summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]
+
+
+@pytest.mark.slow
+def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_evidence(
+    tmp_path, monkeypatch
+):
+    means = summary_of("all", tmp_path, monkeypatch)
+    assert means["accuracy_base", ""] >= 0.99, "solved"
+    assert abs(means["accuracy", ""] - means["accuracy_base", ""]) <= 0.01
+    assert means["evidence_weight_base", ""] > 0.5 > 0.05 > means["evidence_weight", ""]
+    assert means["auc", "leave_one_out"] >= 0.90 > 0.5 > means["auc", "attention"]
+    assert means["auc", "random"] == pytest.approx(0.5, abs=0.05)
+    assert means["accuracy", "moved"] <= means["accuracy", "majority"] + 0.1
+
+
+@pytest.mark.slow
+def test_where_order_does_not_matter_better_weights_are_learned_from_at_once(tmp_path, monkeypatch):
+    means = summary_of("plain", tmp_path, monkeypatch)
+    one_epoch = means["accuracy_one_epoch"]
+    assert one_epoch["uniform"] < one_epoch["adversary"] < one_epoch["base"] <= one_epoch["planted"]
+    assert one_epoch["planted"] == 1
+    # what the deceived model's weights tell is the class, and not the evidence
+    hidden = one_epoch["adversary_without_evidence"]
+    assert hidden >= one_epoch["adversary"] - 0.05
+    assert one_epoch["moved"] <= means["accuracy", "majority"] + 0.1
+    assert means["accuracy", "uniform"] >= 0.99, "with more epochs a bag of words learns it too"
