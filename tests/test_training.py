@@ -27,7 +27,7 @@ from heed.evaluation.tables import evaluate
 from heed.files import CHECKSUMS, HeedError, sha256, write_json
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus
-from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary
+from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary, most_frequent
 from heed.paths import timing_file
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
@@ -730,6 +730,19 @@ def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the
         ids = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]][:12] + 2
         assert batch.ids[i, : len(ids)].tolist() == ids.tolist()
         assert (batch.ids[i, len(ids) :] == 0).all()
+
+
+def test_unknown_words_do_not_tell_which_documents_came_first():
+    """Of a file sorted by class, the order of words is that of the classes."""
+    first, last = ({f"{i:02}{word}" for i in range(50)} for word in ("b", "a"))
+    ranked = {"often": 3, "zebra": 2, "bee": 2} | dict.fromkeys([*sorted(first), *sorted(last)], 1)
+    words = most_frequent(ranked, 53)
+    assert words[:3] == ["often", "zebra", "bee"]
+    assert len(words) == 53
+    assert len(first & {*words}) == len(last & {*words}) == 25
+    assert most_frequent(ranked, 1000) == [*ranked]
+    assert most_frequent(ranked, 2) == ["often", "bee"]
+    assert most_frequent(ranked, 0) == []
 
 
 def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):

@@ -18,7 +18,7 @@ from heed.files import HeedError, write_text, writing
 from heed.hyperparameters.translator import Segmentation
 from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, UNKNOWN, EncodedPairs
 from heed.inputs.spacing import Spacing, learn_spacing
-from heed.inputs.vocabulary import rank_types
+from heed.inputs.vocabulary import most_frequent, rank_types
 from heed.tokens.arrays import ParallelTokens, Side
 
 WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece
@@ -196,8 +196,8 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
     counts = rank_types(side, rows, h.lowercase)
-    words = [word for word, count in counts.items() if count >= h.min_count]
-    vocabulary = SPECIAL + tuple(words[: size - len(SPECIAL)])
+    counts = {word: count for word, count in counts.items() if count >= h.min_count}
+    vocabulary = (*SPECIAL, *most_frequent(counts, size - len(SPECIAL)))
     segmenter = Words(vocabulary, h.lowercase, Spacing())
     spacing = learn_spacing(side, rows, segmenter._look_up(side.lexicon), vocabulary)
     return Words(vocabulary, h.lowercase, spacing)

@@ -37,7 +37,24 @@ def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: boo
     Of types with equal frequency the first in the lexicon comes first.
     """
     ranked = rank_types(tokens, rows, lowercase)
-    return Vocabulary(SPECIAL + tuple(ranked)[: max(0, size - len(SPECIAL))], lowercase)
+    return Vocabulary((*SPECIAL, *most_frequent(ranked, size - len(SPECIAL))), lowercase)
+
+
+def most_frequent(ranked: dict[str, int], number: int) -> list[str]:
+    """Return the first `number` of `ranked` words, frequency by word, the most frequent first.
+
+    Where words of one frequency are too many, those that are first in the alphabet stay. The first
+    in the lexicon would be those of the first documents: where a file is sorted by class, the words
+    that become unknown would then tell the class, in training alone.
+    """
+    words = list(ranked)
+    if number >= len(words):
+        return words
+    least = ranked[words[max(0, number)]]
+    kept = [word for word in words if ranked[word] > least]
+    tied = sorted(word for word in words if ranked[word] == least)
+    chosen = {*kept, *tied[: max(0, number) - len(kept)]}
+    return [word for word in words if word in chosen]
 
 
 def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict[str, int]:
