@@ -59,7 +59,9 @@ def test_a_span_that_cuts_what_cleaning_takes_for_one_character_is_an_error(text
         clean_spans(text, [span], clean(text)[0], "here")
 
 
-def test_evidence_that_is_cut_off_is_left_out():
+def test_evidence_that_is_not_in_the_cleaned_text_is_left_out():
+    mark = "fi\u200fne"
+    assert clean_spans(mark, [(2, 3)], clean(mark)[0], "here") == ()
     text = "one\x00two three"
     spans = [(0, 3), (4, 7), (8, 13)]
     assert clean_spans(text, spans, clean(text, 6)[0], "here") == ((0, 3), (4, 6))

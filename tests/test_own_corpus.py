@@ -11,6 +11,7 @@ import pytest
 
 from heed import cli
 from heed.corpora.kinds import read_documents
+from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study import load
 from heed.study.own_corpus import add_corpus, changed_file_warnings
@@ -148,6 +149,23 @@ def test_a_declared_encoding_is_written_and_used(clone):
     assert [document.text for document in documents] == table["text"].tolist()
 
 
+def test_a_column_of_evidence_is_checked_written_and_read(clone, monkeypatch):
+    table = TABLE.assign(why="0-4")
+    table.assign(why="0-400").to_csv("table.csv", index=False)
+    command = "corpus add table.csv --text-column text --label-column label --evidence-column why"
+    monkeypatch.setattr(sys, "argv", ["heed", *command.split(), "--name", "mine"])
+    before = Path("params.yaml").read_text()
+    with pytest.raises(SystemExit, match=r"table.csv:2: column 'why': the span 0-400 goes beyond"):
+        cli.main()
+    assert Path("params.yaml").read_text() == before
+    table.to_csv("table.csv", index=False)
+    cli.main()
+    cli.download("mine")
+    for document in read_documents(load("params.yaml").corpora["mine"], Path("data/raw/mine")):
+        ((start, end),) = document.evidence
+        assert document.text[start:end] in ("fine", "poor")
+
+
 @pytest.mark.slow
 @pytest.mark.drill("two edits of params.yaml at once")
 def test_corpora_added_at_once_are_all_there(clone):
@@ -189,5 +207,5 @@ def write_csv(path: Path, rows: list[list[str]]) -> None:
 def test_the_documentation_names_the_command_and_the_columns_as_they_are():
     text = (ROOT / "docs/own-corpus.md").read_text()
     assert re.search(r"heed corpus add \S+ --text-column \S+ --label-column \S+", text)
-    for key in ("text_column", "label_column", "split_column", "encoding", "sha256", "path"):
+    for key in (*KIND.required_keys, *KIND.optional_keys, "sha256", "path"):
         assert f"`{key}`" in text

@@ -16,7 +16,7 @@ from heed.tokens.splits import PARTS
 
 
 def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -> tuple[Span, ...]:
-    """Return the spans of a text in its cleaned form, without what was cut off.
+    """Return the spans of a text in its cleaned form, without what is not in it.
 
     A span has the same words before and after. Its ends move as far as the text before them gets
     shorter or longer when it is cleaned alone.
@@ -43,8 +43,9 @@ def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -
                 "character when the text is cleaned: a <br />, or a letter and its accent. Let it "
                 "begin and end with a word"
             )
-        if first < len(cleaned):
-            moved.append((first, min(last, len(cleaned))))
+        last = min(last, len(cleaned))
+        if first < last:
+            moved.append((first, last))
     return tuple(moved)
 
 
