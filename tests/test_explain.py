@@ -303,6 +303,16 @@ def test_a_mistake_in_the_section_is_one_line(section, message):
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
+def test_sentence_pairs_are_no_noise():
+    corpus = "kind: sample-translation, split: {kind: given}"
+    text = SAMPLE.replace(
+        "sources:\n", "sources:\n  two: {kind: sample-translation, documents: 140, seed: 3}\n"
+    ).replace("corpora:\n", f"corpora:\n  pairs: {{source: two, {corpus}}}\n")
+    section = f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, noise: pairs}}}}}}"
+    with pytest.raises(HeedError, match=f"{MODEL}.noise: pairs has sentence pairs"):
+        parse(f"{text}\nexplain: {section}\n")
+
+
 def test_only_classifications_are_explained():
     text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
     params = parse(text)
