@@ -106,6 +106,8 @@ def _read_noise(run: RunInfo, tokens: Tokens, noise: Tokens | None, known: np.nd
     """Return the words of noise. Raises HeedError, with the reason, where there can be none."""
     if noise is None:
         raise HeedError(NO_NOISE)
+    if not isinstance(noise, Tokens):
+        raise HeedError(f"{noise.path}: has sentence pairs: noise is of documents with labels")
     is_own = noise.path == tokens.path
     if is_own and not MarkedTokens(noise):
         raise HeedError(NOISE_HAS_LABELS)
