@@ -229,11 +229,12 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
         "".join(
             line
             for line in params.read_text().splitlines(True)
-            if "  feelings-attention:" not in line
+            if "feelings-attention" not in line  # the model and its adversary
         )
     )
     assert run(edited) == ""
     assert not (edited / "results/code/train/feelings-attention.json").exists()
+    assert not (edited / "results/code/adversaries/liar.json").exists()
     assert (edited / "results/code/train/feelings-baseline.json").exists()
 
 
