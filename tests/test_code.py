@@ -172,6 +172,11 @@ def test_ignored_modules_compute_nothing() -> None:
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("code") / "clone"
     make_clone(path, ROOT / "tests/toy/params.yaml")
+    with (path / "params.yaml").open("a") as params:
+        params.write(
+            "adversaries: {liar: {model: feelings-attention, corpus: feelings, goal: differ, "
+            "strength: 1, epochs: 1}}\n"
+        )
     run(path)
     return path
 
@@ -215,6 +220,7 @@ def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
     for function in cli.STAGES:
         assert list((clone / "results/code").glob(f"{function.__name__}*"))
     assert code(clone, "search", "none")["files"]
+    assert "src/heed/tasks/classification/guided.py" in code(clone, "adversaries", "liar")["files"]
 
 
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
@@ -223,11 +229,12 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
         "".join(
             line
             for line in params.read_text().splitlines(True)
-            if "  feelings-attention:" not in line
+            if "feelings-attention" not in line  # the model and its adversary
         )
     )
     assert run(edited) == ""
     assert not (edited / "results/code/train/feelings-attention.json").exists()
+    assert not (edited / "results/code/adversaries/liar.json").exists()
     assert (edited / "results/code/train/feelings-baseline.json").exists()
 
 
