@@ -144,7 +144,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
         toy.run("git", "init", "--quiet")
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "toy")
-        assert len(toy.executed(*SNAKEMAKE)) == 25
+        assert len(toy.executed(*SNAKEMAKE)) == 26
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "run")
         (folder / "finished").touch()
@@ -167,7 +167,7 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert toy.executed(*DVC) == []
     assert toy.executed(*SNAKEMAKE) == []
     output = toy.run("snakemake", "-n")
-    assert "all 25 stages are up to date" in output
+    assert "all 26 stages are up to date" in output
     assert "Job" not in output
     for stage in ("compare", "train@feelings-attention-1"):
         assert (toy.path / f"logs/{stage}.log").exists()
@@ -232,7 +232,7 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     "a model to be explained": (
         "searches: {}",
         "searches: {}\nexplain: {documents: 1, models: {author-baseline: {corpus: letters}}}",
-        ["code", "explain author-baseline"],
+        ["code", "explain author-baseline", "report"],
     ),
 }
 
@@ -292,7 +292,7 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
     "a value of the models": (
         add_to(ATTENTION, "\nADDED = 1\n"),
-        below(*MODELS),
+        sorted([*below(*MODELS), "explain none"]),
     ),
     "a template": (
         add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"),
@@ -874,6 +874,7 @@ explain: {documents: 0.02, models: {author-baseline: {corpus: letters}}}
 UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
 COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none",
+    "unexplained": "explain none",
     "search": "search hunt", "recipe": "recipe author-baseline",
     "train": "train author-baseline --seed 1", "predict": "predict author-baseline",
     "explain": "explain author-baseline",
@@ -975,7 +976,7 @@ def test_the_modules_that_a_command_loads_are_named_in_its_code(used: Used, stag
 
 def test_dvc_yaml_names_no_module_and_is_short() -> None:
     text = (ROOT / "dvc.yaml").read_text()
-    assert len(text.splitlines()) <= 140
+    assert len(text.splitlines()) <= 170
     assert "src/heed/" not in text
 
 

@@ -107,7 +107,7 @@ def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
             tasks[stage, ""] = {*task.values()}
         for key, value in getattr(params, section).items() if section else ():
             tasks[stage, key] = {task[key if section == "experiments" else value.experiment]}
-    return tasks | {("search", "none"): set()}
+    return tasks | {("search", "none"): set(), ("explain", "none"): set()}
 
 
 def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:

@@ -47,6 +47,7 @@ ORPHAN_FOLDERS = tuple(
         "timing/train",
         "predict",
         "explain",
+        "adversaries",
         "opponents",
         "evaluate",
     )

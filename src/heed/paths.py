@@ -18,6 +18,7 @@ RESULTS, REPORTS = Path("results"), Path("reports")
 RECIPES, SEARCHES = RESULTS / "recipe", RESULTS / "search"
 RUNS, PREDICTIONS, OPPONENTS = RESULTS / "train", RESULTS / "predict", RESULTS / "opponents"
 EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
+EXPLANATIONS, ADVERSARIES = RESULTS / "explain", RESULTS / "adversaries"
 METRICS = Path("metrics.json")
 TIMING = RESULTS / "timing"
 WORK = Path(".heed/work")  # unfinished downloads, checkpoints, searches

@@ -116,6 +116,10 @@ def predict() -> None:
 
 
 def explain() -> None:
+    if KEY == "none":
+        write(f"results/adversaries/{KEY}/summary.csv", "")
+        write(f"results/explain/{KEY}/summary.csv", "")
+        return
     tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
     inputs = read_runs(), tokens, PARAMS["explain"]["documents"], code()
     write(f"results/explain/{KEY}/summary.csv", digest(*inputs))

@@ -19,14 +19,13 @@ from heed.explanation.agreement import seed_agreement
 from heed.explanation.judgement import GROUPS, group_size
 from heed.explanation.tables import summarize
 from heed.files import HeedError, sha256, write_json, writing_folder
-from heed.paths import PARAMS, RESULTS, TOKENS, WEIGHTS, WORK, run_folder
+from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, run_folder
 from heed.tasks import import_stage_modules, task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.run import RunInfo, check_tokens, split_documents
 from heed.training.runs import read_runs
 
-EXPLANATIONS = RESULTS / "explain"
 DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
 TABLES = ("documents", "rankings", "units")
 # seed, documents that are done, and their number
