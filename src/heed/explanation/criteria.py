@@ -25,11 +25,12 @@ ROUNDING = 1e-9  # of differences of figures in the tables
 
 # Why a criterion is undefined.
 NO_WEIGHTS = "no weights"
+EQUAL = "equal weights"
 ONE_SEED = "no second seed"
 NO_ADVERSARY = "no adversary"
-NO_PLANTED = "no planted evidence"
-HUMAN = "evidence of people"
-REASONS = (NO_WEIGHTS, ONE_SEED, NO_ADVERSARY, NO_PLANTED, HUMAN)
+NO_EVIDENCE = "no evidence"
+NOT_PLANTED = "evidence not planted"
+REASONS = (NO_WEIGHTS, EQUAL, ONE_SEED, NO_ADVERSARY, NO_EVIDENCE, NOT_PLANTED)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +65,7 @@ def measured(
 def judge_permutation(summary: pd.DataFrame) -> Outcome:
     """Return PASS if in every seed shuffled weights change predictions by MIN_CHANGE or more (T2).
 
-    The value is that of the seed with the smallest change.
+    The value is that of the seed with the smallest change. Equal weights fail: by exactly nothing.
     """
     changes = measured(summary, "permutation", "permutation_change")["mean"]
     if changes.empty:
@@ -78,12 +79,20 @@ def judge_seeds(summary: pd.DataFrame) -> Outcome:
 
     The value is the mean over pairs of seeds and documents.
     """
-    if measured(summary, "permutation", "permutation_change").empty:
-        return Outcome(UNDEFINED, reason=NO_WEIGHTS)
+    if reason := _no_weights(summary):
+        return Outcome(UNDEFINED, reason=reason)
     mean = seed_divergence(summary)
     if mean is None:
         return Outcome(UNDEFINED, reason=ONE_SEED)
     return Outcome(PASS if mean < MAX_DIVERGENCE else FAIL, mean)
+
+
+def _no_weights(summary: pd.DataFrame) -> str:
+    """Return why a model has no weights of its own: no sum, or equal ones; empty if it has."""
+    changes = measured(summary, "permutation", "permutation_change")["mean"]
+    if changes.empty:
+        return NO_WEIGHTS
+    return EQUAL if changes.max() < ROUNDING else ""
 
 
 def seed_divergence(summary: pd.DataFrame) -> float | None:
@@ -107,6 +116,8 @@ def judge_adversaries(summary: pd.DataFrame, adversaries: Iterable[pd.DataFrame]
         adversaries: the summaries of its trained adversaries.
 
     """
+    if reason := _no_weights(summary):
+        return Outcome(UNDEFINED, reason=reason)
     tables = list(adversaries)
     if not tables:
         return Outcome(UNDEFINED, reason=NO_ADVERSARY)
@@ -152,11 +163,11 @@ def judge_evidence(summary: pd.DataFrame, planted: bool) -> Outcome:
     """
     rows = summary[(summary["test"] == "evidence") & (summary["measure"] == "auc")]
     if rows["mean"].notna().sum() == 0:
-        return Outcome(UNDEFINED, reason=NO_PLANTED)
+        return Outcome(UNDEFINED, reason=NO_EVIDENCE)
     if not planted:
-        return Outcome(UNDEFINED, reason=HUMAN)
+        return Outcome(UNDEFINED, reason=NOT_PLANTED)
     rows = rows[rows["ranking"] == "attention"].dropna(subset=["mean", "class"])
-    if rows.empty:
-        return Outcome(UNDEFINED, reason=NO_WEIGHTS)
+    if (reason := _no_weights(summary)) or rows.empty:
+        return Outcome(UNDEFINED, reason=reason or NO_EVIDENCE)
     smallest = float(rows["mean"].min())
     return Outcome(PASS if smallest >= MIN_AUC else FAIL, smallest)

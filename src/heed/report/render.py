@@ -96,6 +96,7 @@ def _write_documents(results: Results, folder: Path) -> None:
                         variant=variant,
                         page=results.browsers[model.model],
                         weights_sentence=describe_weights(model.hyperparameters),
+                        explained=results.is_explained(experiment),
                         sources=results.document_sources(model.model),
                     )
                     write_text(out / f"{model.model}.html", text)

@@ -1,6 +1,7 @@
 """Attention weights: links to the document browsers, and the weight on planted evidence."""
 
 from heed.report.blocks import PAGE, Block, Paragraph, Span, Texts
+from heed.report.chapters.shared import caution
 from heed.report.experiments import Experiment
 from heed.report.language import say
 from heed.report.results import Results
@@ -19,9 +20,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     for variant, model in models.items():
         links += [", "] if links else []
         links.append(Span(variant, link=f"documents/{model}.html"))
-    caution = ". " + say("Weights are not explanations by themselves.")
     read = say("What the model attended to, word by word, in documents chosen by rule:")
-    return [Paragraph((f"{read} ", *links, caution), media=(PAGE,)), *_evidence(results, models)]
+    texts = (f"{read} ", *links, ". ", *caution(results, experiment))
+    return [Paragraph(texts, media=(PAGE,)), *_evidence(results, models)]
 
 
 def _evidence(results: Results, models: dict[str, str]) -> list[Block]:
