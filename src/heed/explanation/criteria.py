@@ -47,16 +47,9 @@ class Outcome:
     reason: str = ""
 
 
-def measured(
-    summary: pd.DataFrame, test: str, measure: str, ranking: str | None = None
-) -> pd.DataFrame:
-    """Return the rows of a summary that have a mean of this measure, over documents of all classes.
-
-    `ranking` is one of a test by rankings.
-    """
+def measured(summary: pd.DataFrame, test: str, measure: str) -> pd.DataFrame:
+    """Return the rows with a mean of this measure over documents of all classes."""
     rows = summary[(summary["test"] == test) & (summary["measure"] == measure)]
-    if ranking is not None:
-        rows = rows[rows["ranking"] == ranking]
     if "class" in rows:
         rows = rows[rows["class"].isna()]
     return rows.dropna(subset="mean")

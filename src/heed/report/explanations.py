@@ -1,6 +1,7 @@
 """The results of `heed explain` and `heed adversaries` for the report (docs/contracts.md)."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import pandas as pd
 
 from heed.evaluation.results import Comparison
 from heed.explanation import criteria
-from heed.explanation.criteria import Outcome, measured
+from heed.explanation.criteria import Outcome
 from heed.files import reading, verify_checksums
 from heed.recipe import CorpusFacts
 from heed.report.experiments import Experiment
@@ -51,16 +52,27 @@ class Explanation:
     adversaries: tuple[Adversary, ...]
     planted: bool
 
-    def means(self, test: str, measure: str, ranking: str | None = None) -> list[float]:
+    def means(self, test: str, measure: str, ranking: str = "") -> list[float]:
         """Return the mean over documents of each seed; nothing where it is not defined."""
-        return _values(measured(self.summary, test, measure, ranking))
+        return self._means.get((test, measure, ranking, ""), [])
 
     def class_means(self, measure: str, ranking: str) -> dict[str, list[float]]:
         """Return, by class, the means of a measure of the test `evidence` in each seed."""
-        rows = self.summary[self.summary["test"] == "evidence"]
-        rows = rows[(rows["measure"] == measure) & (rows["ranking"] == ranking)]
-        rows = rows.dropna(subset=["class", "mean"])
-        return {str(name): _values(group) for name, group in rows.groupby("class")}
+        return {
+            name: values
+            for (*measured, name), values in self._means.items()
+            if measured == ["evidence", measure, ranking] and name
+        }
+
+    @functools.cached_property
+    def _means(self) -> dict[tuple[str, str, str, str], list[float]]:
+        """The means of each seed, by test, measure, ranking and class (empty where it has none)."""
+        means: dict[tuple[str, str, str, str], list[float]] = {}
+        rows = self.summary.dropna(subset="mean").sort_values("seed", kind="stable")
+        columns = rows[["test", "measure", "ranking", "class"]].fillna("").to_numpy()
+        for (test, measure, ranking, name), mean in zip(columns, rows["mean"], strict=True):
+            means.setdefault((test, measure, ranking, name), []).append(float(mean))
+        return means
 
     def by_largest_weight(self, table: str, measure: str) -> dict[float, list[float]]:
         """Return each seed's mean of a measure, by groups of documents (LARGEST_WEIGHTS)."""
@@ -92,7 +104,7 @@ class Explanation:
         """
         return size(self.summary, test, measures)
 
-    @property
+    @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:
         """What the criteria say of the model, by test."""
         summaries = [adversary.summary for adversary in self.adversaries]
@@ -117,10 +129,6 @@ def size(summary: pd.DataFrame, test: str, measures: Sequence[str]) -> tuple[int
     if test == "seeds":  # a row for each seed, with its pairs with all that follow
         return seeds + 1, counts.min(), counts.min()
     return seeds, counts.min(), counts.max()
-
-
-def _values(rows: pd.DataFrame) -> list[float]:
-    return [float(value) for value in rows.sort_values("seed")["mean"]]
 
 
 def read_explanations(
@@ -188,7 +196,7 @@ def _read_if_there(path: Path, command: str) -> pd.DataFrame | None:
 
 def _read(path: Path, command: str) -> pd.DataFrame:
     with reading(path, command):
-        return pd.read_csv(path, dtype={"class": str, "at": str}, na_values=[""])
+        return pd.read_csv(path, dtype={"class": str, "at": str, "ranking": str}, na_values=[""])
 
 
 def range_of(counts: Sequence[int], form: Callable[[int], str]) -> str:

@@ -41,17 +41,17 @@ OUTCOME = Format(lambda value: say(value), str, "left")
 FIGURE = decimals(3)
 # The columns of the table of means: key → test, measure, ranking.
 MEANS = {
-    "tau_gradient": ("correlation", "tau_gradient", None),
-    "tau_leave_one_out": ("correlation", "tau_leave_one_out", None),
-    "tau_ceiling": ("correlation", "tau_ceiling", None),
-    "permutation_change": ("permutation", "permutation_change", None),
-    "adversarial_divergence": ("adversary", "adversarial_divergence", None),
+    "tau_gradient": ("correlation", "tau_gradient", ""),
+    "tau_leave_one_out": ("correlation", "tau_leave_one_out", ""),
+    "tau_ceiling": ("correlation", "tau_ceiling", ""),
+    "permutation_change": ("permutation", "permutation_change", ""),
+    "adversarial_divergence": ("adversary", "adversarial_divergence", ""),
     "removed_share": ("erasure", "removed_share", "attention"),
-    "seed_divergence": ("seeds", "divergence", None),
+    "seed_divergence": ("seeds", "divergence", ""),
     "comprehensiveness": ("input_removal", "comprehensiveness", "attention"),
     "sufficiency": ("input_removal", "sufficiency", "attention"),
     "auc": ("evidence", "auc", "attention"),
-    "conicity": ("conicity", "conicity", None),
+    "conicity": ("conicity", "conicity", ""),
 }
 
 
@@ -269,7 +269,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
     )
 
 
-def _mean_value(test: str, measure: str, ranking: str | None) -> Callable[[Line], Cell]:
+def _mean_value(test: str, measure: str, ranking: str) -> Callable[[Line], Cell]:
     def value(line: Line) -> Cell:
         values = line.explanation.means(test, measure, ranking)
         if not values:
@@ -294,7 +294,7 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
         *(Column(key, "", value=_cell_value(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
-    key = "explanation_seeds"
+    key = "explanation_all-means"
     title = say("every mean, by seed, ranking and class (CSV)")
     table = Table(key, title, columns, make_rows(columns, rows), files=("csv",), media=())
     link = Span(title, link=f"tables/{key}.csv")

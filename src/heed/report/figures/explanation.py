@@ -3,6 +3,7 @@
 The criticism in their captions is that of others; docs/explanation.md has their arguments.
 """
 
+import dataclasses
 import math
 
 import matplotlib.figure
@@ -47,10 +48,7 @@ def correlation(results: Results) -> list[Figure]:
             "Shows whether the weights rank words as gradients and leave-one-out do. A low "
             "correlation alone is no fault: those two do not agree with each other either."
         ),
-        say(
-            "Kendall’s tau-b. The third mark is the ceiling of the others. Hollow: what Jain & "
-            "Wallace print of the same corpus, where it is comparable."
-        ),
+        say("Kendall’s tau-b. The third mark is the ceiling of the others."),
     )
     lines = []
     for experiment in dict.fromkeys(each.experiment.key for each in results.explanations):
@@ -64,6 +62,9 @@ def correlation(results: Results) -> list[Figure]:
             for each in explained
         ]
         lines += _printed_lines(results, explained[0], names)
+    if any(line.paper for line in lines):
+        hollow = say("Hollow: what Jain & Wallace 2019 print of the same corpus.")
+        texts = dataclasses.replace(texts, caption=f"{texts.caption} {hollow}")
     return make_figure(results, texts, [Panel(lines, "Kendall’s τ-b")])
 
 
@@ -371,7 +372,7 @@ def conicity(results: Results) -> list[Figure]:
         say("Conicity"),
         say(
             "Shows how alike the vectors are that are weighted: the nearer to 1, the less can any "
-            "weights matter. It explains shuffled weights, and judges none."
+            "weights matter. It explains the figure of shuffled weights, and judges no weights."
         ),
         say("The mean cosine of a document’s vectors to their mean."),
     )

@@ -76,7 +76,7 @@ def _ratios(results: Results, explained: list[Explanation]) -> str:
         and not corpus.facts.reduced
     ]
     text = " " + say(
-        "Gradient at the ends over that in the middle: {models}.", models=", ".join(ours)
+        "Gradient at the end over that in the middle: {models}.", models=", ".join(ours)
     )
     if printed:
         text += " " + say("Maini et al. 2020 print: {models}.", models=", ".join(printed))
@@ -93,7 +93,7 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
 def _draw(figure: matplotlib.figure.Figure, explained: list[Explanation]) -> None:
     by_place = any(len(_rows(each, "accuracy_by_place")) for each in explained)
     top = ["importance", "place"] if by_place else ["importance"] * 2
-    axes = figure.subplot_mosaic([top, ["noise"] * 2])
+    axes: dict[str, Axes] = figure.subplot_mosaic([[*top], ["noise", "noise"]])
     for number, each in enumerate(explained):
         _draw_importance(axes["importance"], each, number)
         _draw_noise(axes["noise"], each, number)
