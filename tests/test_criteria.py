@@ -115,6 +115,8 @@ def test_planted_evidence_must_be_found_in_every_class():
     assert (one_sided.outcome, one_sided.value) == (FAIL, 0.8999)
     assert judge_evidence(summary(areas={"good": 0.9}), planted=False).reason == NOT_PLANTED
     assert judge_evidence(summary(), planted=True).reason == NO_EVIDENCE
+    steps = summary(areas={"": 0.95}).replace({"class": {"": None}})
+    assert judge_evidence(steps, planted=True).outcome == PASS, "of a translation: no classes"
     equal = summary(changes=(0.0,), areas={"good": 0.5})
     assert judge_evidence(equal, planted=True).reason == EQUAL
 

@@ -5,6 +5,7 @@ import shutil
 import types
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,7 +16,12 @@ from heed.files import HeedError
 from heed.report.blocks import PAGE, PAPER, Figure, Items, Table, walk_blocks
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
-from heed.report.figures.document_rankings import choose_document, document_rankings
+from heed.report.figures.document_rankings import (
+    WORDS,
+    choose_document,
+    document_rankings,
+    first_word,
+)
 from heed.report.figures.drawing import draw
 from heed.report.figures.explanation import _printed_lines
 from heed.report.published import read_papers
@@ -160,6 +166,15 @@ def test_the_document_is_the_first_by_name_that_has_evidence(results):
     document = choose_document(results.explanations[-1])
     assert document.name == "d1", "d0 has none"
     assert document.words == fixture.TEXT.split() and document.first == 0
+
+
+@pytest.mark.parametrize(
+    ("evidence", "first"), [([], 0), ([70], 40), ([30], 20), ([5], 0), ([30, 90], 20)]
+)
+def test_a_long_document_is_drawn_around_its_first_evidence(evidence, first):
+    units = np.isin(np.arange(100), evidence)
+    assert first_word(units) == first
+    assert first_word(units[:WORDS]) == 0
 
 
 def test_text_that_heed_did_not_generate_is_never_on_paper_nor_published(results):

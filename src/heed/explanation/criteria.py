@@ -159,7 +159,9 @@ def judge_evidence(summary: pd.DataFrame, planted: bool) -> Outcome:
         return Outcome(UNDEFINED, reason=NO_EVIDENCE)
     if not planted:
         return Outcome(UNDEFINED, reason=NOT_PLANTED)
-    rows = rows[rows["ranking"] == "attention"].dropna(subset=["mean", "class"])
+    rows = rows[rows["ranking"] == "attention"].dropna(subset="mean")
+    if rows["class"].notna().any():  # steps of a translation have no class
+        rows = rows.dropna(subset="class")
     if (reason := _no_weights(summary)) or rows.empty:
         return Outcome(UNDEFINED, reason=reason or NO_EVIDENCE)
     smallest = float(rows["mean"].min())

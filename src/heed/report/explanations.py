@@ -75,8 +75,11 @@ class Explanation:
         return means
 
     def by_largest_weight(self, table: str, measure: str) -> dict[float, list[float]]:
-        """Return each seed's mean of a measure, by groups of documents (LARGEST_WEIGHTS)."""
-        values = self.read(table, ["seed", "max_weight", measure]).dropna()
+        """Return each seed's mean of a measure, by groups of documents (LARGEST_WEIGHTS).
+
+        Empty where the table does not have it.
+        """
+        values = self.read(table).reindex(columns=["seed", "max_weight", measure]).dropna()
         group = np.searchsorted(LARGEST_WEIGHTS[:-1], values["max_weight"])
         means = values.groupby([group, "seed"])[measure].mean()
         return {
@@ -85,11 +88,11 @@ class Explanation:
             if index in means.index.get_level_values(0)
         }
 
-    def read(self, table: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def read(self, table: str) -> pd.DataFrame:
         """Return a table of `heed explain`. Raises HeedError: it is missing or broken."""
         path = self.folder / f"{table}.parquet"
         with reading(path, f"heed explain {self.model}"):
-            return pd.read_parquet(path, columns=None if columns is None else list(columns))
+            return pd.read_parquet(path)
 
     @property
     def has_weights(self) -> bool:
@@ -196,7 +199,8 @@ def _read_if_there(path: Path, command: str) -> pd.DataFrame | None:
 
 def _read(path: Path, command: str) -> pd.DataFrame:
     with reading(path, command):
-        return pd.read_csv(path, dtype={"class": str, "at": str, "ranking": str}, na_values=[""])
+        types = {"class": str, "at": str, "ranking": str, "weights": str}
+        return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
 
 
 def range_of(counts: Sequence[int], form: Callable[[int], str]) -> str:

@@ -12,6 +12,7 @@ from heed.report.blocks import EVERYWHERE, PAGE, Figure
 from heed.report.explanations import Explanation
 from heed.report.figures import drawing
 from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_name
+from heed.report.figures.model_rows import heading
 from heed.report.language import say
 from heed.report.results import Results
 
@@ -41,6 +42,8 @@ def document_rankings(results: Results) -> list[Figure]:
     """
     figures = []
     for experiment in results.experiments:
+        if experiment.measure.is_translation:
+            continue
         models = results.comparison.experiments[experiment.key].models
         explained = [
             each
@@ -82,7 +85,7 @@ def _figure(results: Results, explanation: Explanation) -> list[Figure]:
             results.sources.add(*paths),
             lambda figure: _draw(figure, document, strips),
             (WIDTH, height),
-            subject=explanation.variant,
+            subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
             alt_text=drawing.alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
             mark=experiment.mark,
             claim=claim,
@@ -110,13 +113,13 @@ def choose_document(explanation: Explanation) -> Document | None:
     known = documents[documents["id"].isin(with_evidence)]
     row = (documents if known.empty else known).iloc[0]
     own = units[units["id"] == row["id"]].sort_values("unit")
-    first = _first_word(own["evidence"].to_numpy(bool))
+    first = first_word(own["evidence"].to_numpy(bool))
     own = own.iloc[first : first + WORDS]
     words = [row["text"][unit.start : unit.end] for unit in own.itertuples()]
     return Document(str(row["id"]), str(row["label"]), str(row["predicted"]), first, words, own)
 
 
-def _first_word(evidence: np.ndarray) -> int:
+def first_word(evidence: np.ndarray) -> int:
     """Return the first unit that is drawn: 0 where all are, or none is evidence."""
     if len(evidence) <= WORDS or not evidence.any():
         return 0

@@ -204,8 +204,11 @@ def guided(results: Results) -> list[Figure]:
         "base": say("the model’s"),
         "adversary": say("the adversary’s"),
         "planted": say("planted"),
-        "constant_token": say("the model’s, one constant word"),
-        "moved": say("the model’s, of another document"),
+        "base_without_evidence": say("the model’s, evidence hidden"),
+        "adversary_without_evidence": say("the adversary’s, evidence hidden"),
+        "constant_token": say("the model’s, one word throughout"),
+        "moved": say("the model’s, another document"),
+        "majority": say("majority class"),
     }
     texts = Texts(
         "guided",
@@ -216,8 +219,9 @@ def guided(results: Results) -> list[Figure]:
             "why: weights can carry the label itself (Bai et al. 2021)."
         ),
         say(
-            "Test accuracy. Two controls show what the weights give away: one constant word "
-            "everywhere, and the weights of another document."
+            "Test accuracy. Controls: with the evidence hidden, or one word throughout, weights "
+            "that are above the majority class carry the label; weights of another document must "
+            "not help."
         ),
     )
     lines = [
@@ -333,7 +337,6 @@ def removal(results: Results) -> list[Figure]:
 
 def evidence(results: Results) -> list[Figure]:
     """Return how well rankings find the evidence, by class (T11)."""
-    names = ranking_names()
     texts = Texts(
         "evidence",
         ("auc",),
@@ -348,20 +351,24 @@ def evidence(results: Results) -> list[Figure]:
             "have no sign (Liu et al. 2022)."
         ),
     )
-    lines = []
-    for each in results.explanations:
-        areas = {name: each.class_means("auc", ranking) for ranking, name in names.items()}
-        classes = sorted({label for by_class in areas.values() for label in by_class})
-        lines += [
-            Line(
-                label,
-                ": ".join(filter(None, [model_rows.heading(results, each), each.variant])),
-                {name: by_class.get(label, []) for name, by_class in areas.items()},
-            )
-            for label in classes
-        ]
+    lines = [line for each in results.explanations for line in _class_lines(results, each)]
     panel = Panel(lines, say("area under the ROC curve"), limit=criteria.MIN_AUC)
     return make_figure(results, texts, [panel])
+
+
+def _class_lines(results: Results, explanation: Explanation) -> list[Line]:
+    """Return a row for each class, one for a model whose predictions have none."""
+    names, heading = ranking_names(), model_rows.heading(results, explanation)
+    areas = {name: explanation.class_means("auc", ranking) for ranking, name in names.items()}
+    classes = sorted({label for by_class in areas.values() for label in by_class})
+    if not classes:
+        values = {name: explanation.means("evidence", "auc", key) for key, name in names.items()}
+        return [Line(explanation.variant, heading, values)]
+    heading = ", ".join(filter(None, [explanation.variant, heading]))
+    return [
+        Line(label, heading, {name: by_class.get(label, []) for name, by_class in areas.items()})
+        for label in classes
+    ]
 
 
 def conicity(results: Results) -> list[Figure]:

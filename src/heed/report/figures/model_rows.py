@@ -25,10 +25,15 @@ from heed.report.language import say, say_count
 from heed.report.published import PaperSentence
 from heed.report.renderers.visible import visible
 from heed.report.results import Results
+from heed.report.sources import Source
 
-ROW, HEADING, FRAME = 0.3, 0.2, 1.05  # inches: a row, the title of an experiment, the rest
+# inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
+ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.75
 MAX_HEADING = 44  # characters
-HEADING_STYLE: Style = {"va": "center", "fontsize": 8, "fontweight": "bold", "color": INK}
+HEADING_STYLE: Style = {
+    "va": "center", "fontsize": 8, "fontweight": "bold", "color": INK,
+    "in_layout": False,  # it may be wider than its panel
+}  # fmt: skip
 SPREAD = 0.62  # of a row's height, over which its series are spread
 
 
@@ -79,32 +84,44 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
     if not lines:
         return []
     kept = [dataclasses.replace(panel, lines=_kept(panel.lines, lines)) for panel in panels]
-    headings = len({line.heading for line in lines} - {""})
-    sizes = [each.size(texts.test, texts.measures) for each in results.explanations]
-    sizes += [
-        size(adversary.summary, texts.test, texts.measures)
-        for each in results.explanations
-        for adversary in each.adversaries
-        if texts.test == "guided"
-    ]
+    sources, sizes = _measured(results, texts)
     caption = f"{texts.caption} {size_text(sizes)}"
     drawn = {line.paper for line in lines}
-    caption += "".join(
-        f" {quote(each)}" for each in sentences(results, texts.test) if each.paper not in drawn
-    )
+    for sentence in sentences(results, texts.test):
+        caption += "" if sentence.paper in drawn else f" {quote(sentence)}"
     return [
         Figure(
             f"explanation_{texts.test.replace('_', '-')}",
             texts.title,
             caption,
-            (results.explanation_source,),
+            sources,
             lambda figure: _draw(figure, kept),
-            (WIDTH, FRAME + ROW * len(lines) + HEADING * headings),
+            (WIDTH, _height(lines)),
             alt_text=f"{texts.claim} {caption}",
             mark=common_mark(results),
             claim=texts.claim,
         )
     ]
+
+
+def _measured(
+    results: Results, texts: Texts
+) -> tuple[tuple[Source, ...], list[tuple[int, int, int]]]:
+    """Return the sources of a test, and the seeds and documents of each model or adversary."""
+    if texts.test != "guided":
+        sizes = [each.size(texts.test, texts.measures) for each in results.explanations]
+        return (results.explanation_source,), sizes
+    adversaries = [each for model in results.explanations for each in model.adversaries]
+    sources = results.sources.add(*(each.folder / "summary.csv" for each in adversaries))
+    return sources, [size(each.summary, texts.test, texts.measures) for each in adversaries]
+
+
+def _height(lines: Sequence[Line]) -> float:
+    """Return the inches of a figure with these rows."""
+    series = list(dict.fromkeys(name for line in lines for name in line.values))
+    legend_rows = -(-len(series) // legend_columns(series))
+    headings = len({line.heading for line in lines} - {""}) * HEADING / ROW
+    return FRAME + LEGEND * legend_rows + max(ROW, MARK * len(series)) * (len(lines) + headings)
 
 
 def _kept(lines: Iterable[Line], kept: Iterable[Line]) -> list[Line]:
@@ -122,11 +139,12 @@ def model_lines(results: Results, get_values: GetValues) -> list[Line]:
 
 
 def heading(results: Results, explanation: Explanation) -> str:
-    """Return the title of the model's experiment with its mark; nothing where there is one."""
+    """Return the title of the model's experiment where there are several, with its own mark."""
     if len({each.experiment.key for each in results.explanations}) == 1:
         return ""
     experiment = explanation.experiment
-    return experiment.title + (f" ({experiment.mark})" if experiment.mark else "")
+    mark = "" if common_mark(results) else experiment.mark
+    return experiment.title + (f" ({mark})" if mark else "")
 
 
 def cut(heading: str) -> str:
@@ -182,7 +200,12 @@ def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
         _draw_panel(axes, panel, series, with_headings=not number)
         axes.xaxis.set_major_locator(MaxNLocator(5 if len(panels) == 1 else 3))
-    legend(figure, grid[0], 2 if max(map(len, series), default=0) > 16 else 3)
+    legend(figure, grid[0], legend_columns(series))
+
+
+def legend_columns(series: list[str]) -> int:
+    """Return the columns of the legend."""
+    return 2 if max(map(len, series), default=0) > 16 else 3
 
 
 def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool) -> None:

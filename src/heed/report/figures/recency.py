@@ -36,9 +36,9 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         "show that a model forgets: words at the end may be the better ones."
     )
     caption = say(
-        "Importance: the fall of the log probability when a tenth of the text is unknown, divided "
-        "by the tenth’s share of evidence where it is known; 1 is the mean. By place: of documents "
-        "whose evidence is there. Noise: words before "
+        "Importance: the change of the log probability when a tenth of the text is unknown, "
+        "divided by the tenth’s share of evidence where it is known; 1 is the mean. By place: of "
+        "documents whose evidence is there. Noise: words before "
         "the text, after it, or both, in multiples of its length; strokes from the worst seed to "
         "the best."
     )
@@ -52,6 +52,7 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
         lambda figure: _draw(figure, explained),
         (WIDTH, 4.1),
+        subject=model_rows.heading(results, explained[0]),
         alt_text=drawing.alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
