@@ -13,7 +13,7 @@ from heed.evaluation.results import Comparison
 from heed.explanation.tables import SUMMARY
 from heed.explanation.unexplained import ADVERSARY_SUMMARY, write_unexplained
 from heed.files import HeedError
-from heed.report.blocks import PAGE, PAPER, Figure, Items, Table, walk_blocks
+from heed.report.blocks import PAGE, PAPER, Figure, Group, Items, Table, walk_blocks
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
 from heed.report.figures.document_rankings import (
@@ -24,8 +24,10 @@ from heed.report.figures.document_rankings import (
 )
 from heed.report.figures.drawing import draw
 from heed.report.figures.explanation import _printed_lines
+from heed.report.figures.scaling import scaling
 from heed.report.published import read_papers
 from heed.report.render import render
+from heed.report.renderers import latex
 from heed.report.results import Results, read_results
 from heed.study import Params
 from tests.conftest import ROOT
@@ -186,6 +188,8 @@ def test_text_that_heed_did_not_generate_is_never_on_paper_nor_published(results
     local = dataclasses.replace(local, explanations=tuple(explained))
     (figure,) = document_rankings(local)
     assert figure.media == (PAGE,)
+    paper = latex.document([Group((figure, scaling()), "plots")], "title", "", "")
+    assert "explanation_scaling" in paper and figure.key not in paper
     assert document_rankings(dataclasses.replace(local, with_documents=False)) == []
 
 
