@@ -144,7 +144,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
         toy.run("git", "init", "--quiet")
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "toy")
-        assert len(toy.executed(*SNAKEMAKE)) == 25
+        assert len(toy.executed(*SNAKEMAKE)) == 26
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "run")
         (folder / "finished").touch()
@@ -167,7 +167,7 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert toy.executed(*DVC) == []
     assert toy.executed(*SNAKEMAKE) == []
     output = toy.run("snakemake", "-n")
-    assert "all 25 stages are up to date" in output
+    assert "all 26 stages are up to date" in output
     assert "Job" not in output
     for stage in ("compare", "train@feelings-attention-1"):
         assert (toy.path / f"logs/{stage}.log").exists()
@@ -235,13 +235,13 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
             "searches: {}\nexplain: {documents: 1, models: {author-baseline: "
             "{corpus: letters, noise: letters}}}"
         ),
-        ["code", "explain author-baseline"],
+        ["code", "explain author-baseline", "report"],
     ),
     "an adversary": (
         "searches: {}",
         "searches: {}\nadversaries: {liar: {model: feelings-attention, corpus: feelings, "
         "goal: differ, strength: 1, epochs: 1}}",
-        ["adversaries liar", "code"],
+        ["adversaries liar", "code", "report"],
     ),
 }
 
@@ -301,7 +301,7 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
     "a value of the models": (
         add_to(ATTENTION, "\nADDED = 1\n"),
-        below(*MODELS),
+        sorted([*below(*MODELS), "explain none"]),
     ),
     "a template": (
         add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"),
@@ -885,6 +885,7 @@ adversaries:
 UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
 COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "untuned": "search none",
+    "unexplained": "explain none",
     "search": "search hunt", "recipe": "recipe author-attention",
     "train": "train author-attention --seed 1", "predict": "predict author-attention",
     "explain": "explain author-attention", "adversaries": "adversaries liar",

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from jinja2 import nodes
 
+from heed.explanation import criteria
 from heed.report import class_tables, documents, settings
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
@@ -70,6 +71,7 @@ def table_texts() -> Iterator[Text]:
         STOPS,
         OFTEN,
         (DEPENDENT_DRAWS, STOPPED_EARLY),
+        (criteria.PASS, criteria.FAIL, criteria.UNDEFINED, *criteria.REASONS),
     )
     yield from ((1, text) for texts in others for text in texts)
 

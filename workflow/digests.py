@@ -108,7 +108,7 @@ def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
         for key, value in getattr(params, section).items() if section else ():
             of_model = params.models[value.model] if section == "adversaries" else value
             tasks[stage, key] = {task[key if section == "experiments" else of_model.experiment]}
-    return tasks | {("search", "none"): set()}
+    return tasks | {("search", "none"): set(), ("explain", "none"): set()}
 
 
 def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:

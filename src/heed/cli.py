@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.paths import (
+    ADVERSARIES,
     COMPARISON,
+    EXPLANATIONS,
     LOCKS,
     METRICS,
     PARAMS,
@@ -160,6 +162,11 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
 
     Seeds that are done are kept until all are.
     """
+    if model == "none":
+        from heed.explanation.unexplained import write_unexplained
+
+        write_unexplained(EXPLANATIONS / model, ADVERSARIES / model)
+        return
     from heed.explanation.stage import read_noise, read_scale, write_explanations
     from heed.progress import progress_bar
 
@@ -395,7 +402,11 @@ def _parser() -> argparse.ArgumentParser:
         "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
     )
     command = add(explain)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    command.add_argument(
+        "model",
+        metavar="MODEL",
+        help="a key of `models`, or `none`, which writes tables without a row for the report",
+    )
     command.add_argument(
         "--seeds", type=_seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
     )

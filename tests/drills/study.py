@@ -43,6 +43,7 @@ STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
     "untuned": ("search none", ["results/search/none"]),
+    "unexplained": ("explain none", ["results/explain/none", "results/adversaries/none"]),
     "search": ("search hunt", ["results/search/hunt"]),
     "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
     "train": (
@@ -59,7 +60,8 @@ SLOW = {"search"}  # starts Ray: some 20 s
 # stage: the stages that read its outputs
 READERS = {
     "download": ["tokenize"], "tokenize": ["recipe", "train", "predict", "opponents", "evaluate"],
-    "untuned": ["recipe author-baseline"], "search": ["recipe"], "recipe": ["train"],
+    "untuned": ["recipe author-baseline"], "unexplained": [], "search": ["recipe"],
+    "recipe": ["train"],
     "train": ["predict", "evaluate"], "predict": ["evaluate", "compare", "report"],
     "opponents": ["compare"], "evaluate": ["report"], "compare": ["report"], "report": [],
 }  # fmt: skip
@@ -67,6 +69,7 @@ WHOLE = [
     "download sample",
     "tokenize letters",
     "search none",
+    "explain none",
     "search hunt",
     *(
         f"{what} author-{model}"

@@ -116,6 +116,10 @@ def predict() -> None:
 
 
 def explain() -> None:
+    if KEY == "none":
+        write(f"results/adversaries/{KEY}/summary.csv", "")
+        write(f"results/explain/{KEY}/summary.csv", "")
+        return
     tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
     noise = read(f"data/tokens/{PARAMS['explain']['models'][KEY]['noise']}/meta.json")
     inputs = read_runs(), tokens, noise, PARAMS["explain"]["documents"], code()

@@ -15,7 +15,7 @@ import yaml
 from heed.explanation.adversary_tables import SUMMARY
 from heed.explanation.stage import draw_documents, work_folder
 from heed.files import HeedError, read_json, write_json, writing_folder
-from heed.paths import PARAMS, RESULTS, TOKENS
+from heed.paths import PARAMS, TOKENS
 from heed.records import as_json, read_record
 from heed.tasks import task_module
 from heed.tokens.arrays import load_tokens
@@ -23,7 +23,6 @@ from heed.training.determinism import make_deterministic
 from heed.training.run import RunInfo, check_tokens, split_documents
 from heed.training.runs import read_runs
 
-ADVERSARIES = RESULTS / "adversaries"
 TABLES = ("documents", "units", "summary")
 GUIDED = "guided.json"
 # seed, what is done, how much of it, and all of it

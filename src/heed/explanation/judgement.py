@@ -48,7 +48,7 @@ ALL_UNITS = 60  # documents with at most so many units leave out each of them, l
 DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
 RANDOM_RANKINGS = 5
 # A document has a generator for each use, so that its outcomes do not depend on its other tests.
-ORDERS, POSITIONS, ADVERSARIES, PERMUTATIONS = range(4)
+ORDERS, POSITIONS, ADVERSARIAL, PERMUTATIONS = range(4)
 # removing units from the input is compared for these: each costs ten predictions a document
 INPUT_RANKINGS = ("attention", "gradient", "random")
 
@@ -135,7 +135,7 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
         if has_sum:
             weighted = weighted_sum(model, batch)
     if weighted is not None and group.removes:
-        generators = [torch_generator(int(row), ADVERSARIES) for row in batch.rows]
+        generators = [torch_generator(int(row), ADVERSARIAL) for row in batch.rows]
         adversarial = find_adversarial_weights(weighted, generators)
     gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
     for i, (document, by_gradient) in enumerate(zip(documents, gradients, strict=True)):

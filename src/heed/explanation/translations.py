@@ -14,7 +14,7 @@ import torch
 from heed.explanation.adversary import find_adversarial_weights
 from heed.explanation.conicity import conicity
 from heed.explanation.judgement import (
-    ADVERSARIES,
+    ADVERSARIAL,
     ALL_UNITS,
     DRAWN_UNITS,
     GROUPS,
@@ -169,7 +169,7 @@ def _judge_steps(
     ]
     adversarial = None
     if weighted is not None and removes:
-        generators = [torch_generator(*key, ADVERSARIES) for key in keys]
+        generators = [torch_generator(*key, ADVERSARIAL) for key in keys]
         adversarial = find_adversarial_weights(weighted, generators)
     gradients = step_gradients(model, batch, pairs, positions)
     outcomes: list[_Outcome] = []

@@ -249,6 +249,7 @@ class Figure(Block):
         alt_text: a description for readers who cannot see it.
         mark: such as "generated text".
         wide: whether it is wider than a column.
+        claim: what it can show and what it cannot, printed above it.
 
     """
 
@@ -262,6 +263,7 @@ class Figure(Block):
     alt_text: str = ""
     mark: str = ""
     wide: bool = False
+    claim: str = ""
 
 
 def make_rows(

@@ -23,6 +23,8 @@ MAX_LINES = 5  # of differences for each file
 RESULTS = (
     "results/compare",
     "results/evaluate/",
+    "results/explain/",
+    "results/adversaries/",
     "results/predict/",
     "results/search/",
     "results/timing/train/",

@@ -1,4 +1,4 @@
-"""The talk's figures in data/published/, as the talk prints them."""
+"""What others print, in data/published/: the talk's figures, and papers on explanations."""
 
 import csv
 import dataclasses
@@ -7,6 +7,7 @@ from pathlib import Path
 from heed.files import HeedError
 
 RESULTS, CLASSES = "talk_results.csv", "talk_classes.csv"
+EXPLANATION, SENTENCES = "explanation.csv", "explanation_sentences.csv"
 TALK_VARIANTS = ("baseline", "attention")
 
 
@@ -79,6 +80,55 @@ def talk_gain(talk: dict[str, Talk]) -> float | None:
         talk.get(variant, NO_FIGURES).summary.get("accuracy") for variant in TALK_VARIANTS
     )
     return 100 * (float(attention) - float(baseline)) if attention and baseline else None
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperFigure:
+    """A figure of a paper on explanations, of a model on a kind of corpus."""
+
+    paper: str
+    place: str
+    corpus: str  # a kind of corpora of heed
+    model: str
+    test: str
+    measure: str
+    mean: float
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperSentence:
+    """What a paper says of a test, in its own words."""
+
+    test: str
+    paper: str
+    place: str
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Papers:
+    """What papers on explanations print."""
+
+    figures: list[PaperFigure]
+    sentences: list[PaperSentence]
+
+
+NO_PAPERS = Papers([], [])
+
+
+def read_papers(folder: Path) -> Papers:
+    """Return what papers on explanations print, of all corpora and tests."""
+    keys = ("paper", "place", "corpus", "model", "test", "measure")
+    return Papers(
+        [
+            PaperFigure(**{key: row[key] for key in keys}, mean=float(row["mean"]))
+            for row in _read_rows(folder / EXPLANATION)
+        ],
+        [
+            PaperSentence(row["test"], row["paper"], row["place"], row["sentence"])
+            for row in _read_rows(folder / SENTENCES)
+        ],
+    )
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:

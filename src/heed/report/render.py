@@ -97,6 +97,7 @@ def _write_documents(results: Results, folder: Path) -> None:
                         page=results.browsers[model.model],
                         weights_sentence=describe_weights(model.hyperparameters),
                         evidence=describe_evidence(result.corpus.facts),
+                        explained=results.is_explained(experiment),
                         sources=results.document_sources(model.model),
                     )
                     write_text(out / f"{model.model}.html", text)

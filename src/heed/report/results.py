@@ -11,8 +11,17 @@ from heed.evaluation.results import Comparison
 from heed.files import reading, verify_checksums
 from heed.report.documents import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
+from heed.report.explanations import Explanation, read_explanations
 from heed.report.formats import format_coverage
-from heed.report.published import CLASSES, RESULTS
+from heed.report.published import (
+    CLASSES,
+    EXPLANATION,
+    NO_PAPERS,
+    RESULTS,
+    SENTENCES,
+    Papers,
+    read_papers,
+)
 from heed.report.sources import Source, Sources
 from heed.report.timing import (
     TrainingTime,
@@ -31,8 +40,8 @@ DOCUMENT_FILES = ("documents", "weights", "predictions")
 class Results:
     """The results of a study, for the chapters.
 
-    `browsers` are by model; `with_documents`: whether text of corpora is printed that heed did not
-    generate.
+    `browsers` are by model; `explanations` are of the models that `heed explain` has tested;
+    `with_documents`: whether text of corpora is printed that heed did not generate.
     """
 
     params: "Params"
@@ -42,6 +51,8 @@ class Results:
     sources: Sources
     browsers: dict[str, Browser]
     with_documents: bool = True
+    explanations: tuple[Explanation, ...] = ()
+    papers: Papers = NO_PAPERS
 
     @property
     def coverage(self) -> str:
@@ -57,6 +68,10 @@ class Results:
         """Return the models of an experiment by variant."""
         models = self.comparison.experiments[experiment.key].models
         return {variant: result.model for variant, result in models.items()}
+
+    def is_explained(self, experiment: Experiment) -> bool:
+        """Return whether `heed explain` has tested a model of an experiment."""
+        return any(each.experiment.key == experiment.key for each in self.explanations)
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation."""
@@ -79,7 +94,19 @@ class Results:
             for model in self.models(experiment).values()
             for seed in self.comparison.seeds
         ]
-        return self.sources.add_times(training_folder(self.folder), [*filter(Path.exists, files)])
+        return self.sources.add_files(
+            training_folder(self.folder),
+            [*filter(Path.exists, files)],
+            "results/timing/train",
+            "heed train MODEL --seed SEED",
+        )
+
+    @property
+    def explanation_source(self) -> Source:
+        """The source of the means of all explained models."""
+        files = [each.folder / "summary.csv" for each in self.explanations]
+        folder = self.folder / "explain"
+        return self.sources.add_files(folder, files, "results/explain", "heed explain MODEL")
 
     def search_folders(self, experiment: Experiment) -> list[Path]:
         """Return the folders of an experiment's searches."""
@@ -121,7 +148,15 @@ def read_results(
             verify_checksums(search, f"heed search {search.name}")
     files = (folder / "compare" / "comparison.json", published / RESULTS, published / CLASSES)
     sources.add(*(path for path in files if path.exists()))
-    return dataclasses.replace(results, browsers=_read_browsers(results) if with_documents else {})
+    explanations = read_explanations(params, comparison, experiments, folder)
+    if explanations:
+        sources.add(published / EXPLANATION, published / SENTENCES)
+    return dataclasses.replace(
+        results,
+        browsers=_read_browsers(results) if with_documents else {},
+        explanations=explanations,
+        papers=read_papers(published) if explanations else NO_PAPERS,
+    )
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -24,6 +24,12 @@ class Source:
         return "from-" + "-".join(Path(self.path).with_suffix("").parts[1:])
 
     @property
+    def label(self) -> str:
+        """Its name beside others: that of the folder of a file."""
+        path = Path(self.path)
+        return path.parent.name if path.suffix else path.name
+
+    @property
     def description(self) -> str:
         """The source in one line, for the tooltip of tables and figures."""
         origin = f"stage {self.stage}, again: {self.command}" if self.stage else "in git"
@@ -43,15 +49,21 @@ class Sources:
                 self._sources[path] = read_source(path)
         return tuple(self._sources[path] for path in paths)
 
-    def add_times(self, folder: Path, files: list[Path]) -> Source:
-        """Add the times of trainings; return their one source: they are too many for a row each.
+    def add_files(self, folder: Path, files: list[Path], path: str, command: str) -> Source:
+        """Add files of one stage; return their one source: they are too many for a row each.
 
         Its hash is the one that DVC gives to a folder of these files alone.
+
+        Args:
+            folder: that has them.
+            files: those that are read.
+            path: of the folder in a clone.
+            command: writes one of them.
+
         """
         if folder not in self._sources:
-            command = "heed train MODEL --seed SEED"
-            hashed = folder_md5(folder, files)
-            self._sources[folder] = Source("results/timing/train", hashed, "train", command)
+            stage = command.split()[1]
+            self._sources[folder] = Source(path, folder_md5(folder, files), stage, command)
         return self._sources[folder]
 
     def all(self) -> list[Source]:

@@ -13,6 +13,7 @@ from heed.report.chapters import (
     comparisons,
     documents,
     experiment,
+    explanation,
     hyperparameters,
     provenance,
     scores,
@@ -28,6 +29,7 @@ ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 # Before and after the sections of the experiments.
 FIRST_CHAPTERS: list[StudyChapter] = [answer.chapter]
 LAST_CHAPTERS: list[StudyChapter] = [
+    explanation.chapter,
     scores.chapter,
     hyperparameters.meanings,
     provenance.chapter,

@@ -2,6 +2,7 @@
 
 from heed.recipe import CorpusFacts
 from heed.report.blocks import PAGE, Block, Paragraph, Span, Texts
+from heed.report.chapters.shared import caution
 from heed.report.documents import describe_evidence
 from heed.report.experiments import Experiment
 from heed.report.language import say
@@ -21,11 +22,10 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     for variant, model in models.items():
         links += [", "] if links else []
         links.append(Span(variant, link=f"documents/{model}.html"))
-    caution = ". " + say("Weights are not explanations by themselves.")
     read = say("What the model attended to, word by word, in documents chosen by rule:")
+    texts = (f"{read} ", *links, ". ", *caution(results, experiment))
     facts = results.comparison.experiments[experiment.key].corpus.facts
-    evidence = _evidence(results, models, facts)
-    return [Paragraph((f"{read} ", *links, caution), media=(PAGE,)), *evidence]
+    return [Paragraph(texts, media=(PAGE,)), *_evidence(results, models, facts)]
 
 
 def _evidence(results: Results, models: dict[str, str], facts: CorpusFacts) -> list[Block]:

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from heed.report.answer import TestedDifference
-from heed.report.blocks import Column
+from heed.report.blocks import Column, Span, Texts
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PROBABILITY
 from heed.report.language import say
+from heed.report.results import Results
 
+EXPLANATION = "explanation"  # the section of what the weights explain
 GetDifference = Callable[[Any], TestedDifference | None]  # of a record, a row of the table
 
 
@@ -52,6 +54,14 @@ def corrected_p_column(get_difference: GetDifference) -> Column:
     """Return the column of a difference's corrected p, in every form of a table."""
     value = difference_value(get_difference, lambda each: each.result.p_holm)
     return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
+
+
+def caution(results: Results, experiment: Experiment) -> Texts:
+    """Return the caution beside weights, with the chapter that tests them, or how to test them."""
+    tested: str | Span = say("heed explain tests what they explain: docs/explanation.md.")
+    if results.is_explained(experiment):
+        tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
+    return (say("Weights are not explanations by themselves."), " ", tested)
 
 
 def percentage_points() -> str:

@@ -30,6 +30,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import (
+    caution,
     corrected_p_column,
     difference_value,
     interval_columns,
@@ -469,7 +470,7 @@ def _printed_sentences(
     rule = say(
         "Of the test sentences, sorted by the length of their source, those in the middle of "
         "{count} groups of equal size: no model had a part in the choice. Translations and weights "
-        "are those of the first seed’s run. Weights are not explanations by themselves.",
+        "are those of the first seed’s run.",
         count=len(sentences),
     )
     maps = figures.alignments(results, experiment, sentences)
@@ -479,7 +480,7 @@ def _printed_sentences(
         "corpus has any, dashed where they are only possible."
     )
     return [
-        Paragraph((rule,), media=media),
+        Paragraph((rule, " ", *caution(results, experiment)), media=media),
         _examples(results, experiment, sentences, media),
         *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
     ]

@@ -144,7 +144,7 @@ def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
     previous: Row | None = None
     for row in block.rows:
         merged = _merged(block, row, previous, indices) if previous else set()
-        notes = [_note(row.cells[index]) for index in indices]
+        notes = [_note(row.cells[index], block.columns[index]) for index in indices]
         lines.append(
             Line(
                 row.kind,
@@ -191,11 +191,13 @@ def _span(span: Span) -> str:
     return rf"\underline{{\textbf{{{text}}}}}" if span.style == "wrong" else text
 
 
-def _note(value: Cell) -> Latex:
+def _note(value: Cell, column: Column) -> Latex:
+    """Return the small second line of a cell, on the side on which its column's values are."""
     if not value.note:
         return Latex("")
     change = rf"\,({escape(value.change)})" if value.change else ""
-    return Latex(rf"\scriptsize {escape(value.note)}{change}")
+    side = "l" if column.format.align == "left" else "r"
+    return Latex(rf"\multicolumn{{1}}{{{side}}}{{\scriptsize {escape(value.note)}{change}}}")
 
 
 def _below(block: Table, row: Row, index: int, count: int) -> Latex:

@@ -113,13 +113,15 @@ def _tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables; `share` of the units is chosen to find the evidence."""
     rows, rankings, units, probabilities = [], [], [], []
-    columns = tokens.documents(["id", f"label_{data.label}"]).to_numpy()
+    columns = tokens.documents(["id", f"label_{data.label}", "text"]).to_numpy()
     for judged in documents:
-        name, label = columns[judged.row]
+        name, label, text = columns[judged.row]
         positions = spans.positions(judged.row, judged.document.unit.numpy())
         evidence, head = positions["evidence"], {"id": name, "label": label}
         units.append(unit_table(judged, name, positions))
-        rows.append(head | document_measures(judged, evidence))
+        # of the documents with all rankings: the report draws these over one of them
+        kept = {"text": text if "integrated_gradients" in judged.rankings else None}
+        rows.append(head | kept | document_measures(judged, evidence))
         rankings += [
             head | {"ranking": ranking} | values
             for ranking, values in ranking_measures(judged, evidence, share).items()

@@ -1,0 +1,20 @@
+"""The folders `none` in results/explain and results/adversaries: summaries without a row.
+
+DVC needs the folders that the report depends on to exist, also in a study that explains no model.
+"""
+
+from pathlib import Path
+
+from heed.explanation.tables import SUMMARY
+from heed.files import write_text, writing_folder
+
+ADVERSARY_SUMMARY = [
+    "test", "measure", "weights", "seed", "documents", "mean", "std", "reason",
+]  # fmt: skip
+
+
+def write_unexplained(explanation: Path, adversary: Path) -> None:
+    """Write both folders, with the head of summary.csv alone (docs/contracts.md)."""
+    for folder, columns in ((explanation, SUMMARY), (adversary, ADVERSARY_SUMMARY)):
+        with writing_folder(folder, checksums=True) as out:
+            write_text(out / "summary.csv", f"{','.join(columns)}\n")

@@ -1,0 +1,209 @@
+"""The results of `heed explain` and `heed adversaries` for the report (docs/contracts.md)."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from heed.evaluation.results import Comparison
+from heed.explanation import criteria
+from heed.explanation.criteria import Outcome
+from heed.files import reading, verify_checksums
+from heed.recipe import CorpusFacts
+from heed.report.experiments import Experiment
+
+if TYPE_CHECKING:
+    from heed.study import Params
+
+DRAWN_RANKINGS = (
+    "attention", "product", "value_norm", "gradient", "leave_one_out", "random",
+)  # fmt: skip
+# The upper ends of the groups of documents by their largest weight, as in Jain & Wallace 2019.
+LARGEST_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Adversary:
+    """A model that was trained against an explained one: its name, and its summary."""
+
+    name: str
+    folder: Path
+    summary: pd.DataFrame
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """A model that `heed explain` has tested.
+
+    summary, recency: its tables; recency is None where there is no such file
+    planted: whether the evidence of its corpus is planted
+    """
+
+    experiment: Experiment
+    variant: str
+    model: str
+    folder: Path
+    summary: pd.DataFrame
+    recency: pd.DataFrame | None
+    adversaries: tuple[Adversary, ...]
+    planted: bool
+
+    def means(self, test: str, measure: str, ranking: str = "") -> list[float]:
+        """Return the mean over documents of each seed; nothing where it is not defined."""
+        return self._means.get((test, measure, ranking, ""), [])
+
+    def class_means(self, measure: str, ranking: str) -> dict[str, list[float]]:
+        """Return, by class, the means of a measure of the test `evidence` in each seed."""
+        return {
+            name: values
+            for (*measured, name), values in self._means.items()
+            if measured == ["evidence", measure, ranking] and name
+        }
+
+    @functools.cached_property
+    def _means(self) -> dict[tuple[str, str, str, str], list[float]]:
+        """The means of each seed, by test, measure, ranking and class (empty where it has none)."""
+        means: dict[tuple[str, str, str, str], list[float]] = {}
+        rows = self.summary.dropna(subset="mean").sort_values("seed", kind="stable")
+        columns = rows[["test", "measure", "ranking", "class"]].fillna("").to_numpy()
+        for (test, measure, ranking, name), mean in zip(columns, rows["mean"], strict=True):
+            means.setdefault((test, measure, ranking, name), []).append(float(mean))
+        return means
+
+    def by_largest_weight(self, table: str, measure: str) -> dict[float, list[float]]:
+        """Return each seed's mean of a measure, by groups of documents (LARGEST_WEIGHTS).
+
+        Empty where the table does not have it.
+        """
+        values = self.read(table).reindex(columns=["seed", "max_weight", measure]).dropna()
+        group = np.searchsorted(LARGEST_WEIGHTS[:-1], values["max_weight"])
+        means = values.groupby([group, "seed"])[measure].mean()
+        return {
+            end: means.xs(index, level=0).tolist()
+            for index, end in enumerate(LARGEST_WEIGHTS)
+            if index in means.index.get_level_values(0)
+        }
+
+    def read(self, table: str) -> pd.DataFrame:
+        """Return a table of `heed explain`. Raises HeedError: it is missing or broken."""
+        path = self.folder / f"{table}.parquet"
+        with reading(path, f"heed explain {self.model}"):
+            return pd.read_parquet(path)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the prediction rests on a weighted sum, so that there are weights to test."""
+        return bool(self.means("permutation", "permutation_change"))
+
+    def size(self, test: str, measures: Sequence[str]) -> tuple[int, int, int]:
+        """Return the seeds of some measures of a test, and the fewest and most documents.
+
+        Zeros where none is defined. Of rankings, those of DRAWN_RANKINGS count; means of one class
+        do not.
+        """
+        return size(self.summary, test, measures)
+
+    @functools.cached_property
+    def outcomes(self) -> dict[str, Outcome]:
+        """What the criteria say of the model, by test."""
+        summaries = [adversary.summary for adversary in self.adversaries]
+        return {
+            "permutation": criteria.judge_permutation(self.summary),
+            "seeds": criteria.judge_seeds(self.summary),
+            "adversaries": criteria.judge_adversaries(self.summary, summaries),
+            "evidence": criteria.judge_evidence(self.summary, self.planted),
+        }
+
+
+def size(summary: pd.DataFrame, test: str, measures: Sequence[str]) -> tuple[int, int, int]:
+    """Return the seeds of some measures of a test, and the fewest and most documents."""
+    rows = summary[(summary["test"] == test) & summary["measure"].isin(measures)]
+    if "class" in rows:
+        drawn = rows["ranking"].isna() | rows["ranking"].isin(DRAWN_RANKINGS)
+        rows = rows[rows["class"].isna() & drawn]
+    rows = rows.dropna(subset=["mean", "documents"])
+    if rows.empty:
+        return 0, 0, 0
+    seeds, counts = rows["seed"].nunique(), rows["documents"].astype(int)
+    if test == "seeds":  # a row for each seed, with its pairs with all that follow
+        return seeds + 1, counts.min(), counts.min()
+    return seeds, counts.min(), counts.max()
+
+
+def read_explanations(
+    params: "Params", comparison: Comparison, experiments: list[Experiment], folder: Path
+) -> tuple[Explanation, ...]:
+    """Return the models that were explained, in the order of the experiments.
+
+    Args:
+        params: the study, which names them: DVC never deletes the folder of a model.
+        comparison: results/compare/comparison.json.
+        experiments: of the report.
+        folder: results/.
+
+    Raises:
+        HeedError: a file is missing or broken.
+
+    """
+    explanations = []
+    for experiment in experiments:
+        result = comparison.experiments[experiment.key]
+        for variant, model in result.models.items():
+            path = folder / "explain" / model.model
+            if model.model not in params.explain.models or not path.exists():
+                continue
+            command = f"heed explain {model.model}"
+            verify_checksums(path, command)
+            explanations.append(
+                Explanation(
+                    experiment=experiment,
+                    variant=variant,
+                    model=model.model,
+                    folder=path,
+                    summary=_read(path / "summary.csv", command),
+                    recency=_read_if_there(path / "recency.csv", command),
+                    adversaries=_read_adversaries(params, model.model, folder),
+                    planted=_is_planted(result.corpus.facts),
+                )
+            )
+    return tuple(explanations)
+
+
+def _is_planted(facts: CorpusFacts) -> bool:
+    """Return whether the evidence of a corpus is planted: that of generated text always is."""
+    evidence = getattr(facts, "evidence", None)
+    return evidence.kind == "planted" if evidence else facts.generated
+
+
+def _read_adversaries(params: "Params", model: str, folder: Path) -> tuple[Adversary, ...]:
+    """Return the adversaries of a model that were trained."""
+    # studies without the section have none
+    declared = getattr(params, "adversaries", {})
+    adversaries = []
+    for name, section in declared.items():
+        path = folder / "adversaries" / name
+        if section.model == model and path.exists():
+            command = f"heed adversaries {name}"
+            verify_checksums(path, command)
+            adversaries.append(Adversary(name, path, _read(path / "summary.csv", command)))
+    return tuple(adversaries)
+
+
+def _read_if_there(path: Path, command: str) -> pd.DataFrame | None:
+    return _read(path, command) if path.exists() else None
+
+
+def _read(path: Path, command: str) -> pd.DataFrame:
+    with reading(path, command):
+        types = {"class": str, "at": str, "ranking": str, "weights": str}
+        return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+
+
+def range_of(counts: Sequence[int], form: Callable[[int], str]) -> str:
+    """Return one number, or the smallest and the largest with a dash between them."""
+    low, high = min(counts), max(counts)
+    return form(low) if low == high else f"{form(low)}–{form(high)}"

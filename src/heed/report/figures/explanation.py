@@ -1,0 +1,389 @@
+"""The figures of lecture 002's tests of weights: what each can show, and what it cannot.
+
+The criticism in their captions is that of others; docs/explanation.md has their arguments.
+"""
+
+import dataclasses
+import math
+
+import matplotlib.figure
+from matplotlib.axes import Axes
+
+from heed.explanation import criteria
+from heed.explanation.criteria import adversary_runs, measured, seed_divergence
+from heed.report.blocks import Figure
+from heed.report.explanations import Adversary, Explanation
+from heed.report.figures import model_rows
+from heed.report.figures.drawing import INK, WIDTH, Style, colour, legend, marker, short_name
+from heed.report.figures.model_rows import Line, Panel, Texts, make_figure, model_lines
+from heed.report.language import say
+from heed.report.results import Results
+
+LARGEST_DIVERGENCE = math.log(2)
+LIMITS = (-0.03, 1.03)  # of a scale from 0 to 1
+REMOVED = ("attention", "gradient", "random")  # rankings whose words are removed from the text
+
+
+def figures(results: Results) -> list[Figure]:
+    """Return a figure for each test that an explained model has."""
+    tests = (
+        correlation, permutation, adversarial_weights, erasure, seeds, guided, adversaries, removal,
+        evidence, conicity,
+    )  # fmt: skip
+    return [figure for test in tests for figure in test(results)]
+
+
+def correlation(results: Results) -> list[Figure]:
+    """Return the correlation of weights with other rankings (T1), and its ceiling."""
+    names = {
+        "tau_gradient": say("with gradients"),
+        "tau_leave_one_out": say("with leave-one-out"),
+        "tau_ceiling": say("gradients with leave-one-out"),
+    }
+    texts = Texts(
+        "correlation",
+        tuple(names),
+        say("Correlation with gradients and leave-one-out"),
+        say(
+            "Shows whether the weights rank words as gradients and leave-one-out do. A low "
+            "correlation alone is no fault: those two do not agree with each other either."
+        ),
+        say("Kendall’s tau-b. The third mark is the ceiling of the others."),
+    )
+    lines = []
+    for experiment in dict.fromkeys(each.experiment.key for each in results.explanations):
+        explained = [each for each in results.explanations if each.experiment.key == experiment]
+        lines += [
+            Line(
+                each.variant,
+                model_rows.heading(results, each),
+                {name: each.means("correlation", measure) for measure, name in names.items()},
+            )
+            for each in explained
+        ]
+        lines += _printed_lines(results, explained[0], names)
+    if any(line.paper for line in lines):
+        hollow = say("Hollow: what Jain & Wallace 2019 print of the same corpus.")
+        texts = dataclasses.replace(texts, caption=f"{texts.caption} {hollow}")
+    return make_figure(results, texts, [Panel(lines, "Kendall’s τ-b")])
+
+
+def _printed_lines(results: Results, explanation: Explanation, names: dict[str, str]) -> list[Line]:
+    """Return what papers print of correlations on the corpus of an experiment."""
+    corpus = results.comparison.experiments[explanation.experiment.key].corpus
+    values: dict[str, dict[str, list[float]]] = {}
+    for each in results.papers.figures:
+        comparable = each.corpus == corpus.facts.kind and not corpus.facts.reduced
+        if comparable and each.test == "correlation":
+            values.setdefault(each.model, {name: [] for name in names.values()})
+            values[each.model][names[each.measure]].append(each.mean)
+    heading = model_rows.heading(results, explanation)
+    paper = "Jain & Wallace 2019"
+    return [Line(f"2019: {model}", heading, known, paper) for model, known in values.items()]
+
+
+def permutation(results: Results) -> list[Figure]:
+    """Return the change of predictions when weights are shuffled (T2)."""
+    texts = Texts(
+        "permutation",
+        ("permutation_change",),
+        say("Shuffled weights"),
+        say(
+            "Shows whether the prediction needs the weights to be where they are. It does not show "
+            "that they are on the right words."
+        ),
+        say(
+            "Total variation distance of the predictions: the median of 100 shuffles, the mean "
+            "over documents by their largest weight. Dotted: the limit of the table."
+        ),
+    )
+    lines = model_lines(
+        results, lambda each: model_rows.by_group(each, "documents", "permutation_change")
+    )
+    panel = Panel(lines, say("change of the prediction"), limit=criteria.MIN_CHANGE)
+    return make_figure(results, texts, [panel])
+
+
+def adversarial_weights(results: Results) -> list[Figure]:
+    """Return how different weights with the same prediction may be (T3)."""
+    texts = Texts(
+        "adversary",
+        ("adversarial_divergence",),
+        say("Other weights, same prediction"),
+        say(
+            "Shows how different the weights of one document may be while its prediction stays. It "
+            "does not show that a trained model would have such weights."
+        ),
+        say(
+            "Jensen-Shannon divergence in nats from the model’s weights, of the most different "
+            "weights whose prediction is within 0.01. Dotted: nothing in common. Only what exceeds "
+            "the divergence of two seeds counts."
+        ),
+    )
+    names = {
+        ("adversary", "adversarial_divergence"): say("weights searched for"),
+        ("seeds", "divergence"): say("another seed"),
+    }
+    lines = model_lines(
+        results, lambda each: {name: each.means(*key) for key, name in names.items()}
+    )
+    panel = Panel(lines, say("divergence of the weights"), LIMITS, LARGEST_DIVERGENCE)
+    return make_figure(results, texts, [_narrow(panel)])
+
+
+def _narrow(panel: Panel) -> Panel:
+    """Return the panel with the scale of divergences."""
+    return Panel(panel.lines, panel.label, (-0.02, LARGEST_DIVERGENCE + 0.03), panel.limit)
+
+
+def ranking_names() -> dict[str, str]:
+    """Return the names of the rankings that the figures compare."""
+    return {
+        "attention": say("attention"),
+        "product": say("attention × gradient"),
+        "value_norm": say("norm of what is weighted"),
+        "gradient": say("gradient"),
+        "leave_one_out": say("leave-one-out"),
+        "random": say("random"),
+    }
+
+
+def erasure(results: Results) -> list[Figure]:
+    """Return how many weights are removed until the decision changes (T4)."""
+    texts = Texts(
+        "erasure",
+        ("removed_share",),
+        say("Weights removed until the decision changes"),
+        say(
+            "Shows which ranking finds first what the decision rests on: fewer is better. It does "
+            "not show that people would choose the same words."
+        ),
+        say(
+            "Share of the words whose weights are removed in the order of a ranking; 1 where the "
+            "decision never changes. What is weighted counts, and not the weight alone (Kobayashi "
+            "et al. 2020)."
+        ),
+    )
+
+    def values(each: Explanation) -> dict[str, list[float]]:
+        return {
+            name: each.means("erasure", "removed_share", ranking)
+            for ranking, name in ranking_names().items()
+        }
+
+    return make_figure(
+        results, texts, [Panel(model_lines(results, values), say("share removed"), LIMITS)]
+    )
+
+
+def seeds(results: Results) -> list[Figure]:
+    """Return how much the weights of two seeds differ (T6)."""
+    texts = Texts(
+        "seeds",
+        ("divergence",),
+        say("Agreement between seeds"),
+        say(
+            "Shows how much of the weights is chance: the same model, trained again. It does not "
+            "show that weights on which seeds agree are right."
+        ),
+        say(
+            "Jensen-Shannon divergence in nats of the weights of two seeds on the same documents, "
+            "by the largest weight. Dotted: the limit of the table, half of the largest possible."
+        ),
+    )
+    lines = model_lines(results, lambda each: model_rows.by_group(each, "seeds", "divergence"))
+    panel = Panel(lines, say("divergence of the weights"), limit=criteria.MAX_DIVERGENCE)
+    return make_figure(results, texts, [_narrow(panel)])
+
+
+def guided(results: Results) -> list[Figure]:
+    """Return the accuracy of networks that read each word alone, with given weights (T7)."""
+    names = {
+        "uniform": say("equal"),
+        "trained": say("its own"),
+        "base": say("the model’s"),
+        "adversary": say("the adversary’s"),
+        "planted": say("planted"),
+        "base_without_evidence": say("the model’s, evidence hidden"),
+        "adversary_without_evidence": say("the adversary’s, evidence hidden"),
+        "constant_token": say("the model’s, one word throughout"),
+        "moved": say("the model’s, another document"),
+        "majority": say("majority class"),
+    }
+    texts = Texts(
+        "guided",
+        ("accuracy",),
+        say("A network guided by given weights"),
+        say(
+            "Shows whether weights help a network that reads each word alone. It does not show "
+            "why: weights can carry the label itself (Bai et al. 2021)."
+        ),
+        say(
+            "Test accuracy. Controls: with the evidence hidden, or one word throughout, weights "
+            "that are above the majority class carry the label; weights of another document must "
+            "not help."
+        ),
+    )
+    lines = [
+        Line(
+            adversary.name,
+            model_rows.heading(results, each),
+            {name: _guided_means(adversary, weights) for weights, name in names.items()},
+        )
+        for each in results.explanations
+        for adversary in each.adversaries
+    ]
+    return make_figure(results, texts, [Panel(lines, say("accuracy"))]) if lines else []
+
+
+def _guided_means(adversary: Adversary, weights: str) -> list[float]:
+    rows = measured(adversary.summary, "guided", "accuracy")
+    return [float(value) for value in rows[rows["weights"] == weights]["mean"]]
+
+
+def adversaries(results: Results) -> list[Figure]:
+    """Return how far the weights and predictions of trained adversaries are from the model (T8)."""
+    trained = [(each, adversary) for each in results.explanations for adversary in each.adversaries]
+    if not trained:
+        return []
+    claim = say(
+        "Shows whether a model can be trained to the same predictions with other weights. Where "
+        "none was found, there may be one."
+    )
+    caption = say(
+        "One mark for each seed. Filled: accuracy within 1 p.p. and predictions within 0.05 "
+        "(dotted) of the model’s. Dashed: the divergence of the model’s own seeds; a filled mark "
+        "above it is what fails."
+    )
+    return [
+        Figure(
+            "explanation_adversaries",
+            say("Trained adversaries"),
+            caption,
+            results.sources.add(*(each.folder / "summary.csv" for _, each in trained)),
+            lambda figure: _draw_adversaries(figure, trained),
+            (WIDTH, 3.0),
+            alt_text=f"{claim} {caption}",
+            mark=model_rows.common_mark(results),
+            claim=claim,
+        )
+    ]
+
+
+def _draw_adversaries(
+    figure: matplotlib.figure.Figure, trained: list[tuple[Explanation, Adversary]]
+) -> None:
+    axes = figure.subplots()
+    limit: Style = {"lw": 1, "linestyle": (0, (1, 2)), "color": INK}
+    axes.axvline(criteria.MAX_PREDICTION_CHANGE, **limit)
+    for number, (explanation, adversary) in enumerate(trained):
+        _draw_adversary(axes, explanation, adversary, number)
+    axes.set_xlabel(say("change of the prediction"))
+    axes.set_ylabel(say("divergence of the weights"))
+    axes.set_ylim(-0.02, LARGEST_DIVERGENCE + 0.03)
+    axes.set_xlim(left=-0.005)
+    legend(figure, axes, 2)
+
+
+def _draw_adversary(
+    axes: Axes, explanation: Explanation, adversary: Adversary, number: int
+) -> None:
+    """Draw the seeds of an adversary, and the divergence of its model's seeds."""
+    among_seeds = seed_divergence(explanation.summary)
+    if among_seeds is not None:
+        axes.axhline(among_seeds, color=colour(number), lw=0.9, linestyle=(0, (4, 2)))
+    runs, name = adversary_runs(adversary.summary), short_name(adversary.name)
+    for kept, part in runs.groupby("kept"):
+        axes.plot(
+            part["prediction_change"], part["divergence"], marker(number), color=colour(number),
+            markerfacecolor=colour(number) if kept else "none",
+        )  # fmt: skip
+    axes.plot([], [], marker(number), color=colour(number), label=name)
+
+
+def removal(results: Results) -> list[Figure]:
+    """Return comprehensiveness and sufficiency (T9)."""
+    names = {name: label for name, label in ranking_names().items() if name in REMOVED}
+    texts = Texts(
+        "input_removal",
+        ("comprehensiveness", "sufficiency"),
+        say("Words removed from the text"),
+        say(
+            "Shows whether the prediction needs the highest words (left: more is better) and "
+            "whether they suffice (right: less is better). A text of such words is unlike any "
+            "text that the model was trained on."
+        ),
+        say(
+            "Fall of the predicted class’s probability, the mean over 1, 5, 10, 20 and 50% of the "
+            "words (ERASER, DeYoung et al. 2020)."
+        ),
+    )
+    panels = []
+    for measure, label in (
+        ("comprehensiveness", say("comprehensiveness")),
+        ("sufficiency", say("sufficiency")),
+    ):
+        lines = [
+            Line(
+                each.variant,
+                model_rows.heading(results, each),
+                {name: each.means("input_removal", measure, key) for key, name in names.items()},
+            )
+            for each in results.explanations
+        ]
+        panels.append(Panel(lines, label))
+    return make_figure(results, texts, panels)
+
+
+def evidence(results: Results) -> list[Figure]:
+    """Return how well rankings find the evidence, by class (T11)."""
+    texts = Texts(
+        "evidence",
+        ("auc",),
+        say("Evidence found"),
+        say(
+            "Shows whether a ranking finds the words that are known to decide the label. It does "
+            "not show that the model uses no others."
+        ),
+        say(
+            "Area under the ROC curve by class, since attention may be on the words of one class "
+            "alone; 0.5 is chance. Dotted: the limit of the table, for planted evidence. Weights "
+            "have no sign (Liu et al. 2022)."
+        ),
+    )
+    lines = [line for each in results.explanations for line in _class_lines(results, each)]
+    panel = Panel(lines, say("area under the ROC curve"), limit=criteria.MIN_AUC)
+    return make_figure(results, texts, [panel])
+
+
+def _class_lines(results: Results, explanation: Explanation) -> list[Line]:
+    """Return a row for each class, one for a model whose predictions have none."""
+    names, heading = ranking_names(), model_rows.heading(results, explanation)
+    areas = {name: explanation.class_means("auc", ranking) for ranking, name in names.items()}
+    classes = sorted({label for by_class in areas.values() for label in by_class})
+    if not classes:
+        values = {name: explanation.means("evidence", "auc", key) for key, name in names.items()}
+        return [Line(explanation.variant, heading, values)]
+    heading = ", ".join(filter(None, [explanation.variant, heading]))
+    return [
+        Line(label, heading, {name: by_class.get(label, []) for name, by_class in areas.items()})
+        for label in classes
+    ]
+
+
+def conicity(results: Results) -> list[Figure]:
+    """Return how alike the weighted vectors are (T12)."""
+    texts = Texts(
+        "conicity",
+        ("conicity",),
+        say("Conicity"),
+        say(
+            "Shows how alike the vectors are that are weighted: the nearer to 1, the less can any "
+            "weights matter. It explains the figure of shuffled weights, and judges no weights."
+        ),
+        say("The mean cosine of a document’s vectors to their mean."),
+    )
+    lines = model_lines(
+        results, lambda each: {say("mean cosine"): each.means("conicity", "conicity")}
+    )
+    return make_figure(results, texts, [Panel(lines, say("conicity"), LIMITS)])

@@ -1,0 +1,250 @@
+"""Figures with a row for each explained model, and a mark for the mean over its seeds."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import matplotlib.figure
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from heed.report.blocks import Figure
+from heed.report.explanations import LARGEST_WEIGHTS, Explanation, range_of, size
+from heed.report.figures.drawing import (
+    INK,
+    SOFT,
+    WIDTH,
+    Style,
+    colour,
+    legend,
+    marker,
+    short_name,
+)
+from heed.report.formats import format_count
+from heed.report.language import say, say_count
+from heed.report.published import PaperSentence
+from heed.report.renderers.visible import visible
+from heed.report.results import Results
+from heed.report.sources import Source
+
+# inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
+ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.75
+MAX_HEADING = 44  # characters
+HEADING_STYLE: Style = {
+    "va": "center", "fontsize": 8, "fontweight": "bold", "color": INK,
+    "in_layout": False,  # it may be wider than its panel
+}  # fmt: skip
+SPREAD = 0.62  # of a row's height, over which its series are spread
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A row of a figure: the values of each series, one for each seed.
+
+    heading: printed above the first row that has it
+    paper: that prints it: its marks are hollow; empty for a model of the study
+    """
+
+    name: str
+    heading: str
+    values: Mapping[str, list[float]]
+    paper: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """Rows on one axis; `limit` is a dotted line."""
+
+    lines: list[Line]
+    label: str
+    ends: tuple[float, float] | None = None
+    limit: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Texts:
+    """The texts of a figure of a test; test and measures are named as in the tables."""
+
+    test: str
+    measures: tuple[str, ...]
+    title: str
+    claim: str
+    caption: str
+
+
+GetValues = Callable[[Explanation], Mapping[str, list[float]]]
+
+
+def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list[Figure]:
+    """Return the figure of a test, nothing where no model has it.
+
+    All panels have the same rows and series.
+    """
+    lines = [line for line in panels[0].lines if any(line.values.values())]
+    if not lines:
+        return []
+    kept = [dataclasses.replace(panel, lines=_kept(panel.lines, lines)) for panel in panels]
+    sources, sizes = _measured(results, texts)
+    caption = f"{texts.caption} {size_text(sizes)}"
+    drawn = {line.paper for line in lines}
+    for sentence in sentences(results, texts.test):
+        caption += "" if sentence.paper in drawn else f" {quote(sentence)}"
+    return [
+        Figure(
+            f"explanation_{texts.test.replace('_', '-')}",
+            texts.title,
+            caption,
+            sources,
+            lambda figure: _draw(figure, kept),
+            (WIDTH, _height(lines)),
+            alt_text=f"{texts.claim} {caption}",
+            mark=common_mark(results),
+            claim=texts.claim,
+        )
+    ]
+
+
+def _measured(
+    results: Results, texts: Texts
+) -> tuple[tuple[Source, ...], list[tuple[int, int, int]]]:
+    """Return the sources of a test, and the seeds and documents of each model or adversary."""
+    if texts.test != "guided":
+        sizes = [each.size(texts.test, texts.measures) for each in results.explanations]
+        return (results.explanation_source,), sizes
+    adversaries = [each for model in results.explanations for each in model.adversaries]
+    sources = results.sources.add(*(each.folder / "summary.csv" for each in adversaries))
+    return sources, [size(each.summary, texts.test, texts.measures) for each in adversaries]
+
+
+def _height(lines: Sequence[Line]) -> float:
+    """Return the inches of a figure with these rows."""
+    series = list(dict.fromkeys(name for line in lines for name in line.values))
+    legend_rows = -(-len(series) // legend_columns(series))
+    headings = len({line.heading for line in lines} - {""}) * HEADING / ROW
+    return FRAME + LEGEND * legend_rows + max(ROW, MARK * len(series)) * (len(lines) + headings)
+
+
+def _kept(lines: Iterable[Line], kept: Iterable[Line]) -> list[Line]:
+    """Return the lines with the names and headings of those that are kept."""
+    keys = {(line.name, line.heading) for line in kept}
+    return [line for line in lines if (line.name, line.heading) in keys]
+
+
+def model_lines(results: Results, get_values: GetValues) -> list[Line]:
+    """Return a row for each explained model, with its series."""
+    return [
+        Line(each.variant, heading(results, each), get_values(each))
+        for each in results.explanations
+    ]
+
+
+def heading(results: Results, explanation: Explanation) -> str:
+    """Return the title of the model's experiment where there are several, with its own mark."""
+    if len({each.experiment.key for each in results.explanations}) == 1:
+        return ""
+    experiment = explanation.experiment
+    mark = "" if common_mark(results) else experiment.mark
+    return experiment.title + (f" ({mark})" if mark else "")
+
+
+def cut(heading: str) -> str:
+    """Return a heading that fits the figure."""
+    heading = " ".join(visible(heading).split())
+    return heading if len(heading) <= MAX_HEADING else f"{heading[: MAX_HEADING - 1]}…"
+
+
+def common_mark(results: Results) -> str:
+    """Return the mark that all explained models have, or nothing."""
+    marks = {each.experiment.mark for each in results.explanations}
+    return marks.pop() if len(marks) == 1 else ""
+
+
+def size_text(sizes: Iterable[tuple[int, int, int]]) -> str:
+    """Return how many seeds and documents the means are of, from those of each model."""
+    known = [each for each in sizes if each[0]]
+    return say_count(
+        "{count} seed, {documents} documents for each.",
+        "{count} seeds, {documents} documents for each.",
+        max((seeds for seeds, *_ in known), default=0),
+        documents=range_of([count for _, *ends in known for count in ends] or [0], format_count),
+    )
+
+
+def sentences(results: Results, test: str) -> list[PaperSentence]:
+    """Return what papers say of a test."""
+    return [each for each in results.papers.sentences if each.test == test]
+
+
+def quote(sentence: PaperSentence) -> str:
+    """Return a sentence with its paper."""
+    return f"“{sentence.sentence}” ({sentence.paper})."
+
+
+def group_names() -> dict[float, str]:
+    """Return the name of each group of documents by their largest weight."""
+    names = {LARGEST_WEIGHTS[0]: say("largest weight up to {end}", end=LARGEST_WEIGHTS[0])}
+    return names | {end: say("up to {end}", end=f"{end:g}") for end in LARGEST_WEIGHTS[1:]}
+
+
+def by_group(explanation: Explanation, table: str, measure: str) -> dict[str, list[float]]:
+    """Return the means of groups of documents by their largest weight; empty without weights."""
+    if not explanation.has_weights:
+        return {}
+    groups = explanation.by_largest_weight(table, measure)
+    return {name: groups.get(end, []) for end, name in group_names().items()}
+
+
+def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:
+    series = list(dict.fromkeys(name for line in panels[0].lines for name in line.values))
+    grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
+        _draw_panel(axes, panel, series, with_headings=not number)
+        axes.xaxis.set_major_locator(MaxNLocator(5 if len(panels) == 1 else 3))
+    legend(figure, grid[0], legend_columns(series))
+
+
+def legend_columns(series: list[str]) -> int:
+    """Return the columns of the legend."""
+    return 2 if max(map(len, series), default=0) > 16 else 3
+
+
+def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool) -> None:
+    """Draw the rows from the top, each after the title of its experiment where it is new."""
+    y, last, names = 0.0, "", []
+    across = axes.get_yaxis_transform()
+    step = SPREAD / max(1, len(series))
+    for line in panel.lines:
+        if line.heading != last:
+            if with_headings:
+                axes.text(0.01, y, cut(line.heading), transform=across, **HEADING_STYLE)
+            y, last = y + HEADING / ROW, line.heading
+        for number, name in enumerate(series):
+            shift = step * (number - (len(series) - 1) / 2)
+            _draw_values(axes, y + shift + 0.1, line, name, number)
+        names.append((y + 0.1, short_name(line.name)))
+        y += 1
+    if panel.limit is not None:
+        axes.axvline(panel.limit, color=INK, lw=1, linestyle=(0, (1, 2)))
+    axes.set_yticks([y for y, _ in names], [name for _, name in names])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(y - 0.4, -0.4)
+    axes.grid(axis="y", visible=False)
+    if panel.ends:
+        axes.set_xlim(*panel.ends)
+    axes.set_xlabel(panel.label)
+
+
+def _draw_values(axes: Axes, y: float, line: Line, name: str, number: int) -> None:
+    """Draw a stroke for each seed and a mark for their mean."""
+    values = line.values.get(name, [])
+    known = axes.get_legend_handles_labels()[1]
+    label = None if name in known else name
+    style: Style = {"color": colour(number), "linestyle": "none"}
+    if len(values) > 1:
+        axes.plot(values, [y] * len(values), "|", color=SOFT, markersize=4)
+    filled = "none" if line.paper else colour(number)
+    if values:
+        mean = [float(np.mean(values))]
+        axes.plot(mean, [y], marker(number), markerfacecolor=filled, label=label, **style)
+    elif label:
+        axes.plot([], [], marker(number), label=label, **style)

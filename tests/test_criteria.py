@@ -1,0 +1,142 @@
+"""The criteria of the weights at their borders, and the gradient of the scaled softmax."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from heed.explanation.criteria import (
+    EQUAL,
+    FAIL,
+    NO_ADVERSARY,
+    NO_EVIDENCE,
+    NO_WEIGHTS,
+    NOT_PLANTED,
+    ONE_SEED,
+    PASS,
+    UNDEFINED,
+    adversary_runs,
+    judge_adversaries,
+    judge_evidence,
+    judge_permutation,
+    judge_seeds,
+)
+from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax, softmax_gradients
+from heed.explanation.tables import SUMMARY
+from tests.fixtures.report.made_up_explanation import adversary_table
+
+
+def summary(
+    changes: tuple[float, ...] = (0.2, 0.2),
+    divergence: float | None = 0.3,
+    areas: dict[str, float] | None = None,
+) -> pd.DataFrame:
+    """The summary of a model: its change by seed, its divergence, its AUC by class."""
+    rows: list[dict[str, object]] = [{"test": "uniform", "reason": "answered elsewhere"}]
+    for seed, change in enumerate(changes, 1):
+        rows.append(row("permutation", "permutation_change", change, seed))
+        for name, area in (areas or {}).items():
+            rows.append(row("evidence", "auc", area, seed, ranking="attention", **{"class": name}))
+    if divergence is not None:
+        # two pairs for the first seed of three, one for the second
+        rows.append(row("seeds", "divergence", divergence - 0.05, 1, 20))
+        rows.append(row("seeds", "divergence", divergence + 0.1, 2, 10))
+    return pd.DataFrame(rows).reindex(columns=SUMMARY)
+
+
+def row(
+    test: str, measure: str, mean: float, seed: int, documents: int = 10, **others: object
+) -> dict[str, object]:
+    known = {"test": test, "measure": measure, "mean": mean, "seed": seed}
+    return known | {"documents": documents} | others
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [((0.1, 0.4), PASS), ((0.0999, 0.4), FAIL), ((0.0, 0.0), FAIL), ((), UNDEFINED)],
+)
+def test_shuffling_must_change_the_predictions_of_every_seed(changes, outcome):
+    judged = judge_permutation(summary(changes))
+    assert judged.outcome == outcome
+    assert judged.value == (min(changes) if changes else None)
+    assert judged.reason == ("" if changes else NO_WEIGHTS)
+
+
+def test_seeds_agree_below_half_of_the_largest_divergence():
+    limit = math.log(2) / 2
+    assert judge_seeds(summary(divergence=limit - 1e-6)).outcome == PASS
+    assert judge_seeds(summary(divergence=limit + 1e-6)).outcome == FAIL
+    assert judge_seeds(summary(divergence=0.3)).value == pytest.approx(0.3), "by documents"
+    assert judge_seeds(summary(divergence=None)).reason == ONE_SEED
+    assert judge_seeds(summary(changes=())).reason == NO_WEIGHTS
+    assert judge_seeds(summary(changes=(0.0,))).reason == EQUAL
+
+
+@pytest.mark.parametrize(
+    ("figures", "outcome"),
+    [
+        ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.31}, FAIL),
+        ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.3}, PASS),
+        ({"accuracy": 0.889, "divergence": 0.6}, PASS),
+        ({"prediction_change": 0.051, "divergence": 0.6}, PASS),
+        ({"accuracy": 0.99, "divergence": 0.6}, FAIL),
+    ],
+)
+def test_one_adversary_with_the_same_predictions_and_other_weights_is_enough(figures, outcome):
+    weak = adversary_table([1], accuracy=0.5)
+    judged = judge_adversaries(summary(divergence=0.3), [weak, adversary_table([1, 2], **figures)])
+    assert judged.outcome == outcome
+    kept = adversary_runs(adversary_table([1, 2], **figures))["kept"]
+    assert (judged.value is None) == (not kept.any())
+
+
+def test_one_seed_of_an_adversary_is_enough():
+    table = adversary_table([1, 2], accuracy=0.5)
+    table.loc[(table["seed"] == 2) & (table["measure"] == "accuracy"), "mean"] = 0.9
+    assert adversary_runs(table)["kept"].to_dict() == {1: False, 2: True}
+    assert judge_adversaries(summary(), [table]).outcome == FAIL
+
+
+def test_without_adversaries_or_a_second_seed_the_criterion_is_undefined():
+    table = adversary_table([1])
+    assert judge_adversaries(summary(), []).reason == NO_ADVERSARY
+    empty = table.assign(mean=np.nan)
+    assert judge_adversaries(summary(), [empty]).reason == NO_ADVERSARY
+    assert judge_adversaries(summary(divergence=None), [table]).reason == ONE_SEED
+    assert judge_adversaries(summary(changes=()), [table]).reason == NO_WEIGHTS
+
+
+def test_planted_evidence_must_be_found_in_every_class():
+    found = judge_evidence(summary(areas={"good": 0.9, "bad": 0.95}), planted=True)
+    assert (found.outcome, found.value) == (PASS, 0.9)
+    one_sided = judge_evidence(summary(areas={"good": 0.8999, "bad": 1.0}), planted=True)
+    assert (one_sided.outcome, one_sided.value) == (FAIL, 0.8999)
+    assert judge_evidence(summary(areas={"good": 0.9}), planted=False).reason == NOT_PLANTED
+    assert judge_evidence(summary(), planted=True).reason == NO_EVIDENCE
+    steps = summary(areas={"": 0.95}).replace({"class": {"": None}})
+    assert judge_evidence(steps, planted=True).outcome == PASS, "of a translation: no classes"
+    equal = summary(changes=(0.0,), areas={"good": 0.5})
+    assert judge_evidence(equal, planted=True).reason == EQUAL
+
+
+def test_the_norm_of_the_softmaxs_gradient_is_that_of_autograd():
+    scores = np.random.default_rng(0).normal(0, 3, (5, 7))
+    for row_of_scores, norm in zip(scores, jacobian_norm(softmax(scores)), strict=True):
+        jacobian = torch.autograd.functional.jacobian(
+            lambda each: torch.softmax(each, -1), torch.from_numpy(row_of_scores)
+        )
+        assert norm == pytest.approx(float(jacobian.norm()), rel=1e-9)
+
+
+def test_without_scaling_the_gradient_vanishes_as_keys_grow():
+    scores = softmax_gradients(draws=100)
+    medians = {(each.dimension, each.scaled): each.gradient[1] for each in scores}
+    largest = {(each.dimension, each.scaled): each.largest[1] for each in scores}
+    assert {dimension for dimension, _ in medians} == {*DIMENSIONS}
+    assert medians[512, False] < 0.05 * medians[4, False]
+    assert medians[512, True] == pytest.approx(medians[4, True], rel=0.1)
+    assert largest[512, False] > 0.99 and largest[512, True] < 0.4
+    repeated = softmax_gradients(draws=100)
+    assert all((a.gradient == b.gradient).all() for a, b in zip(scores, repeated, strict=True))

@@ -1,0 +1,243 @@
+"""The report's chapter on what the weights explain: its tables, its texts, and whose text."""
+
+import dataclasses
+import shutil
+import types
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.evaluation.results import Comparison
+from heed.explanation.tables import SUMMARY
+from heed.explanation.unexplained import ADVERSARY_SUMMARY, write_unexplained
+from heed.files import HeedError
+from heed.report.blocks import PAGE, PAPER, Figure, Group, Items, Table, walk_blocks
+from heed.report.chapters import explanation as chapters
+from heed.report.chapters.shared import caution
+from heed.report.figures.document_rankings import (
+    WORDS,
+    choose_document,
+    document_rankings,
+    first_word,
+)
+from heed.report.figures.drawing import draw
+from heed.report.figures.explanation import _printed_lines
+from heed.report.figures.scaling import scaling
+from heed.report.published import read_papers
+from heed.report.render import render
+from heed.report.renderers import latex
+from heed.report.results import Results, read_results
+from heed.study import Params
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+from tests.fixtures.report import made_up_explanation as fixture
+from tests.test_report import Page, empty_figures  # noqa: F401 (a fixture)
+
+PUBLISHED = ROOT / "data/published"
+SENTIMENT = "sample-sentiment"
+EXPLAINED = (f"{SENTIMENT}-attention", f"{SENTIMENT}-mean", f"{SENTIMENT}-baseline")
+DECLARED = {"differ": f"{SENTIMENT}-attention"}
+
+
+def study(
+    explained: tuple[str, ...] = EXPLAINED, adversaries: dict[str, str] | None = None
+) -> Params:
+    """The sample study with the models to be explained, and adversaries by name."""
+    some = types.SimpleNamespace
+    models = {name: some(corpus=SENTIMENT) for name in explained}
+    sections = {name: some(model=model) for name, model in (adversaries or {}).items()}
+    params = made_up.study("sample").model_copy(update={"explain": some(models=models)})
+    params.__dict__["adversaries"] = sections
+    return params
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return made_up.comparison("sample")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, comparison: Comparison) -> Path:
+    """The results of a study that explains three models: one has no weights."""
+    folder = made_up.results(comparison, tmp_path_factory.mktemp("made-up") / "results")
+    classes = comparison.experiments[SENTIMENT].groups["classes"]
+    for model in EXPLAINED:
+        reasons = {} if model.endswith("attention") else {"weights": "the pooling reads one state"}
+        fixture.write_explanation(folder / "explain" / model, comparison.seeds, classes, reasons)
+    fixture.write_recency(folder / "explain" / EXPLAINED[0], comparison.seeds)
+    table = fixture.adversary_table(comparison.seeds, divergence=0.65)
+    fixture.write_adversary(folder / "adversaries/differ", table)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(comparison: Comparison, folder: Path) -> Results:
+    return read(comparison, folder)
+
+
+def read(comparison: Comparison, folder: Path, with_documents: bool = True, **settings) -> Results:
+    params = study(**{"adversaries": DECLARED} | settings)
+    return read_results(params, comparison, PUBLISHED, folder, with_documents)
+
+
+@pytest.fixture(scope="module")
+def chapter(results: Results) -> dict[str, Figure | Table]:
+    return blocks(results)
+
+
+def blocks(results: Results) -> dict[str, Figure | Table]:
+    """The figures and tables of the chapter, by their key."""
+    found = walk_blocks(chapters.chapter(results))
+    return {each.key: each for each in found if isinstance(each, Figure | Table)}
+
+
+def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
+    (section,) = chapters.chapter(results)
+    table, rules, *_ = section.blocks
+    assert isinstance(table, Table) and isinstance(rules, Items) and len(rules.items) == 4
+    heads = [table.columns[index].heading for index in table.column_indices(PAGE)]
+    assert heads[:5] == ["Model", "Shuffled", "Seeds", "Adversaries", "Evidence"]
+    place = [column.key for column in table.columns].index("variant")
+    cells = {row.cells[place].value: row.cells for row in table.rows}
+    outcomes = {
+        name: [cell.value for cell in row if cell.value in ("pass", "fail", "undefined")]
+        for name, row in cells.items()
+    }
+    assert outcomes["attention"][2] == "fail", "the adversary keeps the predictions"
+    assert outcomes["mean"] == outcomes["baseline"] == ["undefined"] * 4
+    assert {cell.note for cell in cells["baseline"] if cell.value == "undefined"} == {"no weights"}
+
+
+def test_the_gain_over_equal_weights_is_printed_with_every_model(chapter, comparison):
+    table = chapter["explanation_criteria"]
+    result = comparison.experiments[SENTIMENT]
+    gain = 100 * (result.figure_of("attention") - result.figure_of("mean"))
+    keys = [column.key for column in table.columns]
+    gains = {
+        row.cells[keys.index("variant")].value: row.cells[keys.index("gain_pp")].value
+        for row in table.rows
+    }
+    assert gains == {"attention": pytest.approx(gain), "mean": None, "baseline": None}
+
+
+def test_every_test_has_a_figure_with_what_it_can_show_and_its_numbers(chapter):
+    figures = {key: each for key, each in chapter.items() if isinstance(each, Figure)}
+    tests = ("correlation", "permutation", "adversary", "erasure", "seeds", "guided",
+             "adversaries", "input-removal", "evidence", "conicity", "scaling")  # fmt: skip
+    expected = {f"explanation_{test}" for test in tests}
+    assert set(figures) == expected | {f"{SENTIMENT}_recency", f"{SENTIMENT}_rankings"}
+    assert all(figure.claim for figure in figures.values())
+    for key in expected - {"explanation_scaling", "explanation_adversaries"}:
+        assert "3 seeds, " in figures[key].caption and "documents" in figures[key].caption, key
+    assert "“" in figures["explanation_permutation"].caption, "a sentence of a paper"
+
+
+@pytest.mark.slow
+def test_the_figures_are_drawn(chapter, tmp_path):
+    for key, figure in chapter.items():
+        if isinstance(figure, Figure):
+            draw(tmp_path / key, figure.alt_text, figure.size, figure.draw)
+            assert (tmp_path / f"{key}.svg").stat().st_size > 3000
+
+
+def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, comparison):
+    explained = results.explanations[0]
+    names = {"tau_gradient": "a", "tau_leave_one_out": "b", "tau_ceiling": "c"}
+    assert _printed_lines(results, explained, names) == []
+    corpus = comparison.experiments[SENTIMENT].corpus
+    object.__setattr__(corpus.facts, "kind", "imdb")
+    try:
+        lines = {line.name: line.values for line in _printed_lines(results, explained, names)}
+        caption = blocks(results)["explanation_correlation"].caption
+    finally:
+        object.__setattr__(corpus.facts, "kind", "sample-sentiment")
+    assert lines["2019: lstm+tanh"] == {"a": [0.4372], "b": [0.3413], "c": [0.5169]}
+    assert "(Neely et al. 2022)" in caption and "uncorrelated" not in caption
+
+
+def test_what_papers_print_is_of_tests_and_measures_that_heed_has():
+    papers = read_papers(PUBLISHED)
+    names = {"tau_gradient", "tau_leave_one_out", "tau_ceiling", "vanishing_ratio"}
+    assert {each.measure for each in papers.figures} == names
+    assert all(each.sentence and each.paper for each in papers.sentences)
+
+
+def test_the_document_is_the_first_by_name_that_has_evidence(results):
+    document = choose_document(results.explanations[-1])
+    assert document.name == "d1", "d0 has none"
+    assert document.words == fixture.TEXT.split() and document.first == 0
+
+
+@pytest.mark.parametrize(
+    ("evidence", "first"), [([], 0), ([70], 40), ([30], 20), ([5], 0), ([30, 90], 20)]
+)
+def test_a_long_document_is_drawn_around_its_first_evidence(evidence, first):
+    units = np.isin(np.arange(100), evidence)
+    assert first_word(units) == first
+    assert first_word(units[:WORDS]) == 0
+
+
+def test_text_that_heed_did_not_generate_is_never_on_paper_nor_published(results):
+    (figure,) = document_rankings(results)
+    assert set(figure.media) == {PAGE, PAPER}
+    real = [dataclasses.replace(each, generated=False) for each in results.experiments]
+    local = dataclasses.replace(results, experiments=real)
+    explained = [dataclasses.replace(each, experiment=real[0]) for each in results.explanations]
+    local = dataclasses.replace(local, explanations=tuple(explained))
+    (figure,) = document_rankings(local)
+    assert figure.media == (PAGE,)
+    paper = latex.document([Group((figure, scaling()), "plots")], "title", "", "")
+    assert "explanation_scaling" in paper and figure.key not in paper
+    assert document_rankings(dataclasses.replace(local, with_documents=False)) == []
+
+
+def test_the_caution_links_to_the_chapter_or_names_the_command(results, comparison, folder):
+    sentiment, author = results.experiments
+    assert caution(results, sentiment)[-1].link == "#explanation"
+    assert "heed explain" in caution(results, author)[-1]
+    none = read(comparison, folder, explained=(), adversaries={})
+    assert chapters.chapter(none) == [] and "heed explain" in caution(none, sentiment)[-1]
+
+
+def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder):
+    left = read(comparison, folder, explained=EXPLAINED[:1], adversaries={})
+    assert [each.model for each in left.explanations] == [EXPLAINED[0]]
+    (row,) = blocks(left)["explanation_criteria"].rows
+    assert "no adversary" in {cell.note for cell in row.cells}
+    assert "explanation_guided" not in blocks(left)
+
+
+def test_a_changed_file_is_refused(comparison, tmp_path, folder):
+    shutil.copytree(folder, tmp_path / "results")
+    with (tmp_path / "results/explain" / EXPLAINED[0] / "summary.csv").open("a") as file:
+        file.write("x\n")
+    with pytest.raises(HeedError, match=f"heed explain {EXPLAINED[0]}"):
+        read(comparison, tmp_path / "results")
+
+
+def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, folder, tmp_path):
+    params = study(adversaries=DECLARED)
+    render(params, comparison, PUBLISHED, folder, tmp_path / "en")
+    page = Page(tmp_path / "en/index.html")
+    assert "explanation" in page.ids and "#explanation" in page.links
+    assert "What the weights explain" in (tmp_path / "en/report.tex").read_text()
+    documents = next((tmp_path / "en/documents").glob(f"{SENTIMENT}-attention.html")).read_text()
+    assert 'href="../index.html#explanation"' in documents
+    table = pd.read_csv(tmp_path / "en/tables/explanation_all-means.csv")
+    assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
+    german = params.model_copy(update={"study": params.study.model_copy(update={"language": "de"})})
+    german.__dict__["adversaries"] = params.__dict__["adversaries"]
+    render(german, comparison, PUBLISHED, folder, tmp_path / "de")
+    assert "Was die Gewichte erklären" in (tmp_path / "de/report.tex").read_text()
+    text = (tmp_path / "de/index.html").read_text()
+    assert "bestanden" in text and "Zeigt" in text
+
+
+def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
+    write_unexplained(tmp_path / "explain/none", tmp_path / "adversaries/none")
+    for name, columns in (("explain", SUMMARY), ("adversaries", ADVERSARY_SUMMARY)):
+        table = pd.read_csv(tmp_path / name / "none/summary.csv")
+        assert list(table) == columns and table.empty
+        assert (tmp_path / name / "none/SHA256SUMS").exists()
