@@ -15,7 +15,7 @@ import yaml
 from heed.explanation.adversary_tables import SUMMARY
 from heed.explanation.stage import draw_documents, work_folder
 from heed.files import HeedError, read_json, write_json, writing_folder
-from heed.paths import PARAMS, TOKENS
+from heed.paths import ADVERSARIES, PARAMS, TOKENS
 from heed.records import as_json, read_record
 from heed.tasks import task_module
 from heed.tokens.arrays import load_tokens
