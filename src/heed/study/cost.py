@@ -19,6 +19,9 @@ SECONDS_PER_STAGE = 8
 # core-seconds to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on
 # movies with 64 units a layer and direction, 110 on 230 tokens a document with 256
 EXPLAIN_SECONDS = 60
+# Training an adversary computes base and adversary: 1.3 times the base's epochs. A guided network
+# takes a seventh of that, and there are nine, which learn for one epoch and for as many as the base.
+ADVERSARY_SHARE, GUIDED_SHARE, GUIDED_NETWORKS = 1.3, 1.3 / 7, 9
 TOKENS_PER_SECOND = 200_000  # spaCy on one core, measured
 BYTES_PER_TOKEN = 18  # text, id, start and end
 BYTES_PER_PARAMETER = 4
@@ -79,6 +82,11 @@ def estimate_cost(params: Params) -> Cost:
             # an upper bound: a scheduler stops many trials early
             epochs = search.epochs or params.hyperparameters(search.model).epochs
             seconds += _epoch_seconds(params, search.model, size) * search.trials * epochs
+    for adversary in params.adversaries.values():
+        if size := sizes[adversary.corpus]:
+            guided = GUIDED_NETWORKS * (params.hyperparameters(adversary.model).epochs + 1)
+            epochs = ADVERSARY_SHARE * adversary.epochs + GUIDED_SHARE * guided
+            seconds += _epoch_seconds(params, adversary.model, size) * epochs * len(params.seeds)
     explained = len(params.explain.models)
     seconds += explained * len(params.seeds) * params.explain.documents * EXPLAIN_SECONDS
     for size in filter(None, sizes.values()):
@@ -86,9 +94,9 @@ def estimate_cost(params: Params) -> Cost:
         disk += size[0] * size[1] * BYTES_PER_TOKEN
     disk += sum(SOURCE_KINDS[source.kind].size for source in params.sources.values())
     models, runs = len(params.models), len(params.models) * len(params.seeds)
-    # 2: the stage code and the search none
-    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 2
-    stages += 3 * models + runs + explained + len(params.experiments) + 2
+    # 3: the stage code, the search none and the stage unexplained; 2: compare and report
+    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 3
+    stages += 3 * models + runs + explained + len(params.adversaries) + len(params.experiments) + 2
     unknown = [name for name, size in sizes.items() if size is None]
     return Cost(stages, runs, (seconds + SECONDS_PER_STAGE * stages) / 3600, disk, unknown)
 
