@@ -101,7 +101,7 @@ def test_every_stage_depends_on_the_check_of_params_yaml(
     clone.params.write_text(with_name("searches", "hunt") + explained + adversary)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}
-    assert len(found) == 28
+    assert len(found) == 29
     for name, stage in found.items():
         if name != "code":
             assert "results/code/checked.txt" in stage.deps, name

@@ -23,6 +23,7 @@ FILE = "sample.jsonl"
 Row = dict[str, Any]  # of the generated file
 SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
 PLAIN = "sample-plain"  # of the reviews those whose label the order of words cannot change
+NEUTRAL = "sample-neutral"  # the same, every third without its cue: then no class is the default
 CUES = {
     "positive": ["splendid", "moving", "witty", "luminous"],
     "negative": ["dull", "clumsy", "tedious", "hollow"],
@@ -215,15 +216,19 @@ def verify_generated(path: Path, name: str, source: "Source") -> None:
 
 def read_sample(raw: Path, corpus: str) -> Documents:
     """Yield the documents of one of the corpora."""
-    for _, row in read_json_lines(require_file(raw, FILE)):
-        is_plain_review = row["corpus"] == SENTIMENT and row["kind"] == "plain"
-        if row["corpus"] == corpus or (corpus == PLAIN and is_plain_review):
-            yield Document(
-                row["id"],
-                row["text"],
-                row["labels"],
-                evidence=tuple((s, e) for s, e in row["evidence"]),
-            )
+    is_plain = corpus in (PLAIN, NEUTRAL)
+    wanted = SENTIMENT if is_plain else corpus
+    rows = (row for _, row in read_json_lines(require_file(raw, FILE)) if row["corpus"] == wanted)
+    chosen = (row for row in rows if not is_plain or row["kind"] == "plain")
+    for i, row in enumerate(chosen):
+        text, labels = row["text"], row["labels"]
+        evidence = tuple((start, end) for start, end in row["evidence"])
+        if corpus == NEUTRAL and i % 3 == 0:
+            ((start, end),) = evidence
+            # the cue and the blank after it, or before it at the end of the text
+            text = f"{text[:start]}{text[end:].lstrip(' ')}".replace(" .", ".")
+            labels, evidence = {"sentiment": "neutral"}, ()
+        yield Document(row["id"], text, labels, evidence=evidence)
 
 
 SOURCE = SourceKind(
@@ -233,32 +238,25 @@ SOURCE = SourceKind(
     optional_keys=("sha256",),
     size=1e6,
 )
+
+
+def _kind(name: str, *labels: str, joined: float = 1) -> Kind:
+    """Return the kind of one of the corpora."""
+    return Kind(
+        name=name,
+        source=SOURCE,
+        read=lambda raw, corpus: read_sample(raw, corpus.kind),
+        labels=labels,
+        generated=True,
+        evidence="planted",
+        joined=joined,
+        tokens_per_document=40,
+    )
+
+
 KINDS = (
-    Kind(
-        name=SENTIMENT,
-        source=SOURCE,
-        read=lambda raw, corpus: read_sample(raw, corpus.kind),
-        labels=("sentiment",),
-        generated=True,
-        evidence="planted",
-        tokens_per_document=40,
-    ),
-    Kind(
-        name=PLAIN,
-        source=SOURCE,
-        read=lambda raw, corpus: read_sample(raw, corpus.kind),
-        labels=("sentiment",),
-        generated=True,
-        joined=1 / 0.6,
-        tokens_per_document=40,
-    ),
-    Kind(
-        name=LETTERS,
-        source=SOURCE,
-        read=lambda raw, corpus: read_sample(raw, corpus.kind),
-        labels=("author", "language"),
-        generated=True,
-        evidence="planted",
-        tokens_per_document=40,
-    ),
+    _kind(SENTIMENT, "sentiment"),
+    _kind(PLAIN, "sentiment", joined=1 / 0.6),
+    _kind(NEUTRAL, "sentiment", joined=1 / 0.6),
+    _kind(LETTERS, "author", "language"),
 )

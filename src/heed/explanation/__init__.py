@@ -8,8 +8,9 @@ them → `rankings` order their words by importance, by weights, gradients or re
 Of translators, `sources` ranks the words of a source and `translations` tests single predictions;
 permutation, adversary, conicity, agreement and stage are the same, over what `weighted` asks for.
 
-A model that is trained to have other weights: `adversarial_losses` → `adversary_judgement`, and what
-a `guided_network` learns from both weights → `adversary_tables` → `adversary_stage` writes them.
+A model that is trained to have other weights: `adversarial_losses` → `adversary_judgement`, and
+what a `guided_network` learns from both weights → `adversary_tables` → `adversary_stage` writes
+them.
 
 A *unit* is what a model's weights are of: a token, or of a hierarchical model a sentence.
 """

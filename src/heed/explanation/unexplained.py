@@ -5,12 +5,9 @@ DVC needs the folders that the report depends on to exist, also in a study that 
 
 from pathlib import Path
 
+from heed.explanation.adversary_tables import SUMMARY as ADVERSARY_SUMMARY
 from heed.explanation.tables import SUMMARY
 from heed.files import write_text, writing_folder
-
-ADVERSARY_SUMMARY = [
-    "test", "measure", "weights", "seed", "documents", "mean", "std", "reason",
-]  # fmt: skip
 
 
 def write_unexplained(explanation: Path, adversary: Path) -> None:

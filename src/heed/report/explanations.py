@@ -174,17 +174,14 @@ def read_explanations(
 
 
 def _is_planted(facts: CorpusFacts) -> bool:
-    """Return whether the evidence of a corpus is planted: that of generated text always is."""
-    evidence = getattr(facts, "evidence", None)
-    return evidence.kind == "planted" if evidence else facts.generated
+    """Return whether the evidence of a corpus is planted."""
+    return facts.evidence is not None and facts.evidence.kind == "planted"
 
 
 def _read_adversaries(params: "Params", model: str, folder: Path) -> tuple[Adversary, ...]:
     """Return the adversaries of a model that were trained."""
-    # studies without the section have none
-    declared = getattr(params, "adversaries", {})
     adversaries = []
-    for name, section in declared.items():
+    for name, section in params.adversaries.items():
         path = folder / "adversaries" / name
         if section.model == model and path.exists():
             command = f"heed adversaries {name}"

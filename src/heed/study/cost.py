@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
+from heed.study.adversaries import Adversary
 from heed.study.corpora import Corpus
 from heed.study.schema import Params
 from heed.tasks import task_module
@@ -19,9 +20,8 @@ SECONDS_PER_STAGE = 8
 # core-seconds to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on
 # movies with 64 units a layer and direction, 110 on 230 tokens a document with 256
 EXPLAIN_SECONDS = 60
-# Training an adversary computes base and adversary: 1.3 times the base's epochs. A guided network
-# takes a seventh of that, and there are nine, which learn for one epoch and for as many as the base.
-ADVERSARY_SHARE, GUIDED_SHARE, GUIDED_NETWORKS = 1.3, 1.3 / 7, 9
+ADVERSARY_SHARE = 1.3  # of the base's epoch: both compute their predictions
+GUIDED_NETWORKS = 9  # each learns for one epoch, and for as many as the base
 TOKENS_PER_SECOND = 200_000  # spaCy on one core, measured
 BYTES_PER_TOKEN = 18  # text, id, start and end
 BYTES_PER_PARAMETER = 4
@@ -58,13 +58,30 @@ def _task_cost(params: Params, model: str) -> Any:
 
 def _epoch_seconds(params: Params, model: str, size: tuple[int, int]) -> float:
     """Return the core-seconds of an epoch on a corpus of (documents, tokens of each)."""
-    documents, tokens = size
+    operations = _task_cost(params, model).multiply_adds(params.hyperparameters(model), size[1])
+    return float(6 * operations * _learned(params, model, size[0]) / CORE_FLOPS)
+
+
+def _learned(params: Params, model: str, documents: int) -> float:
+    """Return how many of a corpus's documents a model is trained on.
+
+    Those of a drawn test part are counted as if they were trained on.
+    """
     corpus = params.corpora[params.models[model].corpus]
     kind = KINDS[corpus.kind]
-    # those of a drawn test part are counted as if they were trained on
-    share = kind.learned / kind.documents if corpus.split.kind == "given" and kind.learned else 1
-    operations = _task_cost(params, model).multiply_adds(params.hyperparameters(model), tokens)
-    return float(6 * operations * documents * share / CORE_FLOPS)
+    is_given = corpus.split.kind == "given" and kind.learned and kind.documents
+    return documents * kind.learned / kind.documents if is_given else documents
+
+
+def _adversary_seconds(params: Params, adversary: Adversary, size: tuple[int, int]) -> float:
+    """Return the core-seconds of an adversary and its guided networks, of one seed."""
+    model = adversary.model
+    h = params.hyperparameters(model)
+    guided = _task_cost(params, model).guided_multiply_adds(h, size[1])
+    of_epoch = 6 * guided * _learned(params, model, size[0]) / CORE_FLOPS
+    networks = GUIDED_NETWORKS * (h.epochs + 1) * of_epoch
+    epochs = ADVERSARY_SHARE * adversary.epochs
+    return float(networks + epochs * _epoch_seconds(params, model, size))
 
 
 def estimate_cost(params: Params) -> Cost:
@@ -84,9 +101,7 @@ def estimate_cost(params: Params) -> Cost:
             seconds += _epoch_seconds(params, search.model, size) * search.trials * epochs
     for adversary in params.adversaries.values():
         if size := sizes[adversary.corpus]:
-            guided = GUIDED_NETWORKS * (params.hyperparameters(adversary.model).epochs + 1)
-            epochs = ADVERSARY_SHARE * adversary.epochs + GUIDED_SHARE * guided
-            seconds += _epoch_seconds(params, adversary.model, size) * epochs * len(params.seeds)
+            seconds += _adversary_seconds(params, adversary, size) * len(params.seeds)
     explained = len(params.explain.models)
     seconds += explained * len(params.seeds) * params.explain.documents * EXPLAIN_SECONDS
     for size in filter(None, sizes.values()):

@@ -72,6 +72,8 @@ def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, st
 
 def _adversary_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
     key, adversary = ("adversaries", name), params.adversaries[name]
+    if name == "none":
+        yield key, "the name none is taken: it means that no model is explained"
     if name in params.models:
         yield key, "is the name of a model too: messages name both; choose another"
     if adversary.model not in params.models:
@@ -85,6 +87,18 @@ def _adversary_contradictions(params: Params, name: str) -> Iterator[tuple[Key, 
         rules = RULES[params.task(model)]
         if reason := rules.adversary_contradiction(params.hyperparameters(adversary.model)):
             yield (*key, "model"), f"{adversary.model} can have no adversary: {reason}"
+    corpus = params.corpora.get(adversary.corpus)
+    if adversary.goal == "deceive" and corpus is not None and not _has_evidence(corpus):
+        yield (
+            (*key, "goal"),
+            f"deceive takes the weights from known evidence, and {adversary.corpus} has none",
+        )
+
+
+def _has_evidence(corpus: Corpus) -> bool:
+    """Whether documents of a corpus may bring evidence."""
+    kind = KINDS[corpus.kind].evidence
+    return kind is not None and (kind != "given" or corpus.evidence_column is not None)
 
 
 def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:

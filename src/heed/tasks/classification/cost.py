@@ -9,6 +9,11 @@ def multiply_adds(h: Hyperparameters, tokens: float) -> float:
     return read * _of_token(h, read)
 
 
+def guided_multiply_adds(h: Hyperparameters, tokens: float) -> float:
+    """Return those of a network guided by given weights, which reads each token by itself."""
+    return min(tokens, h.max_tokens) * h.embedding_dim * h.linear_size
+
+
 def parameters(h: Hyperparameters) -> float:
     """Return about how many parameters a model has."""
     rows = h.vocabulary_size + h.bigram_buckets + h.character_buckets
