@@ -5,8 +5,8 @@ them → `rankings` order their words by importance, by weights, gradients or re
 `permutation`, `adversary`, `erasure`, `removal`, `agreement` and `conicity` judge the rankings →
 `tables` collect the figures → `stage` writes them.
 
-A model that is trained to have other weights: `adversarial_losses` → `adversary_judgement`, and what
-a `guided_network` learns from both weights → `adversary_tables` → `adversary_stage` writes them.
+A model that is trained to have other weights: `adversarial_losses` → `adversary_judgement`, and
+what a `guided_network` learns from both weights → `adversary_tables` → `adversary_stage`.
 
 A *unit* is what a model's weights are of: a token, or of a hierarchical model a sentence.
 """
