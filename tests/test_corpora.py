@@ -204,6 +204,25 @@ def test_gzipped_lines_are_read(tmp_path):
     assert document.text == "A" and document.labels == {"category": "PARENTING"}
 
 
+def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
+    sample.write_sample(tmp_path / sample.FILE, 300, 7)
+    kinds = (sample.SENTIMENT, sample.PLAIN, sample.NEUTRAL)
+    all_, plain, neutral = ([*sample.read_sample(tmp_path, kind)] for kind in kinds)
+    assert len(all_) == 300 and 120 < len(plain) < 240
+    assert [each for each in all_ if each in plain] == plain
+    assert all(len(each.evidence) == 1 for each in plain)
+    cues = {word for words in sample.CUES.values() for word in words}
+    for i, (before, after) in enumerate(zip(plain, neutral, strict=True)):
+        if i % 3:
+            assert after == before
+            continue
+        (cue,) = marked(before)
+        words = str(before.text).removesuffix(".").split()
+        assert after.labels == {"sentiment": "neutral"} and not after.evidence
+        words.remove(cue)
+        assert after.text == " ".join(words) + "." and not cues & {*words}
+
+
 def test_the_planted_evidence_is_where_the_sample_says():
     cues = {word for words in sample.CUES.values() for word in words} | {sample.NEGATION}
     kinds = Counter()
