@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from heed.evaluation.families import BASELINE, CONTROLS
+from heed.evaluation.results import ExperimentResult
 from heed.explanation import criteria
 from heed.explanation.criteria import Outcome
 from heed.report.blocks import (
@@ -95,10 +96,8 @@ def _line(results: Results, explanation: Explanation) -> Line:
     """Return the row of a model, with its gain over the same model with equal weights (T5)."""
     result = results.comparison.experiments[explanation.experiment.key]
     variant = explanation.variant
-    equal = (f"{variant}-uniform", f"{variant}-mean", "uniform", "mean")
-    control = next((name for name in equal if name in result.models and name != variant), "")
-    is_control = variant in (BASELINE, *CONTROLS)
-    if not control or is_control or not explanation.has_weights:
+    control = _equal_weights(result, variant)
+    if not control or not explanation.has_weights:
         return Line(explanation, "", None, None)
     gain = 100 * (result.figure_of(variant) - result.figure_of(control))
     tested = next(
@@ -110,6 +109,20 @@ def _line(results: Results, explanation: Explanation) -> Line:
         None,
     )
     return Line(explanation, control, gain, tested.ends if tested else None)
+
+
+def _equal_weights(result: ExperimentResult, variant: str) -> str:
+    """Return the variant with equal weights in place of learned ones, or an empty string.
+
+    Of a pooling by attention that is `mean`. Of self-attention it is `uniform`, or `mean` in a
+    study without that, which has no layer of self-attention either; the table names it.
+    """
+    if variant in (BASELINE, *CONTROLS):
+        return ""
+    has_layer = getattr(result.models[variant].hyperparameters, "attention", "none") != "none"
+    kinds = ("uniform", "mean") if has_layer else ("mean",)
+    names = (*(f"{variant}-{kind}" for kind in kinds), *kinds)
+    return next((name for name in names if name in result.models), "")
 
 
 def _take_home(results: Results, lines: list[Line]) -> Table:
