@@ -310,7 +310,7 @@ def test_sentence_pairs_are_no_noise():
 
 
 def test_models_of_any_task_are_explained():
-    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
+    text = (ROOT / "workflow/studies/translation.yaml").read_text()
     params = parse(text)
     name = next(iter(params.models))
     corpus = params.models[name].corpus

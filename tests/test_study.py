@@ -37,6 +37,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
     assert studies == {
         "desk": False,
         "explanation": False,
+        "explanation-sample": False,
         "sample": True,
         "scores": False,
         "strong": False,
@@ -81,7 +82,8 @@ def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
-        HeedError, match=r"no such study. Known: desk, explanation, sample, scores, strong-letters"
+        HeedError,
+        match=r"no such study. Known: desk, explanation-sample, explanation, sample, scores, strong-letters",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))

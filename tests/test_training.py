@@ -34,6 +34,7 @@ from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_text
 from heed.training import checkpoint
 from heed.training.loop import learning_rate
+from heed.training.optimizer import AdamW
 from heed.training.run import read_run, train_run
 from tests.conftest import HYPERPARAMETERS, make_workplace, train_and_predict
 from tests.conftest import change_recipe as change
@@ -605,7 +606,7 @@ def test_clipping_weight_decay_and_averaging(workplace):
     for clip in (0.0, 1e-3):
         change(clip=clip, epochs=1)
         norms = []
-        original = torch.optim.AdamW.step
+        original = AdamW.step
 
         def step(self, *args, norms=norms, original=original, **kwargs):
             norms.append(
@@ -621,7 +622,7 @@ def test_clipping_weight_decay_and_averaging(workplace):
             return original(self, *args, **kwargs)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(torch.optim.AdamW, "step", step)
+            patch.setattr(AdamW, "step", step)
             train_run("tiny-attention", 1, silent)
         largest_norm[clip] = max(norms)
     assert largest_norm[0.0] > 1e-2 and largest_norm[1e-3] <= 1e-3 * 1.001

@@ -102,6 +102,14 @@ def write_explanations(
     for run in runs:
         if not (work / str(run.seed)).exists():
             _explain_run(run, scale, work / str(run.seed), report_progress, noise_tokens)
+    summary = _write_tables(work, runs, EXPLANATIONS / name)
+    shutil.rmtree(work, ignore_errors=True)
+    return summary
+
+
+def _write_tables(work: Path, runs: list[RunInfo], folder: Path) -> pd.DataFrame:
+    """Write the tables of all seeds into `folder`; return the summary."""
+    seeds = [run.seed for run in runs]
     tables = _read_tables(work, seeds)
     reasons: dict[str, str] = json.loads(
         (work / str(seeds[0]) / "reasons.json").read_text(encoding="utf-8")
@@ -109,14 +117,13 @@ def write_explanations(
     task = task_module(runs[0].recipe.task, "explanation")
     agreement = _agreement(task, tables, reasons)
     summary: pd.DataFrame = task.summarize_tables(tables, agreement, reasons)
-    with writing_folder(EXPLANATIONS / name, checksums=True) as out:
+    with writing_folder(folder, checksums=True) as out:
         for table in TABLES:
             tables[table].to_parquet(out / f"{table}.parquet", index=False)
         agreement.to_parquet(out / "seeds.parquet", index=False)
         if "recency" in tables:  # of classifiers
             tables["recency"].to_csv(out / "recency.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
-    shutil.rmtree(work, ignore_errors=True)
     return summary
 
 

@@ -212,4 +212,5 @@ class EvidenceReader:
 
     def _read(self, row: int) -> np.ndarray:
         """Return the positions of the tokens that are read of a document, (tokens,)."""
-        return self._encoded.positions(np.asarray([row]))[0][0]
+        positions, token_mask = self._encoded.positions(np.asarray([row]))
+        return positions[token_mask]
