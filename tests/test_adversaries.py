@@ -341,6 +341,10 @@ def test_padded_values_are_those_of_their_rows():
 
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 MODEL = "sample-sentiment-attention"
+EXPLAIN = (
+    f"explain: {{documents: 1, models: {{{MODEL}: "
+    "{corpus: sample-sentiment, noise: sample-sentiment}}}\n"
+)
 SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1, epochs: 1"
 
 
@@ -359,11 +363,17 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
     ],
 )
 def test_a_mistake_in_the_section_is_one_line(old, new, message):
-    section = f"adversaries:\n  liar: {{{SECTION}}}\n"
+    section = f"{EXPLAIN}adversaries:\n  liar: {{{SECTION}}}\n"
     assert parse(f"{SAMPLE}\n{section}").adversaries["liar"].strength == 1
     with pytest.raises(HeedError) as caught:
         parse(f"{SAMPLE}\n{section.replace(old, new, 1)}")
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+def test_the_model_of_an_adversary_is_explained():
+    message = f"adversaries.liar.model: {MODEL} is not in explain.models: "
+    with pytest.raises(HeedError, match=message):
+        parse(f"{SAMPLE}\nadversaries:\n  liar: {{{SECTION}}}\n")
 
 
 def test_only_classifications_have_adversaries():
@@ -396,6 +406,11 @@ models:
       match: all-attention}
   plain-attention: {experiment: plain, corpus: plain, variant: attention, tuned_by: none,
       match: plain-attention}
+explain:
+  documents: 1
+  models:
+    all-attention: {corpus: all, noise: all}
+    plain-attention: {corpus: plain, noise: plain}
 adversaries:
   all-deceiving: {model: all-attention, corpus: all, goal: deceive, strength: 0.3, epochs: 10}
   plain-deceiving: {model: plain-attention, corpus: plain, goal: deceive, strength: 0.3, epochs: 10}

@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.results import Comparison
+from heed.evaluation.results import Comparison, ExperimentResult
 from heed.explanation import criteria
 from heed.explanation.criteria import Outcome
 from heed.files import reading, verify_checksums
-from heed.recipe import CorpusFacts
 from heed.report.experiments import Experiment
+from heed.report.language import say
 
 if TYPE_CHECKING:
     from heed.study import Params
 
-DRAWN_RANKINGS = (
-    "attention", "product", "value_norm", "gradient", "leave_one_out", "random",
-)  # fmt: skip
 # The upper ends of the groups of documents by their largest weight, as in Jain & Wallace 2019.
 LARGEST_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
+Size = tuple[int, int, int]  # seeds, and the fewest and the most documents of one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,11 +75,14 @@ class Explanation:
     def by_largest_weight(self, table: str, measure: str) -> dict[float, list[float]]:
         """Return each seed's mean of a measure, by groups of documents (LARGEST_WEIGHTS).
 
-        Empty where the table does not have it.
+        Of the table `seeds`, it is that of each pair of seeds. Empty where the table does not have
+        the measure.
         """
-        values = self.read(table).reindex(columns=["seed", "max_weight", measure]).dropna()
+        values = self.read(table)
+        runs = ["seed", "other_seed"] if "other_seed" in values else ["seed"]
+        values = values.reindex(columns=[*runs, "max_weight", measure]).dropna()
         group = np.searchsorted(LARGEST_WEIGHTS[:-1], values["max_weight"])
-        means = values.groupby([group, "seed"])[measure].mean()
+        means = values.groupby([group, *runs])[measure].mean()
         return {
             end: means.xs(index, level=0).tolist()
             for index, end in enumerate(LARGEST_WEIGHTS)
@@ -99,11 +100,15 @@ class Explanation:
         """Whether the prediction rests on a weighted sum, so that there are weights to test."""
         return bool(self.means("permutation", "permutation_change"))
 
-    def size(self, test: str, measures: Sequence[str]) -> tuple[int, int, int]:
+    def counts_steps(self, test: str) -> bool:
+        """Whether the rows of a test are steps: the predictions of one unit of a translation."""
+        return test == "seeds" and self.experiment.measure.is_translation
+
+    def size(self, test: str, measures: Sequence[str]) -> Size:
         """Return the seeds of some measures of a test, and the fewest and most documents.
 
-        Zeros where none is defined. Of rankings, those of DRAWN_RANKINGS count; means of one class
-        do not.
+        Zeros where none is defined. Of rankings, those of `ranking_names` count; means of one
+        class do not.
         """
         return size(self.summary, test, measures)
 
@@ -119,11 +124,23 @@ class Explanation:
         }
 
 
-def size(summary: pd.DataFrame, test: str, measures: Sequence[str]) -> tuple[int, int, int]:
+def ranking_names() -> dict[str, str]:
+    """Return the names of the rankings that the figures compare."""
+    return {
+        "attention": say("attention"),
+        "product": say("attention × gradient"),
+        "value_norm": say("norm of what is weighted"),
+        "gradient": say("gradient"),
+        "leave_one_out": say("leave-one-out"),
+        "random": say("random"),
+    }
+
+
+def size(summary: pd.DataFrame, test: str, measures: Sequence[str]) -> Size:
     """Return the seeds of some measures of a test, and the fewest and most documents."""
     rows = summary[(summary["test"] == test) & summary["measure"].isin(measures)]
     if "class" in rows:
-        drawn = rows["ranking"].isna() | rows["ranking"].isin(DRAWN_RANKINGS)
+        drawn = rows["ranking"].isna() | rows["ranking"].isin(list(ranking_names()))
         rows = rows[rows["class"].isna() & drawn]
     rows = rows.dropna(subset=["mean", "documents"])
     if rows.empty:
@@ -167,14 +184,17 @@ def read_explanations(
                     summary=_read(path / "summary.csv", command),
                     recency=_read_if_there(path / "recency.csv", command),
                     adversaries=_read_adversaries(params, model.model, folder),
-                    planted=_is_planted(result.corpus.facts),
+                    planted=_is_planted(result),
                 )
             )
     return tuple(explanations)
 
 
-def _is_planted(facts: CorpusFacts) -> bool:
-    """Return whether the evidence of a corpus is planted."""
+def _is_planted(result: ExperimentResult) -> bool:
+    """Return whether evidence is planted; that of a translation is its gold links."""
+    facts = result.corpus.facts
+    if result.task == "translation":
+        return facts.generated
     return facts.evidence is not None and facts.evidence.kind == "planted"
 
 

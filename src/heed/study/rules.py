@@ -79,6 +79,12 @@ def _adversary_contradictions(params: Params, name: str) -> Iterator[tuple[Key, 
     if adversary.model not in params.models:
         yield (*key, "model"), unknown_name(adversary.model, "model", params.models)
         return
+    if adversary.model not in params.explain.models:
+        yield (
+            (*key, "model"),
+            f"{adversary.model} is not in explain.models: what is told of an adversary stands "
+            "beside the explanation of its model. Name the model there",
+        )
     model = params.models[adversary.model]
     if adversary.corpus != model.corpus:
         found = f"is {model.corpus} in models.{adversary.model}, found {adversary.corpus}"

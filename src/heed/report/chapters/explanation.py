@@ -269,11 +269,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
             "Of the ranking by attention. Small second line: the standard deviation over seeds."
         )
         + " "
-        + model_rows.size_text(
-            each.size(test, (measure,))
-            for each in results.explanations
-            for test, measure, _ in MEANS.values()
-        ),
+        + model_rows.tests_text(results, [(test, measure) for test, measure, _ in MEANS.values()]),
         sources=(results.explanation_source,),
         mark=model_rows.common_mark(results),
         style="scores",
@@ -284,6 +280,8 @@ def _means(results: Results, lines: list[Line]) -> Table:
 
 def _mean_value(test: str, measure: str, ranking: str) -> Callable[[Line], Cell]:
     def value(line: Line) -> Cell:
+        if test == "seeds":  # the figure that is judged, of pairs of seeds
+            return Cell(criteria.seed_divergence(line.explanation.summary))
         values = line.explanation.means(test, measure, ranking)
         if not values:
             return Cell(None)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from heed.report.blocks import EVERYWHERE, PAGE, Figure
-from heed.report.explanations import Explanation
+from heed.report.explanations import Explanation, ranking_names
 from heed.report.figures import drawing
 from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_name
 from heed.report.figures.model_rows import heading
@@ -128,11 +128,7 @@ def first_word(evidence: np.ndarray) -> int:
 
 def _rows(document: Document) -> dict[str, np.ndarray]:
     """Return the rows of the figure: values from 0 to 1, NaN where there is none."""
-    names = {
-        "attention": say("attention"),
-        "gradient": say("gradient"),
-        "leave_one_out": say("leave-one-out"),
-    }
+    names = ranking_names()
     rows = {names[ranking]: document.units[ranking].to_numpy(np.float64) for ranking in RANKINGS}
     shades = {}
     for name, values in rows.items():
@@ -150,8 +146,9 @@ def _label_height(document: Document) -> float:
 def _draw(figure: matplotlib.figure.Figure, document: Document, strips: int) -> None:
     grid = figure.subplots(strips, 1, squeeze=False)[:, 0]
     rows = _rows(document)
+    length = -(-len(document.words) // strips)
     for number, axes in enumerate(grid):
-        part = slice(number * STRIP, (number + 1) * STRIP)
+        part = slice(number * length, (number + 1) * length)
         _draw_strip(axes, document.words[part], {key: row[part] for key, row in rows.items()})
 
 

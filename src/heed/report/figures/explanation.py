@@ -5,22 +5,22 @@ The criticism in their captions is that of others; docs/explanation.md has their
 
 import dataclasses
 import math
-
-import matplotlib.figure
-from matplotlib.axes import Axes
+from collections.abc import Mapping
 
 from heed.explanation import criteria
 from heed.explanation.criteria import adversary_runs, measured, seed_divergence
 from heed.report.blocks import Figure
-from heed.report.explanations import Adversary, Explanation
+from heed.report.explanations import Adversary, Explanation, ranking_names
 from heed.report.figures import model_rows
-from heed.report.figures.drawing import INK, WIDTH, Style, colour, legend, marker, short_name
 from heed.report.figures.model_rows import Line, Panel, Texts, make_figure, model_lines
 from heed.report.language import say
 from heed.report.results import Results
 
 LARGEST_DIVERGENCE = math.log(2)
 LIMITS = (-0.03, 1.03)  # of a scale from 0 to 1
+MAX_CLASSES = 6  # of which each has a row in the figure of evidence
+GUIDED = ("accuracy_one_epoch", "accuracy")
+MAJORITIES = ("majority", "majority_with_evidence")
 REMOVED = ("attention", "gradient", "random")  # rankings whose words are removed from the text
 
 
@@ -64,19 +64,17 @@ def correlation(results: Results) -> list[Figure]:
         lines += _printed_lines(results, explained[0], names)
     if any(line.paper for line in lines):
         hollow = say("Hollow: what Jain & Wallace 2019 print of the same corpus.")
-        texts = dataclasses.replace(texts, caption=f"{texts.caption} {hollow}")
+        cut = model_rows.cut_text(results, "correlation")
+        texts = dataclasses.replace(texts, caption=f"{texts.caption} {hollow} {cut}")
     return make_figure(results, texts, [Panel(lines, "Kendall’s τ-b")])
 
 
 def _printed_lines(results: Results, explanation: Explanation, names: dict[str, str]) -> list[Line]:
     """Return what papers print of correlations on the corpus of an experiment."""
-    corpus = results.comparison.experiments[explanation.experiment.key].corpus
     values: dict[str, dict[str, list[float]]] = {}
-    for each in results.papers.figures:
-        comparable = each.corpus == corpus.facts.kind and not corpus.facts.reduced
-        if comparable and each.test == "correlation":
-            values.setdefault(each.model, {name: [] for name in names.values()})
-            values[each.model][names[each.measure]].append(each.mean)
+    for each in model_rows.printed(results, explanation, "correlation"):
+        values.setdefault(each.model, {name: [] for name in names.values()})
+        values[each.model][names[each.measure]].append(each.mean)
     heading = model_rows.heading(results, explanation)
     paper = "Jain & Wallace 2019"
     return [Line(f"2019: {model}", heading, known, paper) for model, known in values.items()]
@@ -136,18 +134,6 @@ def _narrow(panel: Panel) -> Panel:
     return Panel(panel.lines, panel.label, (-0.02, LARGEST_DIVERGENCE + 0.03), panel.limit)
 
 
-def ranking_names() -> dict[str, str]:
-    """Return the names of the rankings that the figures compare."""
-    return {
-        "attention": say("attention"),
-        "product": say("attention × gradient"),
-        "value_norm": say("norm of what is weighted"),
-        "gradient": say("gradient"),
-        "leave_one_out": say("leave-one-out"),
-        "random": say("random"),
-    }
-
-
 def erasure(results: Results) -> list[Figure]:
     """Return how many weights are removed until the decision changes (T4)."""
     texts = Texts(
@@ -203,102 +189,109 @@ def guided(results: Results) -> list[Figure]:
         "trained": say("its own"),
         "base": say("the model’s"),
         "adversary": say("the adversary’s"),
-        "planted": say("planted"),
+        "evidence": say("on the evidence"),
         "base_without_evidence": say("the model’s, evidence hidden"),
         "adversary_without_evidence": say("the adversary’s, evidence hidden"),
         "constant_token": say("the model’s, one word throughout"),
         "moved": say("the model’s, another document"),
         "majority": say("majority class"),
+        "majority_with_evidence": say("majority class with evidence"),
     }
     texts = Texts(
         "guided",
-        ("accuracy",),
+        GUIDED,
         say("A network guided by given weights"),
         say(
             "Shows whether weights help a network that reads each word alone. It does not show "
             "why: weights can carry the label itself (Bai et al. 2021)."
         ),
         say(
-            "Test accuracy. Controls: with the evidence hidden, or one word throughout, weights "
-            "that are above the majority class carry the label; weights of another document must "
-            "not help."
+            "Test accuracy after one epoch, in which it shows best what weights point at (left), "
+            "and after the whole training (right). Weights on the evidence, and networks from "
+            "which it is hidden, have the documents with evidence, and so has their majority "
+            "class. Weights without the evidence, or with one word throughout, carry the label "
+            "where they are above it; weights of another document must not help."
         ),
     )
-    lines = [
-        Line(
-            adversary.name,
-            model_rows.heading(results, each),
-            {name: _guided_means(adversary, weights) for weights, name in names.items()},
+    panels = []
+    for measure, label in zip(GUIDED, (say("after one epoch"), say("whole training")), strict=True):
+        lines = [
+            Line(
+                adversary.name,
+                model_rows.heading(results, each),
+                guided_means(adversary, measure, names),
+            )
+            for each, adversary in model_rows.trained(results)
+        ]
+        panels.append(Panel(lines, label))
+    return make_figure(results, texts, panels)
+
+
+def guided_means(
+    adversary: Adversary, measure: str, names: Mapping[str, str]
+) -> dict[str, list[float]]:
+    """Return the accuracies of guided networks by the name of their weights.
+
+    A majority class has one accuracy, however long others train.
+    """
+    means = {}
+    for weights, name in names.items():
+        rows = measured(
+            adversary.summary, "guided", "accuracy" if weights in MAJORITIES else measure
         )
-        for each in results.explanations
-        for adversary in each.adversaries
-    ]
-    return make_figure(results, texts, [Panel(lines, say("accuracy"))]) if lines else []
-
-
-def _guided_means(adversary: Adversary, weights: str) -> list[float]:
-    rows = measured(adversary.summary, "guided", "accuracy")
-    return [float(value) for value in rows[rows["weights"] == weights]["mean"]]
+        means[name] = rows[rows["weights"].replace("planted", "evidence") == weights][
+            "mean"
+        ].tolist()
+    return means
 
 
 def adversaries(results: Results) -> list[Figure]:
     """Return how far the weights and predictions of trained adversaries are from the model (T8)."""
-    trained = [(each, adversary) for each in results.explanations for adversary in each.adversaries]
-    if not trained:
+    texts = Texts(
+        "adversaries",
+        ("prediction_change", "mean_divergence"),
+        say("Trained adversaries"),
+        say(
+            "Shows whether a model can be trained to the same predictions with other weights. "
+            "Where none was found, there may be one."
+        ),
+        say(
+            "Seeds that keep the predictions, with an accuracy within 1 p.p. and a change within "
+            "0.05 (dotted), apart from those that do not. What fails is a seed that keeps them "
+            "while its weights (right) differ by more than those of two seeds of the model."
+        ),
+    )
+    panels = []
+    for measure, label in (
+        ("prediction_change", say("change of the prediction")),
+        ("mean_divergence", say("divergence of the weights")),
+    ):
+        lines = [
+            Line(
+                adversary.name,
+                model_rows.heading(results, each),
+                _adversary_values(each, adversary, measure),
+            )
+            for each, adversary in model_rows.trained(results)
+        ]
+        panels.append(Panel(lines, label))
+    if not panels[0].lines:
         return []
-    claim = say(
-        "Shows whether a model can be trained to the same predictions with other weights. Where "
-        "none was found, there may be one."
-    )
-    caption = say(
-        "One mark for each seed. Filled: accuracy within 1 p.p. and predictions within 0.05 "
-        "(dotted) of the model’s. Dashed: the divergence of the model’s own seeds; a filled mark "
-        "above it is what fails."
-    )
-    return [
-        Figure(
-            "explanation_adversaries",
-            say("Trained adversaries"),
-            caption,
-            results.sources.add(*(each.folder / "summary.csv" for _, each in trained)),
-            lambda figure: _draw_adversaries(figure, trained),
-            (WIDTH, 3.0),
-            alt_text=f"{claim} {caption}",
-            mark=model_rows.common_mark(results),
-            claim=claim,
-        )
-    ]
+    change = dataclasses.replace(panels[0], limit=criteria.MAX_PREDICTION_CHANGE)
+    return make_figure(results, texts, [change, _narrow(panels[1])])
 
 
-def _draw_adversaries(
-    figure: matplotlib.figure.Figure, trained: list[tuple[Explanation, Adversary]]
-) -> None:
-    axes = figure.subplots()
-    limit: Style = {"lw": 1, "linestyle": (0, (1, 2)), "color": INK}
-    axes.axvline(criteria.MAX_PREDICTION_CHANGE, **limit)
-    for number, (explanation, adversary) in enumerate(trained):
-        _draw_adversary(axes, explanation, adversary, number)
-    axes.set_xlabel(say("change of the prediction"))
-    axes.set_ylabel(say("divergence of the weights"))
-    axes.set_ylim(-0.02, LARGEST_DIVERGENCE + 0.03)
-    axes.set_xlim(left=-0.005)
-    legend(figure, axes, 2)
-
-
-def _draw_adversary(
-    axes: Axes, explanation: Explanation, adversary: Adversary, number: int
-) -> None:
-    """Draw the seeds of an adversary, and the divergence of its model's seeds."""
-    among_seeds = seed_divergence(explanation.summary)
-    if among_seeds is not None:
-        axes.axhline(among_seeds, color=colour(number), lw=0.9, linestyle=(0, (4, 2)))
-    runs, name = adversary_runs(adversary.summary), short_name(adversary.name)
-    for kept, part in runs.groupby("kept"):
-        axes.plot(
-            part["prediction_change"], part["divergence"], marker(number), color=colour(number),
-            markerfacecolor=colour(number) if kept else "none",
-        )  # fmt: skip
-    axes.plot([], [], marker(number), color=colour(number), label=name)
+def _adversary_values(
+    explanation: Explanation, adversary: Adversary, measure: str
+) -> dict[str, list[float]]:
+    """Return a measure of the seeds of an adversary, and what it is beside its model's seeds."""
+    runs = adversary_runs(adversary.summary)
+    seeds = seed_divergence(explanation.summary) if measure == "mean_divergence" else None
+    return {
+        say("predictions kept"): runs[runs["kept"]][measure].tolist(),
+        say("not kept"): runs[~runs["kept"]][measure].tolist(),
+        say("two seeds of the model"): [] if seeds is None else [seeds],
+    }
 
 
 def removal(results: Results) -> list[Figure]:
@@ -346,8 +339,8 @@ def evidence(results: Results) -> list[Figure]:
             "not show that the model uses no others."
         ),
         say(
-            "Area under the ROC curve by class, since attention may be on the words of one class "
-            "alone; 0.5 is chance. Dotted: the limit of the table, for planted evidence. Weights "
+            "Area under the ROC curve by class (where these are few), since attention may be on "
+            "the words of one class alone; 0.5 is chance. Dotted: the limit of the table, for planted evidence. Weights "
             "have no sign (Liu et al. 2022)."
         ),
     )
@@ -357,16 +350,19 @@ def evidence(results: Results) -> list[Figure]:
 
 
 def _class_lines(results: Results, explanation: Explanation) -> list[Line]:
-    """Return a row for each class, one for a model whose predictions have none."""
+    """Return a row for each class; one for a model whose predictions have none, or too many."""
     names, heading = ranking_names(), model_rows.heading(results, explanation)
     areas = {name: explanation.class_means("auc", ranking) for ranking, name in names.items()}
     classes = sorted({label for by_class in areas.values() for label in by_class})
-    if not classes:
+    if not 0 < len(classes) <= MAX_CLASSES:
         values = {name: explanation.means("evidence", "auc", key) for key, name in names.items()}
         return [Line(explanation.variant, heading, values)]
-    heading = ", ".join(filter(None, [explanation.variant, heading]))
     return [
-        Line(label, heading, {name: by_class.get(label, []) for name, by_class in areas.items()})
+        Line(
+            f"{explanation.variant}: {label}",
+            heading,
+            {name: by_class.get(label, []) for name, by_class in areas.items()},
+        )
         for label in classes
     ]
 

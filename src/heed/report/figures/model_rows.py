@@ -9,8 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from heed.report.blocks import Figure
-from heed.report.explanations import LARGEST_WEIGHTS, Explanation, range_of, size
+from heed.report.explanations import (
+    LARGEST_WEIGHTS,
+    Adversary,
+    Explanation,
+    Size,
+    range_of,
+    size,
+)
 from heed.report.figures.drawing import (
+    GROUND,
     INK,
     SOFT,
     WIDTH,
@@ -22,7 +30,7 @@ from heed.report.figures.drawing import (
 )
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
-from heed.report.published import PaperSentence
+from heed.report.published import PaperFigure, PaperSentence
 from heed.report.renderers.visible import visible
 from heed.report.results import Results
 from heed.report.sources import Source
@@ -31,9 +39,11 @@ from heed.report.sources import Source
 ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.75
 MAX_HEADING = 44  # characters
 HEADING_STYLE: Style = {
-    "va": "center", "fontsize": 8, "fontweight": "bold", "color": INK,
+    "va": "center", "fontsize": 8, "fontweight": "bold", "color": INK, "zorder": 3,
     "in_layout": False,  # it may be wider than its panel
+    "bbox": {"facecolor": GROUND, "edgecolor": "none", "pad": 1},  # no line goes through it
 }  # fmt: skip
+OF_ADVERSARIES = {"guided": "guided", "adversaries": "adversary"}  # figure → test of its tables
 SPREAD = 0.62  # of a row's height, over which its series are spread
 
 
@@ -85,7 +95,7 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
         return []
     kept = [dataclasses.replace(panel, lines=_kept(panel.lines, lines)) for panel in panels]
     sources, sizes = _measured(results, texts)
-    caption = f"{texts.caption} {size_text(sizes)}"
+    caption = f"{texts.caption} {sizes}"
     drawn = {line.paper for line in lines}
     for sentence in sentences(results, texts.test):
         caption += "" if sentence.paper in drawn else f" {quote(sentence)}"
@@ -104,16 +114,20 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
     ]
 
 
-def _measured(
-    results: Results, texts: Texts
-) -> tuple[tuple[Source, ...], list[tuple[int, int, int]]]:
-    """Return the sources of a test, and the seeds and documents of each model or adversary."""
-    if texts.test != "guided":
-        sizes = [each.size(texts.test, texts.measures) for each in results.explanations]
-        return (results.explanation_source,), sizes
-    adversaries = [each for model in results.explanations for each in model.adversaries]
+def _measured(results: Results, texts: Texts) -> tuple[tuple[Source, ...], str]:
+    """Return the sources of a test, and the text on its seeds and documents."""
+    if texts.test not in OF_ADVERSARIES:
+        tests = [(texts.test, measure) for measure in texts.measures]
+        return (results.explanation_source,), tests_text(results, tests)
+    adversaries = [each for _, each in trained(results)]
     sources = results.sources.add(*(each.folder / "summary.csv" for each in adversaries))
-    return sources, [size(each.summary, texts.test, texts.measures) for each in adversaries]
+    test = OF_ADVERSARIES[texts.test]
+    return sources, size_text(size(each.summary, test, texts.measures) for each in adversaries)
+
+
+def trained(results: Results) -> list[tuple[Explanation, Adversary]]:
+    """Return the trained adversaries, each with its model."""
+    return [(each, adversary) for each in results.explanations for adversary in each.adversaries]
 
 
 def _height(lines: Sequence[Line]) -> float:
@@ -159,14 +173,68 @@ def common_mark(results: Results) -> str:
     return marks.pop() if len(marks) == 1 else ""
 
 
-def size_text(sizes: Iterable[tuple[int, int, int]]) -> str:
+def tests_text(results: Results, tests: Iterable[tuple[str, str]]) -> str:
+    """Return how many seeds and documents the means of tests (test, measure) are of.
+
+    Of the seeds of translators, the number of steps is counted.
+    """
+    documents: list[Size] = []
+    steps: list[Size] = []
+    for each in results.explanations:
+        for test, measure in tests:
+            counted = steps if each.counts_steps(test) else documents
+            counted.append(each.size(test, (measure,)))
+    texts = [size_text(documents)] if any(seeds for seeds, *_ in documents) else []
+    if known := [each for each in steps if each[0]]:
+        text = say_count(
+            "Of translators: {count} seed, {steps} steps for each.",
+            "Of translators: {count} seeds, {steps} steps for each.",
+            max(seeds for seeds, *_ in known),
+            steps=_counts(known),
+        )
+        texts.append(text)
+    return " ".join(texts)
+
+
+def size_text(sizes: Iterable[Size]) -> str:
     """Return how many seeds and documents the means are of, from those of each model."""
     known = [each for each in sizes if each[0]]
     return say_count(
         "{count} seed, {documents} documents for each.",
         "{count} seeds, {documents} documents for each.",
         max((seeds for seeds, *_ in known), default=0),
-        documents=range_of([count for _, *ends in known for count in ends] or [0], format_count),
+        documents=_counts(known),
+    )
+
+
+def _counts(sizes: Iterable[Size]) -> str:
+    """Return the fewest and the most documents."""
+    return range_of([count for _, *ends in sizes for count in ends] or [0], format_count)
+
+
+def printed(results: Results, explanation: Explanation, test: str) -> list[PaperFigure]:
+    """Return what papers print of a test on the corpus of an experiment; it must be whole."""
+    facts = results.comparison.experiments[explanation.experiment.key].corpus.facts
+    return [
+        each
+        for each in results.papers.figures
+        if each.test == test and each.corpus == facts.kind and not facts.reduced
+    ]
+
+
+def cut_text(results: Results, test: str) -> str:
+    """Return how much of a text those models read that stand beside papers' figures of a test."""
+    read, lengths = [], []
+    for each in results.explanations:
+        if not printed(results, each, test):
+            continue
+        result = results.comparison.experiments[each.experiment.key]
+        read.append(result.models[each.variant].hyperparameters.max_tokens)
+        lengths.append(round(result.corpus.facts.tokens / result.corpus.facts.documents))
+    return say(
+        "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
+        tokens=range_of(read, format_count),
+        length=range_of(lengths, format_count),
     )
 
 
@@ -197,6 +265,7 @@ def by_group(explanation: Explanation, table: str, measure: str) -> dict[str, li
 def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:
     series = list(dict.fromkeys(name for line in panels[0].lines for name in line.values))
     grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    grid[0].set_zorder(1)  # its headings may be wider than itself
     for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
         _draw_panel(axes, panel, series, with_headings=not number)
         axes.xaxis.set_major_locator(MaxNLocator(5 if len(panels) == 1 else 3))

@@ -12,7 +12,8 @@ from heed.report.formats import format_number
 from heed.report.language import say
 from heed.report.results import Results
 
-NOISE = ("none", "left 1", "left 4", "right 1", "right 4", "both 1", "both 4")
+FEWEST = 20  # documents of a mean that is drawn, for each seed
+SPREAD = 0.5  # of the distance of two kinds of noise, over which the models are spread
 
 
 def recency(results: Results) -> list[Figure]:
@@ -38,9 +39,10 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
     caption = say(
         "Importance: the change of the log probability when a tenth of the text is unknown, "
         "divided by the tenth’s share of evidence where it is known; 1 is the mean. By place: of "
-        "documents whose evidence is there. Noise: words before "
-        "the text, after it, or both, in multiples of its length; strokes from the worst seed to "
-        "the best."
+        "documents whose evidence is there, where each seed has {count} or more. Noise: words "
+        "before the text, after it, or both, in multiples of its length; strokes from the worst "
+        "seed to the best.",
+        count=FEWEST,
     )
     caption += _ratios(results, explained)
     for sentence in model_rows.sentences(results, "recency"):
@@ -68,19 +70,17 @@ def _ratios(results: Results, explained: list[Explanation]) -> str:
     ]
     if not ours:
         return ""
-    corpus = results.comparison.experiments[explained[0].experiment.key].corpus
     printed = [
-        f"{each.model} {each.mean:g}"
-        for each in results.papers.figures
+        f"{each.model} {format_number(each.mean, 1)}"
+        for each in model_rows.printed(results, explained[0], "recency")
         if each.measure == "vanishing_ratio"
-        and each.corpus == corpus.facts.kind
-        and not corpus.facts.reduced
     ]
     text = " " + say(
         "Gradient at the end over that in the middle: {models}.", models=", ".join(ours)
     )
     if printed:
         text += " " + say("Maini et al. 2020 print: {models}.", models=", ".join(printed))
+        text += f" {model_rows.cut_text(results, 'recency')}"
     return text
 
 
@@ -92,12 +92,13 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
 
 
 def _draw(figure: matplotlib.figure.Figure, explained: list[Explanation]) -> None:
-    by_place = any(len(_rows(each, "accuracy_by_place")) for each in explained)
+    by_place = any(len(by_place_of(each)) for each in explained)
     top = ["importance", "place"] if by_place else ["importance"] * 2
     axes: dict[str, Axes] = figure.subplot_mosaic([[*top], ["noise", "noise"]])
     for number, each in enumerate(explained):
         _draw_importance(axes["importance"], each, number)
-        _draw_noise(axes["noise"], each, number)
+        shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
+        _draw_noise(axes["noise"], each, number, shift)
         if by_place:
             _draw_places(axes["place"], each, number)
     axes["importance"].axhline(1, color=INK, lw=1, linestyle=(0, (1, 2)))
@@ -108,21 +109,42 @@ def _draw(figure: matplotlib.figure.Figure, explained: list[Explanation]) -> Non
         axes[name].set_xlabel(say("tenth of the text"))
     if by_place:
         axes["place"].set_title(say("accuracy by place"))
+        _show_to_one(axes["place"])
     axes["noise"].set_title(say("accuracy with noise"))
-    sides = {"left": say("before"), "right": say("after"), "both": say("both")}
-    labels = [
-        say("none") if at == "none" else f"{sides[at.split()[0]]} ×{at.split()[1]}" for at in NOISE
-    ]
-    axes["noise"].set_xticks(range(len(NOISE)), labels)
+    _show_to_one(axes["noise"])
+    kinds = noises(explained)
+    axes["noise"].set_xticks(range(len(kinds)), [_noise_name(at) for at in kinds])
     legend(figure, axes["importance"], 3)
+
+
+def noises(explained: list[Explanation]) -> list[str]:
+    """Return the kinds of noise, in the order of the table."""
+    return list(dict.fromkeys(at for each in explained for at in _rows(each, "noise")["at"]))
+
+
+def _noise_name(at: str) -> str:
+    """Return the label of a kind of noise, such as `left 4`."""
+    sides = {"left": say("before"), "right": say("after"), "both": say("both")}
+    side, *times = at.split()
+    return f"{sides[side]} ×{times[0]}" if times else say("none")
+
+
+def _show_to_one(axes: Axes) -> None:
+    """Show accuracies up to 1, and so many below that a small difference looks small."""
+    axes.set_ylim(min(0.48, axes.dataLim.y0 - 0.02), 1.02)
+
+
+def by_place_of(explanation: Explanation) -> pd.Series:
+    """Return the mean accuracy by tenth (0 to 9), of tenths with FEWEST documents in each seed."""
+    rows = _rows(explanation, "accuracy_by_place")
+    tenths = rows.groupby(rows["at"].astype(int))
+    return tenths["mean"].mean()[tenths["documents"].min() >= FEWEST]
 
 
 def _draw_places(axes: Axes, explanation: Explanation, number: int) -> None:
     """Draw the accuracy for documents whose evidence is in each tenth."""
-    rows = _rows(explanation, "accuracy_by_place")
-    values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     style: Style = {"color": colour(number), "marker": marker(number)}
-    axes.plot(values.index + 1, values, **style)
+    axes.plot(range(1, 11), by_place_of(explanation).reindex(range(10)), **style)
 
 
 def _draw_importance(axes: Axes, explanation: Explanation, number: int) -> None:
@@ -133,16 +155,13 @@ def _draw_importance(axes: Axes, explanation: Explanation, number: int) -> None:
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     style: Style = {"color": colour(number), "marker": marker(number)}
     label = short_name(explanation.variant)
-    axes.plot(values.index + 1, values / values.mean(), label=label, **style)
+    axes.plot(range(1, 11), (values / values.mean()).reindex(range(10)), label=label, **style)
 
 
-def _draw_noise(axes: Axes, explanation: Explanation, number: int) -> None:
+def _draw_noise(axes: Axes, explanation: Explanation, number: int, shift: float) -> None:
     """Draw the accuracy for each kind of noise; a stroke goes from the worst seed to the best."""
-    seeds = _rows(explanation, "noise").groupby("at")["mean"]
-    means = seeds.mean()
-    known = [(place, at) for place, at in enumerate(NOISE) if at in means.index]
-    x = [place for place, _ in known]
+    seeds = _rows(explanation, "noise").groupby("at", sort=False)["mean"]
+    x = [place + shift for place in range(seeds.ngroups)]
     style: Style = {"color": colour(number), "marker": marker(number)}
-    axes.plot(x, [means[at] for _, at in known], linestyle="none", **style)
-    low, high = ([ends[at] for _, at in known] for ends in (seeds.min(), seeds.max()))
-    axes.vlines(x, low, high, color=colour(number), lw=0.9)
+    axes.plot(x, seeds.mean(), linestyle="none", **style)
+    axes.vlines(x, seeds.min(), seeds.max(), color=colour(number), lw=0.9)
