@@ -101,8 +101,9 @@ def judge_adversaries(summary: pd.DataFrame, adversaries: Iterable[pd.DataFrame]
 
     It keeps them if it loses at most MAX_LOSS of accuracy and changes predictions by at most
     MAX_PREDICTION_CHANGE; its weights are other ones if they differ from the model's by more than
-    those of two seeds among each other. One seed of one adversary is enough. The value is the
-    largest divergence of an adversary that keeps the predictions, None where none does.
+    those of two seeds among each other, both averaged over heads. One seed of one adversary is
+    enough. The value is the largest divergence of an adversary that keeps the predictions, None
+    where none does.
 
     Args:
         summary: of the model.
@@ -123,16 +124,17 @@ def judge_adversaries(summary: pd.DataFrame, adversaries: Iterable[pd.DataFrame]
     kept = runs[runs["kept"]]
     if kept.empty:
         return Outcome(PASS)
-    largest = float(kept["divergence"].max())
+    largest = float(kept["mean_divergence"].max())
     return Outcome(FAIL if largest > limit else PASS, largest)
 
 
 def adversary_runs(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return `accuracy_base, accuracy, prediction_change, divergence, kept` of each seed (index).
+    """Return `accuracy_base, accuracy, prediction_change, mean_divergence, kept` of each seed.
 
-    `kept`: accuracy and predictions are those of the base, within the limits of T8.
+    The seed is the index. `kept`: accuracy and predictions are those of the base, within the limits
+    of T8.
     """
-    measures = ["accuracy_base", "accuracy", "prediction_change", "divergence"]
+    measures = ["accuracy_base", "accuracy", "prediction_change", "mean_divergence"]
     rows = summary[(summary["test"] == "adversary") & summary["measure"].isin(measures)]
     rows = rows.dropna(subset=["mean", "seed"]).drop_duplicates(["seed", "measure"])
     runs = rows.pivot(index="seed", columns="measure", values="mean").reindex(columns=measures)
