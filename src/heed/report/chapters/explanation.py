@@ -226,9 +226,11 @@ def _rules() -> list[Texts]:
         say("Adversaries"): say(
             "fail if a model trained to have other weights keeps its accuracy within {loss} p.p. "
             "and its predictions within {change}, while its weights differ from the model’s by "
-            "more than those of two seeds do.",
+            "more than those of two seeds do; pass if some keep both, and none of them with such "
+            "weights. One whose weights differ by less than {least} does not count.",
             loss=f"{100 * criteria.MAX_LOSS:g}",
             change=f"{criteria.MAX_PREDICTION_CHANGE:g}",
+            least=f"{criteria.MIN_DIVERGENCE:g}",
         ),
         say("Evidence"): say(
             "pass if in every class and seed the weights find planted evidence with an area under "
