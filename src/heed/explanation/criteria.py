@@ -105,12 +105,12 @@ def seed_divergence(summary: pd.DataFrame) -> float | None:
 def judge_adversaries(summary: pd.DataFrame, adversaries: Iterable[pd.DataFrame]) -> Outcome:
     """Return FAIL if a trained adversary keeps the predictions with other weights (T8).
 
-    PASS if some keep them, and none with other weights. It keeps them if it loses at most MAX_LOSS of accuracy and changes predictions by at most
-    MAX_PREDICTION_CHANGE; its weights are other ones if they differ from the model's by more than
-    those of two seeds among each other, both averaged over heads. One seed of one adversary is
-    enough. One that loses the predictions, or whose weights differ by less than MIN_DIVERGENCE, was
-    not trained to what was asked of it: it says nothing. The value is the largest divergence of the
-    others.
+    PASS if some keep them, and none with other weights. It keeps them if it loses at most MAX_LOSS
+    of accuracy and changes predictions by at most MAX_PREDICTION_CHANGE; its weights are other ones
+    if they differ from the model's by more than those of two seeds among each other, both averaged
+    over heads. One seed of one adversary is enough to fail. One that loses the predictions, or
+    whose weights differ by less than MIN_DIVERGENCE, was not trained to what was asked of it: it
+    says nothing. The value is the largest divergence of the others.
 
     Args:
         summary: of the model.
