@@ -242,7 +242,15 @@ def test_what_no_document_has_is_a_row_with_its_reason():
 
 @pytest.mark.parametrize(
     ("text", "scale"),
-    [("study: {name: x}", 1.0), ("explain: {documents: 0.5, models: {}}", 0.5), ("", 1.0)],
+    [
+        ("study: {name: x}", 1.0),
+        ("explain: {documents: 0.5, models: {}}", 0.5),
+        ("", 1.0),
+        (
+            "explain: {documents: 1e-1, models: {}}",
+            0.1,
+        ),  # a number in YAML 1.2, as heed check has it
+    ],
 )
 def test_the_number_of_documents_is_read_from_params(text, scale, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
