@@ -16,6 +16,7 @@ from heed.explanation import adversary_stage
 from heed.explanation.adversarial_losses import deceive_loss, differ_loss
 from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
 from heed.explanation.adversary_tables import NO_EVIDENCE
+from heed.explanation.distances import jensen_shannon
 from heed.explanation.documents import pad_by_row
 from heed.explanation.guided_network import PLACES, fit_weights, move_weights, place_ids
 from heed.files import HeedError
@@ -233,10 +234,20 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     known = documents.set_index(["seed", "id"])["evidence_weight"].dropna()
     assert known.to_dict() == pytest.approx(of_evidence.to_dict(), abs=1e-6)
     rows = summary.set_index(["measure", "weights", "seed"]).sort_index()
-    for measure in ("prediction_change", "divergence", "permutation_change", "evidence_weight"):
+    for measure in (
+        "prediction_change",
+        "mean_divergence",
+        "permutation_change",
+        "evidence_weight",
+    ):
         values = documents[documents["seed"] == 2][measure].dropna()
         row = rows.loc[(measure, "", 2)]
         assert (row["mean"], row["documents"]) == (pytest.approx(values.mean()), len(values))
+    for row in documents.to_dict("records"):
+        own = units[(units["seed"] == row["seed"]) & (units["id"] == row["id"])]
+        base, other = (torch.tensor(own[name].to_numpy()) for name in ("base", "adversary"))
+        assert row["mean_divergence"] == pytest.approx(float(jensen_shannon(base, other)), abs=1e-5)
+        assert row["mean_divergence"] <= row["divergence"] + 1e-6, "heads apart differ more"
     several = documents[documents["units"] > 1]["divergence"]
     assert several.max() <= np.log(2) and several.min() > 0
     right = (
@@ -273,7 +284,7 @@ def test_without_evidence_there_are_reasons_and_nothing_to_deceive_about(monkeyp
         [(measure, name) for measure in ("accuracy", "accuracy_one_epoch")
          for name in ("planted", "base_without_evidence", "adversary_without_evidence")], NO_PLANTED
     )  # fmt: skip
-    assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 19
+    assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 20
 
 
 def test_a_hierarchical_adversary_is_of_sentences_and_leaves_its_branch_alone():

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-import yaml
 
 from heed.explanation.adversary_tables import SUMMARY
 from heed.explanation.stage import draw_documents, work_folder
 from heed.files import HeedError, read_json, write_json, writing_folder
+from heed.params_file import read_section
 from heed.paths import ADVERSARIES, PARAMS, TOKENS
 from heed.records import as_json, read_record
 from heed.tasks import task_module
@@ -46,11 +46,7 @@ def read_adversary(name: str) -> Adversary:
 
     Raises HeedError when the file cannot be read, has no such entry, or the entry has a mistake.
     """
-    try:
-        params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
-        sections = dict((params or {}).get("adversaries") or {})
-    except (OSError, TypeError, ValueError, yaml.YAMLError, AttributeError, RecursionError):
-        raise HeedError(f"{PARAMS}: cannot be read. `heed check` says where it is wrong") from None
+    sections = read_section("adversaries")
     if name not in sections:
         known = ", ".join(map(str, sections)) or "none"
         raise HeedError(f"{PARAMS}: adversaries: there is no adversary {name}. Known: {known}")

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-import yaml
 
 from heed.code.digests import loaded_modules
 from heed.explanation.judgement import GROUPS, group_size
 from heed.files import HeedError, sha256, write_json, writing_folder
+from heed.params_file import read_section
 from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, is_name, run_folder
 from heed.tasks import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
@@ -38,7 +38,7 @@ def read_scale() -> float:
 
     Raises HeedError when the file cannot be read, or the value is not a number above 0.
     """
-    scale = _read_section().get("documents", 1.0)
+    scale = read_section("explain").get("documents", 1.0)
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not scale > 0:
         raise HeedError(
             f"{PARAMS}: explain.documents: expected a number above 0, found {scale!r}. "
@@ -52,7 +52,7 @@ def read_noise(model: str) -> str | None:
 
     Raises HeedError when the file cannot be read, or the value cannot be a name.
     """
-    section = (_read_section().get("models") or {}).get(model) or {}
+    section = (read_section("explain").get("models") or {}).get(model) or {}
     noise = section.get("noise") if isinstance(section, dict) else None
     if noise is not None and not (isinstance(noise, str) and is_name(noise)):
         raise HeedError(
@@ -60,15 +60,6 @@ def read_noise(model: str) -> str | None:
             f"{noise!r}. `heed check` says more"
         )
     return noise
-
-
-def _read_section() -> dict[str, Any]:
-    """Return the section `explain` of params.yaml, empty where there is none."""
-    try:
-        params = yaml.safe_load(PARAMS.read_text(encoding="utf-8")) if PARAMS.exists() else {}
-        return dict((params or {}).get("explain") or {})
-    except (OSError, ValueError, TypeError, yaml.YAMLError, AttributeError, RecursionError):
-        raise HeedError(f"{PARAMS}: cannot be read. `heed check` says where it is wrong") from None
 
 
 def write_explanations(

@@ -108,8 +108,8 @@ TESTS: dict[str, tuple[tuple[str, ...], bool]] = {
     "permutation": (("permutation_change", "permutation_flips"), False),
     "adversary": (
         (
-            "adversarial_divergence", "adversarial_found", "adversarial_change",
-            "evidence_weight", "adversarial_evidence",
+            "adversarial_divergence", "mean_divergence", "adversarial_found",
+            "adversarial_change", "evidence_weight", "adversarial_evidence",
         ),
         False,
     ),

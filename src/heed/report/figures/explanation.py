@@ -106,7 +106,7 @@ def adversarial_weights(results: Results) -> list[Figure]:
     """Return how different weights with the same prediction may be (T3)."""
     texts = Texts(
         "adversary",
-        ("adversarial_divergence",),
+        ("mean_divergence",),
         say("Other weights, same prediction"),
         say(
             "Shows how different the weights of one document may be while its prediction stays. It "
@@ -119,7 +119,7 @@ def adversarial_weights(results: Results) -> list[Figure]:
         ),
     )
     names = {
-        ("adversary", "adversarial_divergence"): say("weights searched for"),
+        ("adversary", "mean_divergence"): say("weights searched for"),
         ("seeds", "divergence"): say("another seed"),
     }
     lines = model_lines(

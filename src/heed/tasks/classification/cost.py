@@ -11,7 +11,7 @@ def multiply_adds(h: Hyperparameters, tokens: float) -> float:
 
 def guided_multiply_adds(h: Hyperparameters, tokens: float) -> float:
     """Return those of a network guided by given weights, which reads each token by itself."""
-    return min(tokens, h.max_tokens) * h.embedding_dim * h.linear_size
+    return min(tokens, h.max_tokens) * h.embedding_dim * h.state_size
 
 
 def parameters(h: Hyperparameters) -> float:
