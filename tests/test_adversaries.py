@@ -352,10 +352,11 @@ def test_padded_values_are_those_of_their_rows():
 
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 MODEL = "sample-sentiment-attention"
-EXPLAIN = (
-    f"explain: {{documents: 1, models: {{{MODEL}: "
-    "{corpus: sample-sentiment, noise: sample-sentiment}}}\n"
+EXPLAINED = ", ".join(
+    f"sample-sentiment-{variant}: {{corpus: sample-sentiment, noise: sample-sentiment}}"
+    for variant in ("attention", "mean", "baseline")
 )
+EXPLAINING = f"{SAMPLE}\nexplain: {{documents: 1, models: {{{EXPLAINED}}}}}\n"
 SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1, epochs: 1"
 
 
@@ -374,10 +375,10 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
     ],
 )
 def test_a_mistake_in_the_section_is_one_line(old, new, message):
-    section = f"{EXPLAIN}adversaries:\n  liar: {{{SECTION}}}\n"
-    assert parse(f"{SAMPLE}\n{section}").adversaries["liar"].strength == 1
+    section = f"adversaries:\n  liar: {{{SECTION}}}\n"
+    assert parse(f"{EXPLAINING}{section}").adversaries["liar"].strength == 1
     with pytest.raises(HeedError) as caught:
-        parse(f"{SAMPLE}\n{section.replace(old, new, 1)}")
+        parse(f"{EXPLAINING}{section.replace(old, new, 1)}")
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 

@@ -174,6 +174,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_clone(path, ROOT / "tests/toy/params.yaml")
     with (path / "params.yaml").open("a") as params:
         params.write(
+            "explain: {documents: 1, models: {feelings-attention: {corpus: feelings, "
+            "noise: feelings}}}\n"
             "adversaries: {liar: {model: feelings-attention, corpus: feelings, goal: differ, "
             "strength: 1, epochs: 1}}\n"
         )
@@ -229,7 +231,7 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
         "".join(
             line
             for line in params.read_text().splitlines(True)
-            if "feelings-attention" not in line  # the model and its adversary
+            if "feelings-attention" not in line  # the model, its explanation and its adversary
         )
     )
     assert run(edited) == ""

@@ -239,9 +239,10 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     ),
     "an adversary": (
         "searches: {}",
-        "searches: {}\nadversaries: {liar: {model: feelings-attention, corpus: feelings, "
+        "searches: {}\nexplain: {documents: 1, models: {feelings-attention: {corpus: feelings, "
+        "noise: feelings}}}\nadversaries: {liar: {model: feelings-attention, corpus: feelings, "
         "goal: differ, strength: 1, epochs: 1}}",
-        ["adversaries liar", "code", "report"],
+        ["adversaries liar", "code", "explain feelings-attention", "report"],
     ),
 }
 

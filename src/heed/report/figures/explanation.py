@@ -340,8 +340,8 @@ def evidence(results: Results) -> list[Figure]:
         ),
         say(
             "Area under the ROC curve by class (where these are few), since attention may be on "
-            "the words of one class alone; 0.5 is chance. Dotted: the limit of the table, for planted evidence. Weights "
-            "have no sign (Liu et al. 2022)."
+            "the words of one class alone; 0.5 is chance. Dotted: the limit of the table, for "
+            "planted evidence. Weights have no sign (Liu et al. 2022)."
         ),
     )
     lines = [line for each in results.explanations for line in _class_lines(results, each)]
