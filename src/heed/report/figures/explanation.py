@@ -203,7 +203,7 @@ def guided(results: Results) -> list[Figure]:
         "trained": say("its own"),
         "base": say("the model’s"),
         "adversary": say("the adversary’s"),
-        "planted": say("planted"),
+        "evidence": say("evidence"),
         "base_without_evidence": say("the model’s, evidence hidden"),
         "adversary_without_evidence": say("the adversary’s, evidence hidden"),
         "constant_token": say("the model’s, one word throughout"),
