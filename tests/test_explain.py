@@ -205,6 +205,27 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     assert not [*Path(".heed/work").glob("explain-*")]
 
 
+@pytest.mark.parametrize("without", [1, 2])
+def test_what_one_seed_alone_lacks_is_measured_by_the_others(without, monkeypatch):
+    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), stage._explain_run
+    evidence = pd.read_parquet(path)
+
+    def explain_one(run, *arguments):
+        if run.seed == without:
+            evidence.iloc[:0].to_parquet(path)
+        try:
+            explain_run(run, *arguments)
+        finally:
+            evidence.to_parquet(path)
+
+    monkeypatch.setattr(stage, "_explain_run", explain_one)
+    summary = explain("tiny-attention", (1, 2), 0.05, noise="tiny")
+    auc = summary[(summary["measure"] == "auc") & (summary["ranking"] == "attention")]
+    assert set(auc["seed"].dropna()) == {3 - without} and auc["reason"].isna().all()
+    lost = summary[summary["measure"] == "accuracy_lost"]
+    assert lost["seed"].tolist() == [3 - without] and lost["mean"].notna().all()
+
+
 def test_fewer_documents_are_the_first_of_more():
     offsets = np.arange(0, 4004, 2)
     offsets[5:] -= 2  # document 4 is empty
