@@ -19,6 +19,7 @@ from heed.explanation.adversary_tables import NO_EVIDENCE
 from heed.explanation.distances import jensen_shannon
 from heed.explanation.documents import pad_by_row
 from heed.explanation.guided_network import PLACES, fit_weights, move_weights, place_ids
+from heed.explanation.tables import TESTS
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.weighted_sum import WeightedSum
@@ -232,6 +233,7 @@ def test_a_network_without_a_document_to_learn_from_has_a_reason(training, tmp_p
 
 def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     summary = write("deceiving", (1, 2))
+    assert not set(summary["test"]) & set(TESTS), "no name is that of another test elsewhere"
     documents, units = read("deceiving", "documents"), read("deceiving", "units")
     assert documents["units"].sum() == len(units)
     sums = units.groupby(["seed", "id"])[["base", "adversary"]].sum()

@@ -99,7 +99,7 @@ def test_the_means_are_those_of_the_documents():
 
 def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():
     summary = explain("tiny-last").set_index("test")
-    for test in ("permutation", "adversary", "erasure", "conicity"):
+    for test in ("permutation", "adversarial_weights", "erasure", "conicity"):
         assert Last.no_sum_reason in summary.loc[test, "reason"]
     assert summary.loc["input_removal", "mean"].notna().any()
     correlations = summary.loc["correlation"].set_index("measure")

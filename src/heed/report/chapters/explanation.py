@@ -46,7 +46,7 @@ MEANS = {
     "tau_leave_one_out": ("correlation", "tau_leave_one_out", ""),
     "tau_ceiling": ("correlation", "tau_ceiling", ""),
     "permutation_change": ("permutation", "permutation_change", ""),
-    "mean_divergence": ("adversary", "mean_divergence", ""),
+    "mean_divergence": ("adversarial_weights", "mean_divergence", ""),
     "removed_share": ("erasure", "removed_share", "attention"),
     "seed_divergence": ("seeds", "divergence", ""),
     "comprehensiveness": ("input_removal", "comprehensiveness", "attention"),

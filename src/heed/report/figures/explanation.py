@@ -107,7 +107,7 @@ def permutation(results: Results) -> list[Figure]:
 def adversarial_weights(results: Results) -> list[Figure]:
     """Return how different weights with the same prediction may be (T3)."""
     texts = Texts(
-        "adversary",
+        "adversarial_weights",
         ("mean_divergence",),
         say("Other weights, same prediction"),
         say(
@@ -121,7 +121,7 @@ def adversarial_weights(results: Results) -> list[Figure]:
         ),
     )
     names = {
-        ("adversary", "mean_divergence"): say("weights searched for"),
+        ("adversarial_weights", "mean_divergence"): say("weights searched for"),
         ("seeds", "divergence"): say("another seed"),
     }
     lines = model_lines(
