@@ -17,6 +17,7 @@ from heed.files import HeedError
 from heed.models.pooling import Last
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
+from heed.tasks.classification import explanation
 from heed.tasks.classification.explanation import NO_NETWORK
 from heed.tasks.classification.recency import NO_NOISE, NOISE_HAS_LABELS
 from heed.training.run import train_run
@@ -95,6 +96,21 @@ def test_the_means_are_those_of_the_documents():
     assert (row["mean"], row["documents"]) == (pytest.approx(aucs.mean()), len(aucs))
     flipped = rankings[rankings["flipped"] == 0]
     assert (flipped["removed_share"] == 1).all(), "a decision that never changes counts as all"
+
+
+def test_as_many_units_are_chosen_as_documents_with_evidence_have(monkeypatch):
+    shares = set()
+    measure = explanation.ranking_measures
+
+    def note(judged, evidence, share):
+        shares.add(share)
+        return measure(judged, evidence, share)
+
+    monkeypatch.setattr(explanation, "ranking_measures", note)
+    explain("tiny-last", scale=0.01)
+    units = read("tiny-last", "units").groupby("id")["evidence"].mean()
+    assert 0 < (units > 0).sum() < len(units) == 5, "some have none, of those that are explained"
+    assert [*shares] == [pytest.approx(units[units > 0].mean())]
 
 
 def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():
