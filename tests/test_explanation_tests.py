@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from heed.explanation.adversary import EPSILON, find_adversarial_weights
+from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.agreement import (
     areas,
     find_evidence,

@@ -16,7 +16,7 @@ import sacrebleu
 import heed
 from heed import cli
 from heed.evaluation.tables import evaluate
-from heed.explanation import adversary
+from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
 from heed.paths import recipe_file
@@ -453,7 +453,7 @@ def explain(variant: str, *seeds: int) -> tuple[pd.DataFrame, dict[str, pd.DataF
 @pytest.fixture(autouse=True)
 def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search adversarial weights for a moment."""
-    monkeypatch.setattr(adversary, "STEPS", 5)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 5)
 
 
 def test_the_tables_of_an_explained_translator_fit_each_other(runs):
@@ -471,7 +471,7 @@ def test_the_tables_of_an_explained_translator_fit_each_other(runs):
     assert seeds["change"].between(MISSING, 1).all()
     measured = summary.dropna(subset="mean")
     assert set(measured["test"]) == {
-        "correlation", "permutation", "adversary", "evidence", "conicity", "seeds",
+        "correlation", "permutation", "adversarial_weights", "evidence", "conicity", "seeds",
     }  # fmt: skip
     row = measured[measured["measure"] == "permutation_change"].iloc[0]
     of_seed = documents[documents["seed"] == 1]["permutation_change"]
@@ -510,7 +510,7 @@ def test_the_alignment_error_of_attention_is_that_of_its_predicted_links(runs):
 def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reason(runs):
     summary, tables = explain("baseline", 1)
     by_test = summary.set_index("test")
-    for test in ("permutation", "adversary", "seeds", "conicity"):
+    for test in ("permutation", "adversarial_weights", "seeds", "conicity"):
         assert "have no attention over the source" in by_test.loc[test, "reason"]
     auc = summary[summary["measure"] == "auc"].set_index("ranking")
     assert set(auc["mean"].dropna().index) == {"gradient", "leave_one_out", "random"}

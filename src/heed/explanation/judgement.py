@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from heed.explanation.adversary import find_adversarial_weights
+from heed.explanation.adversarial_weights import find_adversarial_weights
 from heed.explanation.conicity import conicity
 from heed.explanation.documents import Document, read_documents
 from heed.explanation.erasure import remove_one, remove_until_flip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from heed.explanation.adversary import find_adversarial_weights
+from heed.explanation.adversarial_weights import find_adversarial_weights
 from heed.explanation.conicity import conicity
 from heed.explanation.judgement import (
     ADVERSARIAL,

@@ -89,6 +89,11 @@ class Explanation:
             if index in means.index.get_level_values(0)
         }
 
+    def seed_divergences(self) -> list[float]:
+        """Return how much the weights of each pair of seeds differ, the means over documents."""
+        pairs = self.read("seeds").reindex(columns=["seed", "other_seed", "divergence"]).dropna()
+        return pairs.groupby(["seed", "other_seed"])["divergence"].mean().tolist()
+
     def read(self, table: str) -> pd.DataFrame:
         """Return a table of `heed explain`. Raises HeedError: it is missing or broken."""
         path = self.folder / f"{table}.parquet"

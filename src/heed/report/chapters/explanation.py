@@ -46,7 +46,7 @@ MEANS = {
     "tau_leave_one_out": ("correlation", "tau_leave_one_out", ""),
     "tau_ceiling": ("correlation", "tau_ceiling", ""),
     "permutation_change": ("permutation", "permutation_change", ""),
-    "mean_divergence": ("adversary", "mean_divergence", ""),
+    "mean_divergence": ("adversarial_weights", "mean_divergence", ""),
     "removed_share": ("erasure", "removed_share", "attention"),
     "seed_divergence": ("seeds", "divergence", ""),
     "comprehensiveness": ("input_removal", "comprehensiveness", "attention"),
@@ -252,8 +252,8 @@ def _means(results: Results, lines: list[Line]) -> Table:
         "mean_divergence": say("Other weights"),
         "removed_share": say("Share removed"),
         "seed_divergence": say("Seeds"),
-        "comprehensiveness": say("Comprehensiveness"),
-        "sufficiency": say("Sufficiency"),
+        "comprehensiveness": say("Compr."),
+        "sufficiency": say("Suff."),
         "auc": say("AUC"),
         "conicity": say("Conicity"),
     }
@@ -268,7 +268,8 @@ def _means(results: Results, lines: list[Line]) -> Table:
         columns,
         make_rows(columns, lines),
         caption=say(
-            "Of the ranking by attention. Small second line: the standard deviation over seeds."
+            "Of the ranking by attention; compr. and suff.: its comprehensiveness and sufficiency. "
+            "Small second line: the standard deviation over seeds."
         )
         + " "
         + model_rows.tests_text(results, [(test, measure) for test, measure, _ in MEANS.values()]),

@@ -105,7 +105,7 @@ def permutation(results: Results) -> list[Figure]:
 def adversarial_weights(results: Results) -> list[Figure]:
     """Return how different weights with the same prediction may be (T3)."""
     texts = Texts(
-        "adversary",
+        "adversarial_weights",
         ("mean_divergence",),
         say("Other weights, same prediction"),
         say(
@@ -118,13 +118,14 @@ def adversarial_weights(results: Results) -> list[Figure]:
             "the divergence of two seeds counts."
         ),
     )
-    names = {
-        ("adversary", "mean_divergence"): say("weights searched for"),
-        ("seeds", "divergence"): say("another seed"),
-    }
-    lines = model_lines(
-        results, lambda each: {name: each.means(*key) for key, name in names.items()}
-    )
+
+    def values(each: Explanation) -> dict[str, list[float]]:
+        return {
+            say("weights searched for"): each.means("adversarial_weights", "mean_divergence"),
+            say("another seed"): each.seed_divergences(),
+        }
+
+    lines = model_lines(results, values)
     panel = Panel(lines, say("divergence of the weights"), LIMITS, LARGEST_DIVERGENCE)
     return make_figure(results, texts, [_narrow(panel)])
 
@@ -190,12 +191,12 @@ def guided(results: Results) -> list[Figure]:
         "base": say("the model’s"),
         "adversary": say("the adversary’s"),
         "evidence": say("on the evidence"),
-        "base_without_evidence": say("the model’s, evidence hidden"),
-        "adversary_without_evidence": say("the adversary’s, evidence hidden"),
-        "constant_token": say("the model’s, one word throughout"),
-        "moved": say("the model’s, another document"),
+        "base_without_evidence": say("model’s, evidence hidden"),
+        "adversary_without_evidence": say("adversary’s, so hidden"),
+        "constant_token": say("model’s, one word"),
+        "moved": say("model’s, other document"),
         "majority": say("majority class"),
-        "majority_with_evidence": say("majority class with evidence"),
+        "majority_with_evidence": say("majority, with evidence"),
     }
     texts = Texts(
         "guided",
@@ -209,8 +210,9 @@ def guided(results: Results) -> list[Figure]:
             "Test accuracy after one epoch, in which it shows best what weights point at (left), "
             "and after the whole training (right). Weights on the evidence, and networks from "
             "which it is hidden, have the documents with evidence, and so has their majority "
-            "class. Weights without the evidence, or with one word throughout, carry the label "
-            "where they are above it; weights of another document must not help."
+            "class. Weights that are above it while the evidence is hidden, or while one word "
+            "stands throughout the text, carry the label; weights of another document must not "
+            "help."
         ),
     )
     panels = []
@@ -239,9 +241,7 @@ def guided_means(
         rows = measured(
             adversary.summary, "guided", "accuracy" if weights in MAJORITIES else measure
         )
-        means[name] = rows[rows["weights"].replace("planted", "evidence") == weights][
-            "mean"
-        ].tolist()
+        means[name] = rows[rows["weights"] == weights]["mean"].tolist()
     return means
 
 

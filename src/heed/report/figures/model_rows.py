@@ -274,7 +274,8 @@ def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:
 
 def legend_columns(series: list[str]) -> int:
     """Return the columns of the legend."""
-    return 2 if max(map(len, series), default=0) > 16 else 3
+    longest = max(map(len, series), default=0)
+    return 3 if longest <= 16 else 2 if longest <= 26 else 1
 
 
 def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool) -> None:

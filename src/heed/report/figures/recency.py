@@ -37,11 +37,17 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         "show that a model forgets: words at the end may be the better ones."
     )
     caption = say(
-        "Importance: the change of the log probability when a tenth of the text is unknown, "
-        "divided by the tenth’s share of evidence where it is known; 1 is the mean. By place: of "
-        "documents whose evidence is there, where each seed has {count} or more. Noise: words "
-        "before the text, after it, or both, in multiples of its length; strokes from the worst "
-        "seed to the best.",
+        "Importance: the change of the log probability when a tenth of the text is unknown,"
+    )
+    caption += " " + (
+        say("by the tenth’s share of evidence; 1: importance follows the evidence.")
+        if _knows_evidence(explained)
+        else say("by the mean of all tenths.")
+    )
+    caption += " " + say(
+        "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
+        "than {count} documents of a seed are left out. Noise: words before the text, after it, "
+        "or both, in multiples of its length; strokes from the worst seed to the best.",
         count=FEWEST,
     )
     caption += _ratios(results, explained)
@@ -95,15 +101,16 @@ def _draw(figure: matplotlib.figure.Figure, explained: list[Explanation]) -> Non
     by_place = any(len(by_place_of(each)) for each in explained)
     top = ["importance", "place"] if by_place else ["importance"] * 2
     axes: dict[str, Axes] = figure.subplot_mosaic([[*top], ["noise", "noise"]])
+    measure = "importance_by_evidence" if _knows_evidence(explained) else "importance"
     for number, each in enumerate(explained):
-        _draw_importance(axes["importance"], each, number)
+        _draw_importance(axes["importance"], each, number, measure)
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
         _draw_noise(axes["noise"], each, number, shift)
         if by_place:
             _draw_places(axes["place"], each, number)
     axes["importance"].axhline(1, color=INK, lw=1, linestyle=(0, (1, 2)))
     axes["importance"].set_title(say("importance"))
-    axes["importance"].set_ylim(bottom=0)
+    axes["importance"].set_ylim(0, max(2, 1.05 * axes["importance"].dataLim.y1))
     for name in {*top}:
         axes[name].set_xticks((1, 5, 10))
         axes[name].set_xlabel(say("tenth of the text"))
@@ -147,15 +154,20 @@ def _draw_places(axes: Axes, explanation: Explanation, number: int) -> None:
     axes.plot(range(1, 11), by_place_of(explanation).reindex(range(10)), **style)
 
 
-def _draw_importance(axes: Axes, explanation: Explanation, number: int) -> None:
-    """Draw the importance of each tenth, divided by its mean: by evidence where it is known."""
-    rows = _rows(explanation, "importance_by_evidence")
-    if rows.empty:
-        rows = _rows(explanation, "importance")
+def _knows_evidence(explained: list[Explanation]) -> bool:
+    """Return whether importance is compared with the evidence."""
+    return any(len(_rows(each, "importance_by_evidence")) for each in explained)
+
+
+def _draw_importance(axes: Axes, explanation: Explanation, number: int, measure: str) -> None:
+    """Draw the importance of each tenth: by evidence, or divided by its mean."""
+    rows = _rows(explanation, measure)
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
+    if measure == "importance":
+        values /= values.mean()
     style: Style = {"color": colour(number), "marker": marker(number)}
     label = short_name(explanation.variant)
-    axes.plot(range(1, 11), (values / values.mean()).reindex(range(10)), label=label, **style)
+    axes.plot(range(1, 11), values.reindex(range(10)), label=label, **style)
 
 
 def _draw_noise(axes: Axes, explanation: Explanation, number: int, shift: float) -> None:

@@ -133,7 +133,8 @@ def judge_adversary(
     tables = _tables(compared, tokens, run, units, reader)
     guides = _guides(pair, rows, units)
     size = network_of(base.model).linear.in_features
-    training = GuidedTraining(run, base.encoded, labels, parts, size)
+    known = {row for row, each in units.token_evidence.items() if each.any()}
+    training = GuidedTraining(run, base.encoded, labels, parts, size, known)
     summary = [
         *_accuracies(pair, labels, parts["test"]),
         *summarize_documents(tables["documents"]),
