@@ -192,7 +192,7 @@ def guided(results: Results) -> list[Figure]:
         "adversary": say("the adversary’s"),
         "evidence": say("on the evidence"),
         "base_without_evidence": say("model’s, evidence hidden"),
-        "adversary_without_evidence": say("adversary’s, so hidden"),
+        "adversary_without_evidence": say("adversary’s, evidence hidden"),
         "constant_token": say("model’s, one word"),
         "moved": say("model’s, other document"),
         "majority": say("majority class"),
@@ -208,11 +208,10 @@ def guided(results: Results) -> list[Figure]:
         ),
         say(
             "Test accuracy after one epoch, in which it shows best what weights point at (left), "
-            "and after the whole training (right). Weights on the evidence, and networks from "
-            "which it is hidden, have the documents with evidence, and so has their majority "
-            "class. Weights that are above it while the evidence is hidden, or while one word "
-            "stands throughout the text, carry the label; weights of another document must not "
-            "help."
+            "and after the whole training (right). Where evidence is given or hidden, of documents "
+            "that have some, as is the majority with evidence. Weights carry the label where they "
+            "are above that with the evidence hidden, or above the majority class with one word "
+            "throughout the text. Those of another document must not help."
         ),
     )
     panels = []

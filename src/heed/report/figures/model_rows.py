@@ -275,7 +275,7 @@ def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:
 def legend_columns(series: list[str]) -> int:
     """Return the columns of the legend."""
     longest = max(map(len, series), default=0)
-    return 3 if longest <= 16 else 2 if longest <= 26 else 1
+    return 3 if longest <= 16 else 2 if longest <= 28 else 1
 
 
 def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool) -> None:

@@ -36,14 +36,16 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         "Shows where in the text words count, and whether noise moves the prediction. It does not "
         "show that a model forgets: words at the end may be the better ones."
     )
-    caption = say(
-        "Importance: the change of the log probability when a tenth of the text is unknown,"
-    )
-    caption += " " + (
-        say("by the tenth’s share of evidence; 1: importance follows the evidence.")
-        if _knows_evidence(explained)
-        else say("by the mean of all tenths.")
-    )
+    if _knows_evidence(explained):
+        caption = say(
+            "Importance: a tenth’s share of what unknown tenths change of the log probability, "
+            "divided by its share of the evidence; 1: importance follows the evidence."
+        )
+    else:
+        caption = say(
+            "Importance: the change of the log probability when a tenth of the text is unknown, "
+            "divided by the mean of all tenths."
+        )
     caption += " " + say(
         "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
         "than {count} documents of a seed are left out. Noise: words before the text, after it, "
