@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison
+from heed.explanation.criteria import seed_divergence
 from heed.explanation.tables import SUMMARY
 from heed.explanation.unexplained import ADVERSARY_SUMMARY, write_unexplained
 from heed.files import HeedError
 from heed.report.blocks import PAGE, PAPER, Figure, Group, Items, Table, walk_blocks
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
+from heed.report.explanations import is_planted
 from heed.report.figures.document_rankings import (
     WORDS,
     choose_document,
@@ -23,7 +25,15 @@ from heed.report.figures.document_rankings import (
     first_word,
 )
 from heed.report.figures.drawing import draw
-from heed.report.figures.explanation import _printed_lines
+from heed.report.figures.explanation import (
+    GUIDED,
+    _printed_lines,
+    adversary_values,
+    class_lines,
+    guided_means,
+)
+from heed.report.figures.model_rows import sizes_text
+from heed.report.figures.recency import by_place_of, noises
 from heed.report.figures.scaling import scaling
 from heed.report.published import read_papers
 from heed.report.render import render
@@ -31,7 +41,7 @@ from heed.report.renderers import latex
 from heed.report.results import Results, read_results
 from heed.study import Params
 from tests.conftest import ROOT
-from tests.fixtures.report import made_up
+from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report import made_up_explanation as fixture
 from tests.test_report import Page, empty_figures  # noqa: F401 (a fixture)
 
@@ -146,6 +156,7 @@ def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, compa
     explained = results.explanations[0]
     names = {"tau_gradient": "a", "tau_leave_one_out": "b", "tau_ceiling": "c"}
     assert _printed_lines(results, explained, names) == []
+    assert "Ours read" not in blocks(results)["explanation_correlation"].caption
     corpus = comparison.experiments[SENTIMENT].corpus
     object.__setattr__(corpus.facts, "kind", "imdb")
     try:
@@ -155,6 +166,77 @@ def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, compa
         object.__setattr__(corpus.facts, "kind", "sample-sentiment")
     assert lines["2019: lstm+tanh"] == {"a": [0.4372], "b": [0.3413], "c": [0.5169]}
     assert "(Neely et al. 2022)" in caption and "uncorrelated" not in caption
+    assert "Ours read at most 400 tokens of a text; the mean length is 100." in caption
+
+
+def test_guided_networks_have_both_lengths_of_training_and_the_majority_of_their_documents(results):
+    (adversary,) = results.explanations[-1].adversaries
+    names = {name: name for name in ("uniform", "evidence", "majority", "majority_with_evidence")}
+    short, whole = (guided_means(adversary, measure, names) for measure in GUIDED)
+    assert all(len(values) == 3 for values in (*short.values(), *whole.values()))
+    assert short["uniform"][0] == whole["uniform"][0] - 0.25
+    assert short["majority"] == whole["majority"] != whole["majority_with_evidence"]
+    assert short["majority_with_evidence"] == whole["majority_with_evidence"]
+
+
+def test_an_adversary_stands_beside_the_seeds_of_its_model(results):
+    explained = results.explanations[-1]
+    lost = dataclasses.replace(
+        explained.adversaries[0],
+        summary=fixture.adversary_table([1, 2], accuracy=0.5, divergence=0.4),
+    )
+    values = adversary_values(explained, lost, "mean_divergence")
+    assert values["predictions kept"] == [] and values["not kept"] == [0.4, 0.4]
+    assert values["two seeds of the model"] == [seed_divergence(explained.summary)]
+    assert adversary_values(explained, lost, "prediction_change")["two seeds of the model"] == []
+
+
+def test_the_divergence_of_seeds_is_that_of_each_pair(results):
+    explained = results.explanations[-1]
+    pairs = explained.seed_divergences()
+    assert len(pairs) == 3, "three seeds"
+    assert np.mean(pairs) == pytest.approx(seed_divergence(explained.summary))
+    groups = explained.by_largest_weight("seeds", "divergence").values()
+    assert max(map(len, groups)) == 3
+
+
+def test_accuracy_by_place_has_gaps_where_documents_are_few(results):
+    explained = results.explanations[-1]
+    assert [*by_place_of(explained).index] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert noises([explained]) == [*fixture.NOISE]
+
+
+def test_classes_have_rows_of_their_own_unless_they_are_many(results, monkeypatch):
+    explained = results.explanations[-1]
+    names = [line.name for line in class_lines(results, explained)]
+    assert names == ["attention: negative", "attention: positive"]
+    monkeypatch.setattr("heed.report.figures.explanation.MAX_CLASSES", 1)
+    assert [line.name for line in class_lines(results, explained)] == ["attention"]
+
+
+def test_of_the_seeds_of_translators_steps_are_counted(results):
+    experiment = results.explanations[-1].experiment
+    measure = dataclasses.replace(experiment.measure, task="translation")
+    translator = dataclasses.replace(
+        results.explanations[-1], experiment=dataclasses.replace(experiment, measure=measure)
+    )
+    only = dataclasses.replace(results, explanations=(translator,))
+    assert sizes_text(only, [("seeds", "divergence")]) == (
+        "Of translators: 3 seeds, 8 steps for each."
+    )
+    both = sizes_text(only, [("seeds", "divergence"), ("conicity", "conicity")])
+    assert both == "3 seeds, 8 documents for each. Of translators: 3 seeds, 8 steps for each."
+    assert "steps" not in sizes_text(results, [("seeds", "divergence")])
+
+
+def test_gold_links_of_generated_translations_are_planted(comparison):
+    (result, *_) = made_up_translation.comparison().experiments.values()
+    assert result.corpus.facts.evidence is None
+    for generated in (True, False):
+        facts = dataclasses.replace(result.corpus.facts, generated=generated)
+        corpus = dataclasses.replace(result.corpus, facts=facts)
+        assert is_planted(dataclasses.replace(result, corpus=corpus)) == generated
+    assert is_planted(comparison.experiments[SENTIMENT])
 
 
 def test_what_papers_print_is_of_tests_and_measures_that_heed_has():

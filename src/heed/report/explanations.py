@@ -189,13 +189,13 @@ def read_explanations(
                     summary=_read(path / "summary.csv", command),
                     recency=_read_if_there(path / "recency.csv", command),
                     adversaries=_read_adversaries(params, model.model, folder),
-                    planted=_is_planted(result),
+                    planted=is_planted(result),
                 )
             )
     return tuple(explanations)
 
 
-def _is_planted(result: ExperimentResult) -> bool:
+def is_planted(result: ExperimentResult) -> bool:
     """Return whether evidence is planted; that of a translation is its gold links."""
     facts = result.corpus.facts
     if result.task == "translation":

@@ -272,7 +272,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
             "Small second line: the standard deviation over seeds."
         )
         + " "
-        + model_rows.tests_text(results, [(test, measure) for test, measure, _ in MEANS.values()]),
+        + model_rows.sizes_text(results, [(test, measure) for test, measure, _ in MEANS.values()]),
         sources=(results.explanation_source,),
         mark=model_rows.common_mark(results),
         style="scores",

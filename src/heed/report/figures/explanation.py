@@ -269,7 +269,7 @@ def adversaries(results: Results) -> list[Figure]:
             Line(
                 adversary.name,
                 model_rows.heading(results, each),
-                _adversary_values(each, adversary, measure),
+                adversary_values(each, adversary, measure),
             )
             for each, adversary in model_rows.trained(results)
         ]
@@ -280,7 +280,7 @@ def adversaries(results: Results) -> list[Figure]:
     return make_figure(results, texts, [change, _narrow(panels[1])])
 
 
-def _adversary_values(
+def adversary_values(
     explanation: Explanation, adversary: Adversary, measure: str
 ) -> dict[str, list[float]]:
     """Return a measure of the seeds of an adversary, and what it is beside its model's seeds."""
@@ -343,12 +343,12 @@ def evidence(results: Results) -> list[Figure]:
             "planted evidence. Weights have no sign (Liu et al. 2022)."
         ),
     )
-    lines = [line for each in results.explanations for line in _class_lines(results, each)]
+    lines = [line for each in results.explanations for line in class_lines(results, each)]
     panel = Panel(lines, say("area under the ROC curve"), limit=criteria.MIN_AUC)
     return make_figure(results, texts, [panel])
 
 
-def _class_lines(results: Results, explanation: Explanation) -> list[Line]:
+def class_lines(results: Results, explanation: Explanation) -> list[Line]:
     """Return a row for each class; one for a model whose predictions have none, or too many."""
     names, heading = ranking_names(), model_rows.heading(results, explanation)
     areas = {name: explanation.class_means("auc", ranking) for ranking, name in names.items()}

@@ -118,7 +118,7 @@ def _measured(results: Results, texts: Texts) -> tuple[tuple[Source, ...], str]:
     """Return the sources of a test, and the text on its seeds and documents."""
     if texts.test not in OF_ADVERSARIES:
         tests = [(texts.test, measure) for measure in texts.measures]
-        return (results.explanation_source,), tests_text(results, tests)
+        return (results.explanation_source,), sizes_text(results, tests)
     adversaries = [each for _, each in trained(results)]
     sources = results.sources.add(*(each.folder / "summary.csv" for each in adversaries))
     test = OF_ADVERSARIES[texts.test]
@@ -173,7 +173,7 @@ def common_mark(results: Results) -> str:
     return marks.pop() if len(marks) == 1 else ""
 
 
-def tests_text(results: Results, tests: Iterable[tuple[str, str]]) -> str:
+def sizes_text(results: Results, tests: Iterable[tuple[str, str]]) -> str:
     """Return how many seeds and documents the means of tests (test, measure) are of.
 
     Of the seeds of translators, the number of steps is counted.
