@@ -27,10 +27,11 @@ from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.explanation import load_subject
-from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedTraining
+from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedLearner, GuidedTraining
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
+from heed.training.loop import DivergedError
 from heed.training.run import RunInfo, split_documents, train_run
 from heed.training.runs import read_runs
 from tests.conftest import ROOT, change_recipe, make_workplace, write_tokens
@@ -333,6 +334,26 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     assert judged == [1, 2, 2]
     assert read("differing", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("adversaries-*")]
+
+
+@pytest.mark.parametrize(
+    ("learner", "what"),
+    [
+        (AdversaryLearner, "the training diverged"),
+        (GuidedLearner, "guided network, weights uniform"),
+    ],
+)
+def test_a_training_that_diverges_names_its_adversary_and_what_to_change(
+    learner, what, monkeypatch
+):
+    loss = learner.loss
+    monkeypatch.setattr(learner, "loss", lambda *arguments: float("nan") * loss(*arguments))
+    expected = (
+        rf"params.yaml: adversaries.differing, seed 1: {what}.*set `clip`, of model {BASE}, by"
+        ".*make its `strength` smaller"
+    )
+    with pytest.raises(DivergedError, match=expected):
+        write("differing")
 
 
 def test_a_base_without_a_weighted_sum_is_one_message():
