@@ -520,6 +520,11 @@ def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reaso
     assert tables["units"]["leave_one_out"].notna().any() and tables["seeds"].empty
 
 
+def test_a_translator_reads_no_noise(runs):
+    noisy = write_explanations("pair-baseline", [1], 0.02, lambda *_: None, "not-tokenised")
+    assert noisy.equals(explain("baseline", 1)[0])
+
+
 def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(runs):
     _, tables = explain("pieces", 1)
     units, tokens = tables["units"], load_tokens("data/tokens/pair")

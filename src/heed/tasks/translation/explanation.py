@@ -37,6 +37,7 @@ REASONS = dict.fromkeys(
     "uniform": "no translator has equal weights as a control; `heed compare` has its gain over "
     "decoders without attention",
 }  # fmt: skip
+READS_NOISE = False
 RANKINGS = ("attention", "gradient", HELD, "leave_one_out", "random")
 LARGE_VOCABULARY = 5000  # of a target: with more entries fewer pairs, since each costs as much more
 MISSING = 1e-4  # of a distribution's mass at most, that its smallest probabilities may have
