@@ -315,6 +315,28 @@ def test_a_hierarchical_adversary_is_of_sentences_and_leaves_its_branch_alone():
     assert not any(each.requires_grad for each in base.model.parameters())
 
 
+def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
+    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
+    rows = np.arange(4)
+    base = load_subject(run, tokens, np.arange(60))
+    nothing = {row: np.zeros(1, bool) for row in range(60)}
+    goal, parts = (
+        Adversary("tiny-hybrid", "deceive", 1.0, 1),
+        split_documents(run.recipe, tokens, 1),
+    )
+    batch, labels = base.encoded.batch(rows), np.zeros(60, np.int64)
+    for smoothing in (0.0, 0.4):
+        smoothed = dataclasses.replace(
+            run, recipe=run.recipe.changed({"label_smoothing": smoothing})
+        )
+        learner = AdversaryLearner(base, goal, nothing, labels, parts, smoothed)
+        expected = torch.nn.functional.cross_entropy(
+            base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
+            label_smoothing=smoothing,
+        )  # fmt: skip
+        assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
+
+
 def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     monkeypatch.setattr(GuidedTraining, "accuracies", lambda *_: [])  # they take longest
     write("differing", (1, 2))

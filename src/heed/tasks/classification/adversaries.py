@@ -67,7 +67,8 @@ class AdversaryLearner(ClassificationLearner):
         weighted, strength = weighted_sum(model.eval(), batch), self._adversary.strength
         if self._adversary.goal == "deceive":
             evidence = pad_by_row(self._evidence, batch.rows, weighted.weights.shape[1])
-            return deceive_loss(weighted, self._targets[batch.rows], evidence, strength).sum()
+            targets, smoothing = self._targets[batch.rows], self._h.label_smoothing
+            return deceive_loss(weighted, targets, evidence, strength, smoothing).sum()
         with torch.no_grad():
             base = weighted_sum(self._base, batch)
         return differ_loss(weighted, base, strength).sum()
