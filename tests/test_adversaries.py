@@ -27,10 +27,11 @@ from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.explanation import load_subject
-from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedTraining
+from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedLearner, GuidedTraining
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
+from heed.training.loop import DivergedError
 from heed.training.run import RunInfo, split_documents, train_run
 from heed.training.runs import read_runs
 from tests.conftest import ROOT, change_recipe, make_workplace, write_tokens
@@ -314,6 +315,28 @@ def test_a_hierarchical_adversary_is_of_sentences_and_leaves_its_branch_alone():
     assert not any(each.requires_grad for each in base.model.parameters())
 
 
+def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
+    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
+    rows = np.arange(4)
+    base = load_subject(run, tokens, np.arange(60))
+    nothing = {row: np.zeros(1, bool) for row in range(60)}
+    goal, parts = (
+        Adversary("tiny-hybrid", "deceive", 1.0, 1),
+        split_documents(run.recipe, tokens, 1),
+    )
+    batch, labels = base.encoded.batch(rows), np.zeros(60, np.int64)
+    for smoothing in (0.0, 0.4):
+        smoothed = dataclasses.replace(
+            run, recipe=run.recipe.changed({"label_smoothing": smoothing})
+        )
+        learner = AdversaryLearner(base, goal, nothing, labels, parts, smoothed)
+        expected = torch.nn.functional.cross_entropy(
+            base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
+            label_smoothing=smoothing,
+        )  # fmt: skip
+        assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
+
+
 def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     monkeypatch.setattr(GuidedTraining, "accuracies", lambda *_: [])  # they take longest
     write("differing", (1, 2))
@@ -333,6 +356,26 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     assert judged == [1, 2, 2]
     assert read("differing", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("adversaries-*")]
+
+
+@pytest.mark.parametrize(
+    ("learner", "what"),
+    [
+        (AdversaryLearner, "the training diverged"),
+        (GuidedLearner, "guided network, weights uniform"),
+    ],
+)
+def test_a_training_that_diverges_names_its_adversary_and_what_to_change(
+    learner, what, monkeypatch
+):
+    loss = learner.loss
+    monkeypatch.setattr(learner, "loss", lambda *arguments: float("nan") * loss(*arguments))
+    expected = (
+        rf"params.yaml: adversaries.differing, seed 1: {what}.*set `clip`, of model {BASE}, by"
+        ".*make its `strength` smaller"
+    )
+    with pytest.raises(DivergedError, match=expected):
+        write("differing")
 
 
 def test_a_base_without_a_weighted_sum_is_one_message():

@@ -27,7 +27,7 @@ from heed.tasks import task_module
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.translate import translate
-from heed.tokens.arrays import load_tokens
+from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import train_run
 from tests.conftest import ROOT
@@ -520,6 +520,11 @@ def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reaso
     assert tables["units"]["leave_one_out"].notna().any() and tables["seeds"].empty
 
 
+def test_a_translator_reads_no_noise(runs):
+    noisy = write_explanations("pair-baseline", [1], 0.02, lambda *_: None, "not-tokenised")
+    assert noisy.equals(explain("baseline", 1)[0])
+
+
 def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(runs):
     _, tables = explain("pieces", 1)
     units, tokens = tables["units"], load_tokens("data/tokens/pair")
@@ -530,6 +535,17 @@ def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(
         assert [text[start:end] for start, end in spans] == text.split()
         assert (own.groupby(["target", "start"])["evidence"].nunique() == 1).all()
     assert units["evidence"].any() and units["unit"].max() > 0
+
+
+def test_a_source_with_the_mark_of_a_blank_is_explained_too(runs, monkeypatch):
+    texts = Side.texts
+    monkeypatch.setattr(
+        Side,
+        "texts",
+        lambda self, rows: [each.replace(" ", "\u2581") for each in texts(self, rows)],
+    )
+    _, tables = explain("pieces", 1)
+    assert (tables["units"]["start"] == 0).all(), "one word"
 
 
 def test_without_gold_links_their_test_has_a_reason(runs, monkeypatch):

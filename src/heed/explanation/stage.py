@@ -78,7 +78,8 @@ def write_explanations(
         seeds: of its runs.
         scale: multiplies the numbers of documents.
         report_progress: called while documents are explained.
-        noise: the corpus that the words of noise are from; without it that test has a reason.
+        noise: the corpus that the words of noise are from; without it that test has a reason. A
+            task without this test does not read it.
 
     Raises:
         HeedError: a run is missing or was made with another recipe than the others; the tokens are
@@ -87,7 +88,8 @@ def write_explanations(
     """
     runs = read_runs(name, seeds)
     make_deterministic(threads=1)
-    noise_tokens = None if noise is None else load_tokens(TOKENS / noise)
+    reads_noise = task_module(runs[0].recipe.task, "explanation").READS_NOISE
+    noise_tokens = load_tokens(TOKENS / noise) if reads_noise and noise is not None else None
     words = None if noise_tokens is None else [noise_tokens.meta.corpus, noise_tokens.meta.digest]
     work = work_folder("explain", runs, [scale, words])
     for run in runs:

@@ -17,7 +17,7 @@ from heed.inputs.vocabulary import UNKNOWN
 from heed.tasks.classification.learning import ClassificationLearner, probabilities
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.training.determinism import seed_everything
-from heed.training.loop import train
+from heed.training.loop import DivergedError, train
 from heed.training.run import RunInfo
 
 Weights = dict[int, np.ndarray]  # row → the weight of each token, (tokens,)
@@ -130,6 +130,8 @@ class GuidedTraining:
 
         One network is trained by the base's recipe, another for one epoch: with enough epochs a
         bag of words may learn from equal weights too what better weights show at once.
+
+        Raises DivergedError, which names the weights.
         """
         rows = []
         epochs = {"accuracy": self.run.recipe.hyperparameters.epochs, "accuracy_one_epoch": 1}
@@ -138,7 +140,10 @@ class GuidedTraining:
             parts = {part: guide.choose(documents) for part, documents in self.parts.items()}
             for measure, number in epochs.items():
                 if all(map(len, parts.values())):
-                    right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
+                    try:
+                        right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
+                    except DivergedError as error:
+                        raise DivergedError(f"guided network, weights {name}: {error}") from None
                     rows.append(mean_row("guided", measure, name, right))
                 else:
                     rows.append(reason_row("guided", measure, name, PART_WITHOUT))
