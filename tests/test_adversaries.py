@@ -16,8 +16,10 @@ from heed.explanation import adversary_stage
 from heed.explanation.adversarial_losses import deceive_loss, differ_loss
 from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
 from heed.explanation.adversary_tables import NO_EVIDENCE
+from heed.explanation.distances import jensen_shannon
 from heed.explanation.documents import pad_by_row
 from heed.explanation.guided_network import PLACES, fit_weights, move_weights, place_ids
+from heed.explanation.tables import TESTS
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.weighted_sum import WeightedSum
@@ -25,10 +27,11 @@ from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.explanation import load_subject
-from heed.tasks.classification.guided import NO_PLANTED, Guide, GuidedTraining
+from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedLearner, GuidedTraining
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
+from heed.training.loop import DivergedError
 from heed.training.run import RunInfo, split_documents, train_run
 from heed.training.runs import read_runs
 from tests.conftest import ROOT, change_recipe, make_workplace, write_tokens
@@ -45,9 +48,12 @@ ADVERSARIES = {
     "backward": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: -1, epochs: 2}}",
 }
 GUIDES = [
-    "uniform", "trained", "base", "adversary", "planted", "base_without_evidence",
+    "uniform", "trained", "base", "adversary", "evidence", "base_without_evidence",
     "adversary_without_evidence", "constant_token", "moved",
 ]  # fmt: skip
+
+
+MAJORITIES = ["majority", "majority_with_evidence"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -182,13 +188,18 @@ def training() -> tuple[GuidedTraining, dict[int, int]]:
     subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
     make_deterministic(1)
     encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
-    return GuidedTraining(run, encoded, classes, rows, 12), dict(enumerate(classes.tolist()))
+    return GuidedTraining(
+        run, encoded, classes, rows, 12, {row for row in range(200) if row % 4 != 2}
+    ), dict(enumerate(classes.tolist()))
 
 
 def accuracy(training: GuidedTraining, guide: Guide, tmp_path: Path) -> float:
     rows = training.accuracies({"x": guide}, tmp_path, lambda *_: None)
-    majority = rows[-1]
+    majority, of_known = rows[-2:]
     assert (majority["weights"], majority["mean"], majority["documents"]) == ("majority", 0.5, 40)
+    # half of the good documents have no evidence
+    assert (of_known["weights"], of_known["documents"]) == ("majority_with_evidence", 30)
+    assert of_known["mean"] == pytest.approx(2 / 3)
     return next(row["mean"] for row in rows if row["measure"] == "accuracy")
 
 
@@ -214,8 +225,8 @@ def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(tr
 def test_a_network_without_a_document_to_learn_from_has_a_reason(training, tmp_path):
     guided, _ = training
     guide = Guide("", lambda batch: batch.ids, {}, 50, rows={0, 1})
-    rows = guided.accuracies({"planted": guide}, tmp_path, lambda *_: None)
-    assert [row.get("reason") for row in rows] == [NO_PLANTED, NO_PLANTED, None]
+    rows = guided.accuracies({"evidence": guide}, tmp_path, lambda *_: None)
+    assert [row.get("reason") for row in rows] == [PART_WITHOUT, PART_WITHOUT, None, None]
 
 
 # The stage
@@ -223,6 +234,7 @@ def test_a_network_without_a_document_to_learn_from_has_a_reason(training, tmp_p
 
 def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     summary = write("deceiving", (1, 2))
+    assert not set(summary["test"]) & set(TESTS), "no name is that of another test elsewhere"
     documents, units = read("deceiving", "documents"), read("deceiving", "units")
     assert documents["units"].sum() == len(units)
     sums = units.groupby(["seed", "id"])[["base", "adversary"]].sum()
@@ -233,10 +245,20 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     known = documents.set_index(["seed", "id"])["evidence_weight"].dropna()
     assert known.to_dict() == pytest.approx(of_evidence.to_dict(), abs=1e-6)
     rows = summary.set_index(["measure", "weights", "seed"]).sort_index()
-    for measure in ("prediction_change", "divergence", "permutation_change", "evidence_weight"):
+    for measure in (
+        "prediction_change",
+        "mean_divergence",
+        "permutation_change",
+        "evidence_weight",
+    ):
         values = documents[documents["seed"] == 2][measure].dropna()
         row = rows.loc[(measure, "", 2)]
         assert (row["mean"], row["documents"]) == (pytest.approx(values.mean()), len(values))
+    for row in documents.to_dict("records"):
+        own = units[(units["seed"] == row["seed"]) & (units["id"] == row["id"])]
+        base, other = (torch.tensor(own[name].to_numpy()) for name in ("base", "adversary"))
+        assert row["mean_divergence"] == pytest.approx(float(jensen_shannon(base, other)), abs=1e-5)
+        assert row["mean_divergence"] <= row["divergence"] + 1e-6, "heads apart differ more"
     several = documents[documents["units"] > 1]["divergence"]
     assert several.max() <= np.log(2) and several.min() > 0
     right = (
@@ -249,7 +271,7 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
         < rows.loc[("evidence_weight_base", "", 1), "mean"]
     )
     guided = summary[(summary["test"] == "guided") & (summary["seed"] == 1)]
-    for measure, names in (("accuracy", [*GUIDES, "majority"]), ("accuracy_one_epoch", GUIDES)):
+    for measure, names in (("accuracy", [*GUIDES, *MAJORITIES]), ("accuracy_one_epoch", GUIDES)):
         assert guided[guided["measure"] == measure]["weights"].tolist() == names
     description = json.loads(Path("results/adversaries/deceiving/guided.json").read_text())
     assert list(description["reads"]) == GUIDES and description["max_tokens"] == 12
@@ -271,9 +293,10 @@ def test_without_evidence_there_are_reasons_and_nothing_to_deceive_about(monkeyp
          ("auc", "leave_one_out"), ("auc", "random")], NO_EVIDENCE
     ) | dict.fromkeys(
         [(measure, name) for measure in ("accuracy", "accuracy_one_epoch")
-         for name in ("planted", "base_without_evidence", "adversary_without_evidence")], NO_PLANTED
-    )  # fmt: skip
-    assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 19
+         for name in ("evidence", "base_without_evidence", "adversary_without_evidence")],
+        PART_WITHOUT,
+    ) | {("accuracy", "majority_with_evidence"): PART_WITHOUT}  # fmt: skip
+    assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 20
 
 
 def test_a_hierarchical_adversary_is_of_sentences_and_leaves_its_branch_alone():
@@ -290,6 +313,28 @@ def test_a_hierarchical_adversary_is_of_sentences_and_leaves_its_branch_alone():
     names = {name for name, each in learner.model.named_parameters() if not each.requires_grad}
     assert names == {"branch.table.weight", "branch.bias"}
     assert not any(each.requires_grad for each in base.model.parameters())
+
+
+def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
+    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
+    rows = np.arange(4)
+    base = load_subject(run, tokens, np.arange(60))
+    nothing = {row: np.zeros(1, bool) for row in range(60)}
+    goal, parts = (
+        Adversary("tiny-hybrid", "deceive", 1.0, 1),
+        split_documents(run.recipe, tokens, 1),
+    )
+    batch, labels = base.encoded.batch(rows), np.zeros(60, np.int64)
+    for smoothing in (0.0, 0.4):
+        smoothed = dataclasses.replace(
+            run, recipe=run.recipe.changed({"label_smoothing": smoothing})
+        )
+        learner = AdversaryLearner(base, goal, nothing, labels, parts, smoothed)
+        expected = torch.nn.functional.cross_entropy(
+            base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
+            label_smoothing=smoothing,
+        )  # fmt: skip
+        assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
@@ -311,6 +356,26 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     assert judged == [1, 2, 2]
     assert read("differing", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("adversaries-*")]
+
+
+@pytest.mark.parametrize(
+    ("learner", "what"),
+    [
+        (AdversaryLearner, "the training diverged"),
+        (GuidedLearner, "guided network, weights uniform"),
+    ],
+)
+def test_a_training_that_diverges_names_its_adversary_and_what_to_change(
+    learner, what, monkeypatch
+):
+    loss = learner.loss
+    monkeypatch.setattr(learner, "loss", lambda *arguments: float("nan") * loss(*arguments))
+    expected = (
+        rf"params.yaml: adversaries.differing, seed 1: {what}.*set `clip`, of model {BASE}, by"
+        ".*make its `strength` smaller"
+    )
+    with pytest.raises(DivergedError, match=expected):
+        write("differing")
 
 
 def test_a_base_without_a_weighted_sum_is_one_message():
@@ -433,8 +498,10 @@ def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_e
 def test_where_order_does_not_matter_better_weights_are_learned_from_at_once(tmp_path, monkeypatch):
     means = summary_of("plain", tmp_path, monkeypatch)
     one_epoch = means["accuracy_one_epoch"]
-    assert one_epoch["uniform"] < one_epoch["adversary"] < one_epoch["base"] <= one_epoch["planted"]
-    assert one_epoch["planted"] == 1
+    assert (
+        one_epoch["uniform"] < one_epoch["adversary"] < one_epoch["base"] <= one_epoch["evidence"]
+    )
+    assert one_epoch["evidence"] == 1
     # what the deceived model's weights tell is the class, and not the evidence
     hidden = one_epoch["adversary_without_evidence"]
     assert hidden >= one_epoch["adversary"] - 0.05

@@ -13,10 +13,13 @@ from heed.explanation.criteria import (
     NO_ADVERSARY,
     NO_EVIDENCE,
     NO_WEIGHTS,
+    NONE_KEPT,
+    NONE_MOVED,
     NOT_PLANTED,
     ONE_SEED,
     PASS,
     UNDEFINED,
+    Outcome,
     adversary_runs,
     judge_adversaries,
     judge_evidence,
@@ -79,8 +82,10 @@ def test_seeds_agree_below_half_of_the_largest_divergence():
     [
         ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.31}, FAIL),
         ({"accuracy": 0.89, "prediction_change": 0.05, "divergence": 0.3}, PASS),
-        ({"accuracy": 0.889, "divergence": 0.6}, PASS),
-        ({"prediction_change": 0.051, "divergence": 0.6}, PASS),
+        ({"divergence": 0.01}, PASS),
+        ({"divergence": 0.0099}, UNDEFINED),
+        ({"accuracy": 0.889, "divergence": 0.6}, UNDEFINED),
+        ({"prediction_change": 0.051, "divergence": 0.6}, UNDEFINED),
         ({"accuracy": 0.99, "divergence": 0.6}, FAIL),
     ],
 )
@@ -88,8 +93,14 @@ def test_one_adversary_with_the_same_predictions_and_other_weights_is_enough(fig
     weak = adversary_table([1], accuracy=0.5)
     judged = judge_adversaries(summary(divergence=0.3), [weak, adversary_table([1, 2], **figures)])
     assert judged.outcome == outcome
-    kept = adversary_runs(adversary_table([1, 2], **figures))["kept"]
-    assert (judged.value is None) == (not kept.any())
+    assert (judged.value is None) == (outcome == UNDEFINED)
+
+
+def test_an_adversary_that_failed_says_nothing():
+    lost, still = adversary_table([1, 2], accuracy=0.5), adversary_table([1, 2], divergence=0.001)
+    assert judge_adversaries(summary(), [lost]) == Outcome(UNDEFINED, reason=NONE_KEPT)
+    assert judge_adversaries(summary(), [lost, still]) == Outcome(UNDEFINED, reason=NONE_MOVED)
+    assert judge_adversaries(summary(), [lost, still, adversary_table([1])]).outcome == FAIL
 
 
 def test_one_seed_of_an_adversary_is_enough():

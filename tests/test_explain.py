@@ -17,6 +17,7 @@ from heed.files import HeedError
 from heed.models.pooling import Last
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
+from heed.tasks.classification import explanation
 from heed.tasks.classification.explanation import NO_NETWORK
 from heed.tasks.classification.recency import NO_NOISE, NOISE_HAS_LABELS
 from heed.training.run import train_run
@@ -97,9 +98,24 @@ def test_the_means_are_those_of_the_documents():
     assert (flipped["removed_share"] == 1).all(), "a decision that never changes counts as all"
 
 
+def test_as_many_units_are_chosen_as_documents_with_evidence_have(monkeypatch):
+    shares = set()
+    measure = explanation.ranking_measures
+
+    def note(judged, evidence, share):
+        shares.add(share)
+        return measure(judged, evidence, share)
+
+    monkeypatch.setattr(explanation, "ranking_measures", note)
+    explain("tiny-last", scale=0.01)
+    units = read("tiny-last", "units").groupby("id")["evidence"].mean()
+    assert 0 < (units > 0).sum() < len(units) == 5, "some have none, of those that are explained"
+    assert [*shares] == [pytest.approx(units[units > 0].mean())]
+
+
 def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():
     summary = explain("tiny-last").set_index("test")
-    for test in ("permutation", "adversary", "erasure", "conicity"):
+    for test in ("permutation", "adversarial_weights", "erasure", "conicity"):
         assert Last.no_sum_reason in summary.loc[test, "reason"]
     assert summary.loc["input_removal", "mean"].notna().any()
     correlations = summary.loc["correlation"].set_index("measure")
@@ -149,7 +165,7 @@ def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
     assert rows.loc[("noise", 1)].index.tolist() == sorted(NOISES)
     assert rows.loc[("importance", 1)].index.tolist() == [str(tenth) for tenth in range(10)]
     assert rows.loc[("evidence_share", 1, "9"), "mean"] == 1, "the word fine is the last"
-    assert rows.loc[("importance_by_evidence", 2)].index.tolist() == ["9"]
+    assert ("importance_by_evidence", 2, "9") not in rows.index, "of six documents: too few"
     documents = read("tiny-attention", "documents").set_index("seed").loc[1]
     known = documents[(documents["label"] == "good") & (documents["units"] >= 10)]
     place = rows.loc[("accuracy_by_place", 1, "9")]
@@ -203,6 +219,27 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     assert explained == [1, 2, 2]
     assert read("tiny-attention", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("explain-*")]
+
+
+@pytest.mark.parametrize("without", [1, 2])
+def test_what_one_seed_alone_lacks_is_measured_by_the_others(without, monkeypatch):
+    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), stage._explain_run
+    evidence = pd.read_parquet(path)
+
+    def explain_one(run, *arguments):
+        if run.seed == without:
+            evidence.iloc[:0].to_parquet(path)
+        try:
+            explain_run(run, *arguments)
+        finally:
+            evidence.to_parquet(path)
+
+    monkeypatch.setattr(stage, "_explain_run", explain_one)
+    summary = explain("tiny-attention", (1, 2), 0.05, noise="tiny")
+    auc = summary[(summary["measure"] == "auc") & (summary["ranking"] == "attention")]
+    assert set(auc["seed"].dropna()) == {3 - without} and auc["reason"].isna().all()
+    lost = summary[summary["measure"] == "accuracy_lost"]
+    assert lost["seed"].tolist() == [3 - without] and lost["mean"].notna().all()
 
 
 def test_fewer_documents_are_the_first_of_more():

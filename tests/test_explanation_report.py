@@ -124,7 +124,7 @@ def test_the_gain_over_equal_weights_is_printed_with_every_model(chapter, compar
 
 def test_every_test_has_a_figure_with_what_it_can_show_and_its_numbers(chapter):
     figures = {key: each for key, each in chapter.items() if isinstance(each, Figure)}
-    tests = ("correlation", "permutation", "adversary", "erasure", "seeds", "guided",
+    tests = ("correlation", "permutation", "adversarial-weights", "erasure", "seeds", "guided",
              "adversaries", "input-removal", "evidence", "conicity", "scaling")  # fmt: skip
     expected = {f"explanation_{test}" for test in tests}
     assert set(figures) == expected | {f"{SENTIMENT}_recency", f"{SENTIMENT}_rankings"}

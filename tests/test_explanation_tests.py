@@ -4,16 +4,23 @@ import dataclasses
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from heed.explanation.adversary import EPSILON, find_adversarial_weights
-from heed.explanation.agreement import areas, find_evidence, match_spans, rank_correlation
+from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
+from heed.explanation.agreement import (
+    areas,
+    find_evidence,
+    match_spans,
+    rank_correlation,
+    seed_agreement,
+)
 from heed.explanation.conicity import conicity
-from heed.explanation.distances import jensen_shannon, total_variation
+from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
 from heed.explanation.documents import keep_units, predict_kept, read_documents
 from heed.explanation.erasure import remove_one, remove_until_flip
 from heed.explanation.gradients import (
@@ -121,10 +128,31 @@ def test_adversarial_weights_differ_and_keep_the_prediction_in_any_batch():
     assert torch.allclose(changes, found.change)
     divergence = jensen_shannon(found.weights, whole.weights, dim=1).mean(-1)
     assert torch.allclose(divergence, found.divergence)
+    for i, length in enumerate(LENGTHS):
+        assert float(found.mean_divergence[i]) == pytest.approx(
+            divergence_of_seeds(whole.weights[i, :length], found.weights[i, :length]), abs=1e-6
+        )
     alone = weighted_sum(model, batch_for(model, LENGTHS[:1]))
     assert torch.allclose(
         find_adversarial_weights(alone, [generator(0)]).divergence, found.divergence[:1], atol=1e-3
     )
+
+
+def divergence_of_seeds(first: torch.Tensor, second: torch.Tensor) -> float:
+    """Return T6 of two seeds with these weights of one document, (units, heads) each."""
+    tables = [
+        pd.DataFrame({"seed": seed, "id": "a", "attention": weights.mean(1).numpy()})
+        for seed, weights in enumerate((first, second))
+    ]
+    documents = pd.DataFrame({"seed": [0, 1], "id": "a", "p": 1.0})
+    return float(seed_agreement(pd.concat(tables), documents, ["p"])["divergence"].iloc[0])
+
+
+def test_two_heads_that_exchange_their_weights_agree_as_two_seeds_would():
+    weights = torch.tensor([[0.9, 0.2], [0.1, 0.8]])
+    assert float(jensen_shannon(weights, weights.flip(1), dim=0).mean()) > 0.2
+    assert float(divergence_of_means(weights, weights.flip(1))) == pytest.approx(0, abs=1e-6)
+    assert divergence_of_seeds(weights, weights.flip(1)) == pytest.approx(0, abs=1e-6)
 
 
 def test_a_single_word_has_no_other_weights():

@@ -11,6 +11,7 @@ from heed.explanation.judgement import Subject
 from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
 from heed.explanation.recency import Recency, end_and_middle, measure_recency, tenths
 from heed.explanation.recency_table import (
+    MIN_DOCUMENTS,
     evidence_by_tenth,
     mean_place,
     noise_table,
@@ -206,15 +207,34 @@ def test_the_table_has_importance_evidence_and_their_ratio_by_tenth():
     assert rows.loc[("importance", "9"), "documents"] == 3
     assert rows.loc[("last_minus_middle", ""), "mean"] == pytest.approx((0.45 - 0.45 + 0.45) / 3)
     assert rows.loc[("evidence_share", "9"), "mean"] == 0.75
-    # of the two documents with evidence: importance .55, density of evidence 7.5
-    assert rows.loc[("importance_by_evidence", "9"), "mean"] == pytest.approx(0.55 / 7.5)
-    assert rows.loc["importance_by_evidence"].index.tolist() == ["4", "9"]
+    assert "importance_by_evidence" not in set(table["measure"]), "of two documents: too few"
     assert rows.loc[("vanishing_ratio", ""), "mean"] == 3, "of the means: (4 + 2 + 3) / (1 + 0 + 2)"
     assert rows.loc[("vanishing_ratio", ""), "documents"] == 3
     places = places_table({0: first, 1: second, 2: first}, {0: True, 1: True, 2: False})
     places = places.set_index("at")
     assert places["mean"].to_dict() == {"7": 1.0, "9": 0.5}
     assert places["documents"].to_dict() == {"7": 1, "9": 2}
+
+
+def test_importance_that_follows_the_evidence_is_even_where_enough_documents_have_some():
+    numbers = np.random.default_rng(0)
+    evidence, measured = {}, []
+    for row in range(120):
+        length = int(numbers.integers(20, 60))
+        place = int(length * row / 200)  # few in the last tenths
+        evidence[row] = np.zeros(length, bool)
+        evidence[row][place : place + 1 + place // 4] = True  # the later, the longer
+        if row < MIN_DOCUMENTS - 1:
+            evidence[row][-1] = True
+        follows = evidence_by_tenth(evidence[row])
+        measured.append(Recency(row, follows / follows.max(), np.nan, np.nan))
+    counts = (np.stack([evidence_by_tenth(each) for each in evidence.values()]) > 0).sum(0)
+    table = positions_table(measured, evidence, 120).set_index("measure")
+    even = table.loc["importance_by_evidence"]
+    assert even["mean"].to_numpy() == pytest.approx(1), "whatever the length of the evidence"
+    assert even["at"].tolist() == [str(i) for i, count in enumerate(counts) if count >= 20]
+    assert even["documents"].tolist() == [count for count in counts if count >= 20]
+    assert "9" not in set(even["at"]) and counts[9] == MIN_DOCUMENTS - 1
 
 
 # Gradients of states

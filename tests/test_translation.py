@@ -16,7 +16,7 @@ import sacrebleu
 import heed
 from heed import cli
 from heed.evaluation.tables import evaluate
-from heed.explanation import adversary
+from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
 from heed.paths import recipe_file
@@ -27,7 +27,7 @@ from heed.tasks import task_module
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.translate import translate
-from heed.tokens.arrays import load_tokens
+from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import train_run
 from tests.conftest import ROOT
@@ -453,7 +453,7 @@ def explain(variant: str, *seeds: int) -> tuple[pd.DataFrame, dict[str, pd.DataF
 @pytest.fixture(autouse=True)
 def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search adversarial weights for a moment."""
-    monkeypatch.setattr(adversary, "STEPS", 5)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 5)
 
 
 def test_the_tables_of_an_explained_translator_fit_each_other(runs):
@@ -471,7 +471,7 @@ def test_the_tables_of_an_explained_translator_fit_each_other(runs):
     assert seeds["change"].between(MISSING, 1).all()
     measured = summary.dropna(subset="mean")
     assert set(measured["test"]) == {
-        "correlation", "permutation", "adversary", "evidence", "conicity", "seeds",
+        "correlation", "permutation", "adversarial_weights", "evidence", "conicity", "seeds",
     }  # fmt: skip
     row = measured[measured["measure"] == "permutation_change"].iloc[0]
     of_seed = documents[documents["seed"] == 1]["permutation_change"]
@@ -510,7 +510,7 @@ def test_the_alignment_error_of_attention_is_that_of_its_predicted_links(runs):
 def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reason(runs):
     summary, tables = explain("baseline", 1)
     by_test = summary.set_index("test")
-    for test in ("permutation", "adversary", "seeds", "conicity"):
+    for test in ("permutation", "adversarial_weights", "seeds", "conicity"):
         assert "have no attention over the source" in by_test.loc[test, "reason"]
     auc = summary[summary["measure"] == "auc"].set_index("ranking")
     assert set(auc["mean"].dropna().index) == {"gradient", "leave_one_out", "random"}
@@ -518,6 +518,11 @@ def test_without_attention_leave_one_out_is_explained_and_all_else_has_its_reaso
     assert summary[summary["measure"] == "aer"]["ranking"].tolist() == ["leave_one_out"]
     assert tables["units"]["attention"].isna().all()
     assert tables["units"]["leave_one_out"].notna().any() and tables["seeds"].empty
+
+
+def test_a_translator_reads_no_noise(runs):
+    noisy = write_explanations("pair-baseline", [1], 0.02, lambda *_: None, "not-tokenised")
+    assert noisy.equals(explain("baseline", 1)[0])
 
 
 def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(runs):
@@ -530,6 +535,17 @@ def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(
         assert [text[start:end] for start, end in spans] == text.split()
         assert (own.groupby(["target", "start"])["evidence"].nunique() == 1).all()
     assert units["evidence"].any() and units["unit"].max() > 0
+
+
+def test_a_source_with_the_mark_of_a_blank_is_explained_too(runs, monkeypatch):
+    texts = Side.texts
+    monkeypatch.setattr(
+        Side,
+        "texts",
+        lambda self, rows: [each.replace(" ", "\u2581") for each in texts(self, rows)],
+    )
+    _, tables = explain("pieces", 1)
+    assert (tables["units"]["start"] == 0).all(), "one word"
 
 
 def test_without_gold_links_their_test_has_a_reason(runs, monkeypatch):

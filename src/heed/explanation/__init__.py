@@ -2,11 +2,12 @@
 
 Tests of lecture 002's three papers and their critics. `documents` reads documents as a model reads
 them → `rankings` order their words by importance, by weights, gradients or removal → the tests
-`permutation`, `adversary`, `erasure`, `removal`, `agreement` and `conicity` judge the rankings →
-`tables` collect the figures → `stage` writes them.
+`permutation`, `adversarial_weights`, `erasure`, `removal`, `agreement` and `conicity` judge the
+rankings → `tables` collect the figures → `stage` writes them.
 
 Of translators, `sources` ranks the words of a source and `translations` tests single predictions;
-permutation, adversary, conicity, agreement and stage are the same, over what `weighted` asks for.
+permutation, adversarial_weights, conicity, agreement and stage are the same, over what `weighted`
+asks for.
 
 A model that is trained to have other weights: `adversarial_losses` → `adversary_judgement`, and
 what a `guided_network` learns from both weights → `adversary_tables` → `adversary_stage` writes

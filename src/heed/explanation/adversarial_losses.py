@@ -30,7 +30,11 @@ def differ_loss(weighted: WeightedSum, base: WeightedSum, strength: float) -> to
 
 
 def deceive_loss(
-    weighted: WeightedSum, targets: torch.Tensor, evidence: torch.Tensor, strength: float
+    weighted: WeightedSum,
+    targets: torch.Tensor,
+    evidence: torch.Tensor,
+    strength: float,
+    label_smoothing: float = 0.0,
 ) -> torch.Tensor:
     """Return cross entropy - strength log(1 - the weight on evidence) of each document, (batch,).
 
@@ -42,10 +46,14 @@ def deceive_loss(
         targets: class indices, (batch,)
         evidence: True for units with evidence, (batch, time)
         strength: lambda.
+        label_smoothing: of the cross entropy, as the base was trained.
 
     """
     elsewhere = weighted.weights.masked_fill(evidence[..., None], 0.0).sum(1)  # batch x heads
     # weights of an empty document are all 0
     elsewhere = torch.where(evidence.any(1)[:, None], elsewhere, 1.0)
     penalty = elsewhere.clamp(min=SMALLEST).log().mean(-1)
-    return F.cross_entropy(weighted.predict(), targets, reduction="none") - strength * penalty
+    entropy = F.cross_entropy(
+        weighted.predict(), targets, reduction="none", label_smoothing=label_smoothing
+    )
+    return entropy - strength * penalty

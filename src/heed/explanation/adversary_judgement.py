@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from heed.explanation.agreement import find_evidence
-from heed.explanation.distances import jensen_shannon, total_variation
+from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
 from heed.explanation.documents import Document, read_documents
 from heed.explanation.judgement import (
     GROUPS,
@@ -88,6 +88,7 @@ def _compare_batch(
     before, after = (torch.softmax(each.predict(), -1) for each in (base, adversary))
     change = total_variation(before, after)
     divergence = jensen_shannon(adversary.weights, base.weights, dim=1).mean(-1)
+    apart = divergence_of_means(adversary.weights, base.weights)
     for i, document in enumerate(read_documents(pair.adversary, batch)):
         row = int(batch.rows[i])
         weights = {
@@ -97,6 +98,7 @@ def _compare_batch(
         measures = {
             "prediction_change": float(change[i]),
             "divergence": float(divergence[i]),
+            "mean_divergence": float(apart[i]),
             "permutation_change_base": _permutation_change(base[i], row),
             "permutation_change": _permutation_change(adversary[i], row),
         }

@@ -20,6 +20,7 @@ from heed.records import as_json, read_record
 from heed.tasks import task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
+from heed.training.loop import DivergedError
 from heed.training.run import RunInfo, check_tokens, split_documents
 from heed.training.runs import read_runs
 
@@ -79,7 +80,14 @@ def write_adversary(name: str, seeds: list[int], report_progress: Progress) -> p
     work = work_folder("adversaries", runs, as_json(adversary))
     for run in runs:
         if not (work / str(run.seed)).exists():
-            _judge_run(run, adversary, work, report_progress)
+            try:
+                _judge_run(run, adversary, work, report_progress)
+            except DivergedError as error:
+                raise DivergedError(
+                    f"{PARAMS}: adversaries.{name}, seed {run.seed}: {error}, of model "
+                    f"{adversary.model}, by whose recipe it is trained. If this is the adversary, "
+                    "and no guided network, make its `strength` smaller first"
+                ) from None
     tables = {
         table: pd.concat(
             [pd.read_parquet(work / str(seed) / f"{table}.parquet") for seed in seeds],

@@ -9,7 +9,10 @@ from heed.explanation.adversary_judgement import RANKINGS
 
 SUMMARY = ["test", "measure", "weights", "seed", "documents", "mean", "std", "reason"]
 # measures of the adversary by document; those of EVIDENCE need known evidence
-MEASURES = ("prediction_change", "divergence", "permutation_change_base", "permutation_change")
+MEASURES = (
+    "prediction_change", "divergence", "mean_divergence", "permutation_change_base",
+    "permutation_change",
+)  # fmt: skip
 EVIDENCE = ("evidence_weight_base", "evidence_weight")
 NO_EVIDENCE = "no document of the test has known evidence, neither planted nor marked by people"
 ONLY_EVIDENCE = "the units of each document are all evidence, or their evidence is not read"

@@ -19,6 +19,8 @@ MAX_DIVERGENCE = math.log(2) / 2
 # T8: a trained adversary has kept accuracy and predictions
 MAX_LOSS = 0.01
 MAX_PREDICTION_CHANGE = 0.05
+# ... and its weights have moved; below this it was hardly trained, and says nothing
+MIN_DIVERGENCE = 0.01
 # Evidence: the area under the ROC curve of the weights, by class and seed
 MIN_AUC = 0.9
 ROUNDING = 1e-9  # of differences of figures in the tables
@@ -28,9 +30,13 @@ NO_WEIGHTS = "no weights"
 EQUAL = "equal weights"
 ONE_SEED = "no second seed"
 NO_ADVERSARY = "no adversary"
+NONE_KEPT = "no adversary kept the predictions"
+NONE_MOVED = "no adversary’s weights moved"
 NO_EVIDENCE = "no evidence"
 NOT_PLANTED = "evidence not planted"
-REASONS = (NO_WEIGHTS, EQUAL, ONE_SEED, NO_ADVERSARY, NO_EVIDENCE, NOT_PLANTED)
+REASONS = (
+    NO_WEIGHTS, EQUAL, ONE_SEED, NO_ADVERSARY, NONE_KEPT, NONE_MOVED, NO_EVIDENCE, NOT_PLANTED,
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +44,7 @@ class Outcome:
     """What a criterion says of a model.
 
     outcome: PASS, FAIL or UNDEFINED
-    value: the figure that decided, None where it is undefined or where no figure exists
+    value: the figure that decided, None where it is undefined
     reason: one of REASONS where it is undefined
     """
 
@@ -97,12 +103,14 @@ def seed_divergence(summary: pd.DataFrame) -> float | None:
 
 
 def judge_adversaries(summary: pd.DataFrame, adversaries: Iterable[pd.DataFrame]) -> Outcome:
-    """Return FAIL if a trained adversary keeps the predictions with other weights, else PASS (T8).
+    """Return FAIL if a trained adversary keeps the predictions with other weights (T8).
 
-    It keeps them if it loses at most MAX_LOSS of accuracy and changes predictions by at most
-    MAX_PREDICTION_CHANGE; its weights are other ones if they differ from the model's by more than
-    those of two seeds among each other. One seed of one adversary is enough. The value is the
-    largest divergence of an adversary that keeps the predictions, None where none does.
+    PASS if some keep them, and none with other weights. It keeps them if it loses at most MAX_LOSS
+    of accuracy and changes predictions by at most MAX_PREDICTION_CHANGE; its weights are other ones
+    if they differ from the model's by more than those of two seeds among each other, both averaged
+    over heads. One seed of one adversary is enough to fail. One that loses the predictions, or
+    whose weights differ by less than MIN_DIVERGENCE, was not trained to what was asked of it: it
+    says nothing. The value is the largest divergence of the others.
 
     Args:
         summary: of the model.
@@ -122,17 +130,20 @@ def judge_adversaries(summary: pd.DataFrame, adversaries: Iterable[pd.DataFrame]
         return Outcome(UNDEFINED, reason=NO_ADVERSARY)
     kept = runs[runs["kept"]]
     if kept.empty:
-        return Outcome(PASS)
-    largest = float(kept["divergence"].max())
+        return Outcome(UNDEFINED, reason=NONE_KEPT)
+    largest = float(kept["mean_divergence"].max())
+    if largest < MIN_DIVERGENCE:
+        return Outcome(UNDEFINED, reason=NONE_MOVED)
     return Outcome(FAIL if largest > limit else PASS, largest)
 
 
 def adversary_runs(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return `accuracy_base, accuracy, prediction_change, divergence, kept` of each seed (index).
+    """Return `accuracy_base, accuracy, prediction_change, mean_divergence, kept` of each seed.
 
-    `kept`: accuracy and predictions are those of the base, within the limits of T8.
+    The seed is the index. `kept`: accuracy and predictions are those of the base, within the limits
+    of T8.
     """
-    measures = ["accuracy_base", "accuracy", "prediction_change", "divergence"]
+    measures = ["accuracy_base", "accuracy", "prediction_change", "mean_divergence"]
     rows = summary[(summary["test"] == "adversary") & summary["measure"].isin(measures)]
     rows = rows.dropna(subset=["mean", "seed"]).drop_duplicates(["seed", "measure"])
     runs = rows.pivot(index="seed", columns="measure", values="mean").reindex(columns=measures)

@@ -19,6 +19,15 @@ def jensen_shannon(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> 
     return 0.5 * (kullback_leibler(first, middle, dim) + kullback_leibler(second, middle, dim))
 
 
+def divergence_of_means(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Return the Jensen-Shannon divergence of weights (…, time, heads) averaged over heads, (…).
+
+    Of several heads it is not the mean of theirs: two heads that have exchanged their weights are
+    the same mean. The agreement of seeds compares these means, since heads have no order.
+    """
+    return jensen_shannon(first.mean(-1), second.mean(-1))
+
+
 def kullback_leibler(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return KL(first || second) along `dim` in nats; entries that are 0 in `first` add nothing."""
     ratio = first.clamp(min=SMALLEST).log() - second.clamp(min=SMALLEST).log()

@@ -7,12 +7,12 @@ predictions from changed inputs, and the first 40 integrated gradients.
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from heed.explanation.adversary import Adversarial, find_adversarial_weights
+from heed.explanation.adversarial_weights import find_adversarial_weights
 from heed.explanation.conicity import conicity
 from heed.explanation.documents import Document, read_documents
 from heed.explanation.erasure import remove_one, remove_until_flip
@@ -157,7 +157,8 @@ def _judge_batch(model: Classifier, batch: Batch, has_sum: bool, group: Group) -
             _test_inputs(model, document, rankings, by_ranking)
         found = None
         if adversarial is not None:
-            found = _adversarial_weights(adversarial, i, document.units, measures)
+            measures |= adversarial.measures(i)
+            found = adversarial.weights[i, : document.units].mean(1).numpy()
         yield Judged(
             row, document, probabilities[i].numpy(), rankings, measures, by_ranking,
             found,
@@ -238,12 +239,3 @@ def _test_inputs(
     tested = {name: rankings[name] for name in INPUT_RANKINGS if name in rankings}
     for name, outcome in faithfulness(model, document, tested).items():
         by_ranking.setdefault(name, {}).update(outcome._asdict())
-
-
-def _adversarial_weights(
-    adversarial: Adversarial, i: int, units: int, measures: dict[str, Any]
-) -> np.ndarray:
-    """Add T3 to the measures of a document; return the weights (units,), the mean over heads."""
-    measures["adversarial_divergence"] = float(adversarial.divergence[i])
-    measures["adversarial_change"] = float(adversarial.change[i])
-    return adversarial.weights[i, :units].mean(1).numpy()

@@ -9,6 +9,7 @@ from heed.explanation.noise import NOISES
 from heed.explanation.recency import TENTHS, Recency, tenths
 
 MIDDLE, LAST = slice(4, 6), 9  # tenths
+MIN_DOCUMENTS = 20  # with evidence in a tenth: the quotient of fewer is chance
 COLUMNS = ["measure", "at", "documents", "mean", "std"]
 Row = dict[str, object]
 
@@ -53,17 +54,20 @@ def evidence_by_tenth(evidence: np.ndarray) -> np.ndarray:
 
 
 def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
-    """Return mean importance divided by the density of evidence, which is 1 if it is even.
+    """Return the mean share of importance divided by that of evidence, 1 if it follows evidence.
 
-    Tenths without any evidence have no row. Both are (documents, TENTHS).
+    Both are (documents, TENTHS), and both are shares of a document here: else a document whose
+    evidence is in many tenths would count for more above the line than below it. Tenths in which
+    fewer than MIN_DOCUMENTS have evidence have no row.
     """
-    density = TENTHS * shares.mean(0)
+    of_importance = importance / importance.sum(1, keepdims=True)
+    documents = (shares > 0).sum(0)
     return [
         {
-            "measure": "importance_by_evidence", "at": str(tenth), "documents": len(shares),
-            "mean": importance[:, tenth].mean() / density[tenth],
+            "measure": "importance_by_evidence", "at": str(tenth), "documents": documents[tenth],
+            "mean": of_importance[:, tenth].mean() / shares[:, tenth].mean(),
         }
-        for tenth in np.flatnonzero(density).tolist()
+        for tenth in np.flatnonzero(documents >= MIN_DOCUMENTS).tolist()
     ]  # fmt: skip
 
 

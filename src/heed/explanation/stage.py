@@ -78,7 +78,8 @@ def write_explanations(
         seeds: of its runs.
         scale: multiplies the numbers of documents.
         report_progress: called while documents are explained.
-        noise: the corpus that the words of noise are from; without it that test has a reason.
+        noise: the corpus that the words of noise are from; without it that test has a reason. A
+            task without this test does not read it.
 
     Raises:
         HeedError: a run is missing or was made with another recipe than the others; the tokens are
@@ -87,7 +88,8 @@ def write_explanations(
     """
     runs = read_runs(name, seeds)
     make_deterministic(threads=1)
-    noise_tokens = None if noise is None else load_tokens(TOKENS / noise)
+    reads_noise = task_module(runs[0].recipe.task, "explanation").READS_NOISE
+    noise_tokens = load_tokens(TOKENS / noise) if reads_noise and noise is not None else None
     words = None if noise_tokens is None else [noise_tokens.meta.corpus, noise_tokens.meta.digest]
     work = work_folder("explain", runs, [scale, words])
     for run in runs:
@@ -102,9 +104,7 @@ def _write_tables(work: Path, runs: list[RunInfo], folder: Path) -> pd.DataFrame
     """Write the tables of all seeds into `folder`; return the summary."""
     seeds = [run.seed for run in runs]
     tables = _read_tables(work, seeds)
-    reasons: dict[str, str] = json.loads(
-        (work / str(seeds[0]) / "reasons.json").read_text(encoding="utf-8")
-    )
+    reasons = _common_reasons(work, seeds)
     task = task_module(runs[0].recipe.task, "explanation")
     agreement = _agreement(task, tables, reasons)
     summary: pd.DataFrame = task.summarize_tables(tables, agreement, reasons)
@@ -116,6 +116,22 @@ def _write_tables(work: Path, runs: list[RunInfo], folder: Path) -> pd.DataFrame
             tables["recency"].to_csv(out / "recency.csv", index=False, lineterminator="\n")
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     return summary
+
+
+def _common_reasons(work: Path, seeds: list[int]) -> dict[str, str]:
+    """Return the reasons that all seeds have, by what is not defined; the text is the first seed's.
+
+    Seeds of several folds have other test documents: what is defined in one of them has a mean.
+    """
+    by_seed: list[dict[str, str]] = [
+        json.loads((work / str(seed) / "reasons.json").read_text(encoding="utf-8"))
+        for seed in seeds
+    ]
+    return {
+        key: reason
+        for key, reason in by_seed[0].items()
+        if all(key in reasons for reasons in by_seed)
+    }
 
 
 def _read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:

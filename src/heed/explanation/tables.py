@@ -106,10 +106,10 @@ def ranking_measures(
 TESTS: dict[str, tuple[tuple[str, ...], bool]] = {
     "correlation": (tuple(CORRELATIONS), False),
     "permutation": (("permutation_change", "permutation_flips"), False),
-    "adversary": (
+    "adversarial_weights": (
         (
-            "adversarial_divergence", "adversarial_found", "adversarial_change",
-            "evidence_weight", "adversarial_evidence",
+            "adversarial_divergence", "mean_divergence", "adversarial_found",
+            "adversarial_change", "evidence_weight", "adversarial_evidence",
         ),
         False,
     ),
@@ -126,8 +126,8 @@ TESTS: dict[str, tuple[tuple[str, ...], bool]] = {
 }  # fmt: skip
 # the tests, and measures of others, of a model whose prediction rests on a weighted sum
 OF_WEIGHTS = (
-    "permutation", "adversary", "single_erasure", "erasure", "conicity", "seeds", "tau_gradient",
-    "tau_leave_one_out",
+    "permutation", "adversarial_weights", "single_erasure", "erasure", "conicity", "seeds",
+    "tau_gradient", "tau_leave_one_out",
 )  # fmt: skip
 # test → the rankings that it judges
 JUDGED_RANKINGS: dict[str, tuple[str, ...]] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from heed.explanation.adversary import find_adversarial_weights
+from heed.explanation.adversarial_weights import find_adversarial_weights
 from heed.explanation.conicity import conicity
 from heed.explanation.judgement import (
     ADVERSARIAL,
@@ -182,8 +182,7 @@ def _judge_steps(
             measures = _test_weights(weighted[k], torch_generator(*key, PERMUTATIONS))
         weights = None
         if adversarial is not None:
-            measures["adversarial_divergence"] = float(adversarial.divergence[k])
-            measures["adversarial_change"] = float(adversarial.change[k])
+            measures |= adversarial.measures(k)
             weights = adversarial.weights[k, :length].mean(1).numpy()
         outcomes.append((rankings, measures, weights))
     return outcomes

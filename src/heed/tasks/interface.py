@@ -14,7 +14,8 @@ learning: `make_learner` → `Learner`, the model, its batches and loss, and its
 prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
 explanation: `explain_run`, the tables of one run's explanation, and why tests are not defined;
     `seed_agreement` and `summarize_tables` of those of all seeds; `document_offsets`, where the
-    documents begin, of which empty ones are never drawn.
+    documents begin, of which empty ones are never drawn; `READS_NOISE`, whether a test needs the
+    corpus of noise.
 adversaries: `judge_adversary`, the tables of a model that is trained to have other weights than a
     run, and of networks that are guided by both.
 opponents: `fit` → `Fitted`, the predictions of the reference models from outside.

@@ -46,7 +46,7 @@ MEANS = {
     "tau_leave_one_out": ("correlation", "tau_leave_one_out", ""),
     "tau_ceiling": ("correlation", "tau_ceiling", ""),
     "permutation_change": ("permutation", "permutation_change", ""),
-    "adversarial_divergence": ("adversary", "adversarial_divergence", ""),
+    "mean_divergence": ("adversarial_weights", "mean_divergence", ""),
     "removed_share": ("erasure", "removed_share", "attention"),
     "seed_divergence": ("seeds", "divergence", ""),
     "comprehensiveness": ("input_removal", "comprehensiveness", "attention"),
@@ -226,9 +226,11 @@ def _rules() -> list[Texts]:
         say("Adversaries"): say(
             "fail if a model trained to have other weights keeps its accuracy within {loss} p.p. "
             "and its predictions within {change}, while its weights differ from the model’s by "
-            "more than those of two seeds do.",
+            "more than those of two seeds do; pass if some keep both, and none of them with such "
+            "weights. One whose weights differ by less than {least} does not count.",
             loss=f"{100 * criteria.MAX_LOSS:g}",
             change=f"{criteria.MAX_PREDICTION_CHANGE:g}",
+            least=f"{criteria.MIN_DIVERGENCE:g}",
         ),
         say("Evidence"): say(
             "pass if in every class and seed the weights find planted evidence with an area under "
@@ -247,7 +249,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
         "tau_leave_one_out": say("tau leave-one-out"),
         "tau_ceiling": say("tau ceiling"),
         "permutation_change": say("Shuffled"),
-        "adversarial_divergence": say("Other weights"),
+        "mean_divergence": say("Other weights"),
         "removed_share": say("Share removed"),
         "seed_divergence": say("Seeds"),
         "comprehensiveness": say("Comprehensiveness"),

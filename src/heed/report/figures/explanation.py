@@ -107,8 +107,8 @@ def permutation(results: Results) -> list[Figure]:
 def adversarial_weights(results: Results) -> list[Figure]:
     """Return how different weights with the same prediction may be (T3)."""
     texts = Texts(
-        "adversary",
-        ("adversarial_divergence",),
+        "adversarial_weights",
+        ("mean_divergence",),
         say("Other weights, same prediction"),
         say(
             "Shows how different the weights of one document may be while its prediction stays. It "
@@ -121,7 +121,7 @@ def adversarial_weights(results: Results) -> list[Figure]:
         ),
     )
     names = {
-        ("adversary", "adversarial_divergence"): say("weights searched for"),
+        ("adversarial_weights", "mean_divergence"): say("weights searched for"),
         ("seeds", "divergence"): say("another seed"),
     }
     lines = model_lines(
@@ -203,7 +203,7 @@ def guided(results: Results) -> list[Figure]:
         "trained": say("its own"),
         "base": say("the model’s"),
         "adversary": say("the adversary’s"),
-        "planted": say("planted"),
+        "evidence": say("evidence"),
         "base_without_evidence": say("the model’s, evidence hidden"),
         "adversary_without_evidence": say("the adversary’s, evidence hidden"),
         "constant_token": say("the model’s, one word throughout"),
@@ -295,8 +295,8 @@ def _draw_adversary(
     runs, name = adversary_runs(adversary.summary), short_name(adversary.name)
     for kept, part in runs.groupby("kept"):
         axes.plot(
-            part["prediction_change"], part["divergence"], marker(number), color=colour(number),
-            markerfacecolor=colour(number) if kept else "none",
+            part["prediction_change"], part["mean_divergence"], marker(number),
+            color=colour(number), markerfacecolor=colour(number) if kept else "none",
         )  # fmt: skip
     axes.plot([], [], marker(number), color=colour(number), label=name)
 

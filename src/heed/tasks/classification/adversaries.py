@@ -34,7 +34,7 @@ from heed.tasks.classification.explanation import (
 from heed.tasks.classification.guided import Guide, GuidedTraining, Weights, make_guides
 from heed.tasks.classification.learning import ClassificationLearner, class_indices, probabilities
 from heed.tokens.arrays import Tokens
-from heed.training.loop import LAST, DivergedError, Progress, train
+from heed.training.loop import LAST, Progress, train
 from heed.training.run import RunInfo
 
 # what is done, how much of it, and all of it
@@ -67,7 +67,8 @@ class AdversaryLearner(ClassificationLearner):
         weighted, strength = weighted_sum(model.eval(), batch), self._adversary.strength
         if self._adversary.goal == "deceive":
             evidence = pad_by_row(self._evidence, batch.rows, weighted.weights.shape[1])
-            return deceive_loss(weighted, self._targets[batch.rows], evidence, strength).sum()
+            targets, smoothing = self._targets[batch.rows], self._h.label_smoothing
+            return deceive_loss(weighted, targets, evidence, strength, smoothing).sum()
         with torch.no_grad():
             base = weighted_sum(self._base, batch)
         return differ_loss(weighted, base, strength).sum()
@@ -133,7 +134,8 @@ def judge_adversary(
     tables = _tables(compared, tokens, run, units, reader)
     guides = _guides(pair, rows, units)
     size = network_of(base.model).linear.in_features
-    training = GuidedTraining(run, base.encoded, labels, parts, size)
+    known = {row for row, each in units.token_evidence.items() if each.any()}
+    training = GuidedTraining(run, base.encoded, labels, parts, size, known)
     summary = [
         *_accuracies(pair, labels, parts["test"]),
         *summarize_documents(tables["documents"]),
@@ -177,12 +179,7 @@ def _train(
         done = (progress.epoch - 1) * progress.total_documents + progress.documents
         report_progress("training", done, progress.epochs * progress.total_documents)
 
-    try:
-        train(learner, h, run.seed, "cpu", work / "adversary", report)
-    except DivergedError as error:
-        raise DivergedError(
-            f"adversary of model {run.recipe.model}, seed {run.seed}: {error}"
-        ) from None
+    train(learner, h, run.seed, "cpu", work / "adversary", report)
     assert isinstance(learner.model, Classifier)
     return learner.model.eval().requires_grad_(False)
 

@@ -40,8 +40,9 @@ from heed.training.run import RunInfo
 NO_NETWORK = (
     "encoder `none` reads no token by itself: a linear branch alone has no weights of tokens"
 )
+READS_NOISE = True  # a test puts the words of another corpus beside texts
 SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
-NO_EVIDENCE = "the corpus has no evidence: neither planted nor marked by people"
+NO_EVIDENCE = "no explained document has evidence, neither planted nor marked by people"
 
 
 def explain_run(
@@ -75,7 +76,7 @@ def explain_run(
     if reason := no_sum_reason(subject, int(rows[0])):
         reasons["weights"] = reason
     spans = EvidenceReader(tokens, subject.encoded)
-    share = spans.mean_share(rows)
+    share = spans.mean_share(rows[: group_size(GROUPS[-1].end, scale)])
     if not share:
         reasons["evidence"] = NO_EVIDENCE
     further = count_documents(rows, scale)
@@ -193,10 +194,13 @@ class EvidenceReader:
         }
 
     def mean_share(self, rows: np.ndarray) -> float:
-        """Return the mean share of tokens that are evidence, over documents."""
-        if not self._evidence:
-            return 0.0
-        return float(np.mean([self.token_evidence(row).mean() for row in rows]))
+        """Return the mean share of tokens that are evidence, over documents that have any, or 0.
+
+        A ranking chooses so many units of a document: those without evidence are not judged, and
+        would make it too few.
+        """
+        shares = [self.token_evidence(row).mean() for row in rows]
+        return float(np.mean([share for share in shares if share] or [0.0]))
 
     def token_evidence(self, row: int) -> np.ndarray:
         """Return whether each token of a document that is read is evidence, (tokens,)."""

@@ -17,11 +17,11 @@ from heed.inputs.vocabulary import UNKNOWN
 from heed.tasks.classification.learning import ClassificationLearner, probabilities
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.training.determinism import seed_everything
-from heed.training.loop import train
+from heed.training.loop import DivergedError, train
 from heed.training.run import RunInfo
 
 Weights = dict[int, np.ndarray]  # row → the weight of each token, (tokens,)
-NO_PLANTED = "a part of the corpus has no document with known evidence"
+PART_WITHOUT = "a part of the corpus has no document with known evidence"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ def make_guides(
     """
     lengths = {row: len(weights) for row, weights in base.items()}
     uniform = {row: _equal(np.ones(length, bool)) for row, length in lengths.items()}
-    planted = {row: _equal(each) for row, each in evidence.items() if each.any()}
+    with_evidence = {row: _equal(each) for row, each in evidence.items() if each.any()}
 
     def without_evidence(batch: Batch) -> torch.Tensor:
         is_evidence = pad_by_row(evidence, batch.rows, batch.ids.shape[1])
@@ -82,7 +82,7 @@ def make_guides(
 
     def hidden(weights: Weights) -> Guide:
         reads = "words, and the unknown word in place of those of the evidence"
-        return Guide(reads, without_evidence, weights, vocabulary, {*planted})
+        return Guide(reads, without_evidence, weights, vocabulary, {*with_evidence})
 
     reads = f"one token in place of every word, another in each of {PLACES} parts of the document"
     return {
@@ -90,7 +90,7 @@ def make_guides(
         "trained": words(None),
         "base": words(base),
         "adversary": words(adversary),
-        "planted": words(planted, {*planted}),
+        "evidence": words(with_evidence, {*with_evidence}),
         "base_without_evidence": hidden(base),
         "adversary_without_evidence": hidden(adversary),
         "constant_token": Guide(reads, place_ids, base, PLACES + 1),
@@ -113,6 +113,7 @@ class GuidedTraining:
 
     labels: class indices, (documents of the corpus,)
     size: of the states: that of the base's document vector
+    with_evidence: documents whose evidence is known
     """
 
     run: RunInfo
@@ -120,6 +121,7 @@ class GuidedTraining:
     labels: np.ndarray
     parts: dict[str, np.ndarray]
     size: int
+    with_evidence: set[int]
 
     def accuracies(
         self, guides: dict[str, Guide], work: Path, report_progress: Callable[[str, int, int], None]
@@ -128,6 +130,8 @@ class GuidedTraining:
 
         One network is trained by the base's recipe, another for one epoch: with enough epochs a
         bag of words may learn from equal weights too what better weights show at once.
+
+        Raises DivergedError, which names the weights.
         """
         rows = []
         epochs = {"accuracy": self.run.recipe.hyperparameters.epochs, "accuracy_one_epoch": 1}
@@ -136,13 +140,30 @@ class GuidedTraining:
             parts = {part: guide.choose(documents) for part, documents in self.parts.items()}
             for measure, number in epochs.items():
                 if all(map(len, parts.values())):
-                    right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
+                    try:
+                        right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
+                    except DivergedError as error:
+                        raise DivergedError(f"guided network, weights {name}: {error}") from None
                     rows.append(mean_row("guided", measure, name, right))
                 else:
-                    rows.append(reason_row("guided", measure, name, NO_PLANTED))
-        counts = np.bincount(self.labels[self.parts["train"]])
-        majority = self.labels[self.parts["test"]] == counts.argmax()
-        return [*rows, mean_row("guided", "accuracy", "majority", majority.astype(np.float64))]
+                    rows.append(reason_row("guided", measure, name, PART_WITHOUT))
+        known = {
+            part: documents[np.isin(documents, [*self.with_evidence])]
+            for part, documents in self.parts.items()
+        }
+        return [
+            *rows,
+            self._majority("majority", self.parts),
+            self._majority("majority_with_evidence", known),
+        ]
+
+    def _majority(self, name: str, parts: dict[str, np.ndarray]) -> dict[str, Any]:
+        """Return the share of the most frequent class of the training documents in the test."""
+        if not all(map(len, parts.values())):
+            return reason_row("guided", "accuracy", name, PART_WITHOUT)
+        most_frequent = np.bincount(self.labels[parts["train"]]).argmax()
+        right = self.labels[parts["test"]] == most_frequent
+        return mean_row("guided", "accuracy", name, right.astype(np.float64))
 
     def description(self, guides: dict[str, Guide]) -> dict[str, Any]:
         """Return what the networks read (guided.json in docs/contracts.md)."""

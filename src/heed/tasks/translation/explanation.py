@@ -37,6 +37,7 @@ REASONS = dict.fromkeys(
     "uniform": "no translator has equal weights as a control; `heed compare` has its gain over "
     "decoders without attention",
 }  # fmt: skip
+READS_NOISE = False
 RANKINGS = ("attention", "gradient", HELD, "leave_one_out", "random")
 LARGE_VOCABULARY = 5000  # of a target: with more entries fewer pairs, since each costs as much more
 MISSING = 1e-4  # of a distribution's mass at most, that its smallest probabilities may have
@@ -233,7 +234,9 @@ class _Tables:
         if self.predictor.recipe.hyperparameters.segmentation == "words":
             return self.source.starts[first:last], self.source.ends[first:last]
         words = [*re.finditer(r"\S+", self.source.texts(np.asarray([pair.row]))[0])]
-        spans = np.asarray([word.span() for word in words], np.int32)[self._words(pair)[0]]
+        # a text may have the pieces' mark of a blank, U+2581, which makes more words of it
+        indices = np.minimum(self._words(pair)[0], len(words) - 1)
+        spans = np.asarray([word.span() for word in words], np.int32)[indices]
         return spans[:, 0], spans[:, 1]
 
     def _next_units(self, step: JudgedStep, name: str) -> pd.DataFrame:

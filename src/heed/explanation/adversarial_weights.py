@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.distances import jensen_shannon, total_variation
+from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
 from heed.explanation.weighted import Weighted
 from heed.models.recurrent import padding_mask
 
@@ -30,13 +30,24 @@ class Adversarial(NamedTuple):
 
     divergence: Jensen-Shannon divergence from the model's weights in nats, mean over heads,
         (batch,); 0 where no other weights were found
+    mean_divergence: that of the weights averaged over heads, which can be compared with seeds,
+        (batch,)
     weights: (batch, time, heads)
     change: total variation distance of the predictions, (batch,)
     """
 
     divergence: torch.Tensor
+    mean_divergence: torch.Tensor
     weights: torch.Tensor
     change: torch.Tensor
+
+    def measures(self, index: int) -> dict[str, float]:
+        """Return the measures of one document, by their names in docs/contracts.md."""
+        return {
+            "adversarial_divergence": float(self.divergence[index]),
+            "mean_divergence": float(self.mean_divergence[index]),
+            "adversarial_change": float(self.change[index]),
+        }
 
 
 def find_adversarial_weights(weighted: Weighted, generators: list[torch.Generator]) -> Adversarial:
@@ -90,4 +101,6 @@ def _best(
     # where no other weights were found, divergences are 0 and the model's own have change 0
     best = (divergence - change * 1e-6).argmax(0)
     rows = torch.arange(len(best))
-    return Adversarial(divergence[best, rows], weights[best, rows], change[best, rows])
+    found = weights[best, rows]
+    apart = divergence_of_means(found, weighted.weights)
+    return Adversarial(divergence[best, rows], apart, found, change[best, rows])
