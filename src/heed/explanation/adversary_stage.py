@@ -3,9 +3,10 @@
 Everything runs on the CPU with one thread, so that tables are the same bytes on a machine kind.
 """
 
+import contextlib
 import dataclasses
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -80,14 +81,8 @@ def write_adversary(name: str, seeds: list[int], report_progress: Progress) -> p
     work = work_folder("adversaries", runs, as_json(adversary))
     for run in runs:
         if not (work / str(run.seed)).exists():
-            try:
+            with _naming(name, run):
                 _judge_run(run, adversary, work, report_progress)
-            except DivergedError as error:
-                raise DivergedError(
-                    f"{PARAMS}: adversaries.{name}, seed {run.seed}: {error}, of model "
-                    f"{adversary.model}, by whose recipe it is trained. If this is the adversary, "
-                    "and no guided network, make its `strength` smaller first"
-                ) from None
     tables = {
         table: pd.concat(
             [pd.read_parquet(work / str(seed) / f"{table}.parquet") for seed in seeds],
@@ -103,6 +98,19 @@ def write_adversary(name: str, seeds: list[int], report_progress: Progress) -> p
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
     return summary
+
+
+@contextlib.contextmanager
+def _naming(name: str, run: RunInfo) -> Iterator[None]:
+    """Name the adversary and the seed of a training that diverges, and what to change."""
+    try:
+        yield
+    except DivergedError as error:
+        raise DivergedError(
+            f"{PARAMS}: adversaries.{name}, seed {run.seed}: {error}, of model {run.recipe.model}, "
+            "by whose recipe it is trained. If this is the adversary, and no guided network, make "
+            "its `strength` smaller first"
+        ) from None
 
 
 def _judge_run(run: RunInfo, adversary: Adversary, work: Path, report_progress: Progress) -> None:

@@ -87,6 +87,11 @@ class Units:
     evidence: dict[int, np.ndarray]
     token_evidence: dict[int, np.ndarray]
 
+    @property
+    def with_evidence(self) -> set[int]:
+        """The documents with known evidence."""
+        return {row for row, each in self.token_evidence.items() if each.any()}
+
     def check_evidence(self, rows: np.ndarray, path: Path) -> None:
         """Raise HeedError if none of the documents `rows` of the corpus `path` has evidence."""
         if not any(self.evidence[row].any() for row in rows):
@@ -134,8 +139,7 @@ def judge_adversary(
     tables = _tables(compared, tokens, run, units, reader)
     guides = _guides(pair, rows, units)
     size = network_of(base.model).linear.in_features
-    known = {row for row, each in units.token_evidence.items() if each.any()}
-    training = GuidedTraining(run, base.encoded, labels, parts, size, known)
+    training = GuidedTraining(run, base.encoded, labels, parts, size, units.with_evidence)
     summary = [
         *_accuracies(pair, labels, parts["test"]),
         *summarize_documents(tables["documents"]),
