@@ -10,7 +10,9 @@ from heed.study.section import Count, Section
 class Adversary(Section):
     """A copy of a model that is trained on to have other weights, from the weights of each run."""
 
-    model: str = Field(description="the base: a key of `explain.models`, a classifier that learns weights")
+    model: str = Field(
+        description="the base: a key of `explain.models`, a classifier that learns weights"
+    )
     corpus: str = Field(description="the model's corpus again (dvc.yaml reads it here)")
     goal: Literal["differ", "deceive"] = Field(
         description=(
