@@ -315,6 +315,7 @@ def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, f
     assert "Was die Gewichte erklären" in (tmp_path / "de/report.tex").read_text()
     text = (tmp_path / "de/index.html").read_text()
     assert "bestanden" in text and "Zeigt" in text
+    assert ">documents</a>, <a" in text, "two files of one folder"
 
 
 def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):

@@ -24,8 +24,13 @@ class Source:
         return "from-" + "-".join(Path(self.path).with_suffix("").parts[1:])
 
     @property
+    def name(self) -> str:
+        """Its name beside others of its folder."""
+        return Path(self.path).stem
+
+    @property
     def label(self) -> str:
-        """Its name beside others: that of the folder of a file."""
+        """Its name beside those of other folders: that of the folder of a file."""
         path = Path(self.path)
         return path.parent.name if path.suffix else path.name
 
