@@ -115,14 +115,19 @@ def _equal_weights(result: ExperimentResult, variant: str) -> str:
     """Return the variant with equal weights in place of learned ones, or an empty string.
 
     Of a pooling by attention that is `mean`. Of self-attention it is `uniform`, or `mean` in a
-    study without that, which has no layer of self-attention either; the table names it.
+    study without that, which has no layer of self-attention either; the table names it. Both have
+    the same encoder.
     """
-    if variant in (BASELINE, *CONTROLS):
+    h = result.models[variant].hyperparameters
+    layer, pooling = getattr(h, "attention", "none"), getattr(h, "pooling", "")
+    is_learned = layer not in ("none", "uniform") or pooling in ("attention", "max-attention")
+    if variant in (BASELINE, *CONTROLS) or not is_learned:
         return ""
-    has_layer = getattr(result.models[variant].hyperparameters, "attention", "none") != "none"
-    kinds = ("uniform", "mean") if has_layer else ("mean",)
+    kinds = ("mean",) if layer == "none" else ("uniform", "mean")
     names = (*(f"{variant}-{kind}" for kind in kinds), *kinds)
-    return next((name for name in names if name in result.models), "")
+    controls = (name for name in names if name in result.models)
+    same = (name for name in controls if result.models[name].hyperparameters.encoder == h.encoder)
+    return next(same, "")
 
 
 def _take_home(results: Results, lines: list[Line]) -> Table:
