@@ -95,13 +95,14 @@ def harm(toy: Toy, victims: list[Path]) -> str:
 def test_every_stage_depends_on_the_check_of_params_yaml(
     clone: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = "author-baseline: {corpus: letters, noise: letters}"
-    explained = f"explain: {{documents: 1, models: {{{model}}}}}\n"
+    first = "author-baseline: {corpus: letters, noise: letters}"
+    second = "feelings-attention: {corpus: feelings, noise: letters}"
+    explained = f"explain: {{documents: 1, models: {{{first}, {second}}}}}\n"
     adversary = SECTIONS["adversaries"][1].replace("NAME", "liar").partition("\n")[0]
     clone.params.write_text(with_name("searches", "hunt") + explained + adversary)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}
-    assert len(found) == 29
+    assert len(found) == 30
     for name, stage in found.items():
         if name != "code":
             assert "results/code/checked.txt" in stage.deps, name
