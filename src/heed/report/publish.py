@@ -58,7 +58,7 @@ def publish(
     params = map_texts(params, remove_paths)
     titles = {key: experiment.title for key, experiment in params.experiments.items()}
     metrics = read_json(root / "metrics.json", "heed compare")
-    block = summary(name, metrics, titles, translation_rows(comparison))
+    block = summary(name, _main_figures(metrics, comparison), titles, translation_rows(comparison))
     readme = with_block((root / README).read_text(encoding="utf-8"), name, block)
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
@@ -154,6 +154,17 @@ def translation_rows(comparison: Comparison) -> dict[str, list[str]]:
             tested = [measure.difference(gain.mean), format_interval(gain.ends), gain.verdict]
         rows[key] = [*figures, opponent, *tested]
     return rows
+
+
+def _main_figures(
+    metrics: dict[str, dict[str, float]], comparison: Comparison
+) -> dict[str, dict[str, float]]:
+    """Return metrics.json with the variant whose gain it has as `attention`."""
+    first = {key: result.attention[:1] for key, result in comparison.experiments.items()}
+    return {
+        key: values | {"attention": values[name] for name in first.get(key, ()) if name in values}
+        for key, values in metrics.items()
+    }
 
 
 def _title(titles: dict[str, str], experiment: str) -> str:
