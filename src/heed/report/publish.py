@@ -160,11 +160,12 @@ def _main_figures(
     metrics: dict[str, dict[str, float]], comparison: Comparison
 ) -> dict[str, dict[str, float]]:
     """Return metrics.json with the variant whose gain it has as `attention`."""
-    first = {key: result.attention[:1] for key, result in comparison.experiments.items()}
-    return {
-        key: values | {"attention": values[name] for name in first.get(key, ()) if name in values}
-        for key, values in metrics.items()
-    }
+    figures = {}
+    for key, values in metrics.items():
+        result = comparison.experiments.get(key)
+        first = next(iter(result.attention), "") if result else ""
+        figures[key] = values | ({"attention": values[first]} if first in values else {})
+    return figures
 
 
 def _title(titles: dict[str, str], experiment: str) -> str:
