@@ -520,9 +520,10 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
     code, output = toy.try_("snakemake", "-n")
     assert code == 1
     assert "heed: dvc.lock: cut off by a kill" in output
-    # Downloads persist, and what persists is never in DVC's run-cache: heed verifies the files that
-    # are there.
-    assert toy.executed(*SNAKEMAKE) == ([] if has_backup else ["download one", "download two"])
+    # Downloads and the digests of code persist, and what persists is never in DVC's run-cache: heed
+    # verifies the files that are there.
+    persisting = ["code", "download one", "download two"]
+    assert toy.executed(*SNAKEMAKE) == ([] if has_backup else persisting)
     assert "up to date" in toy.run("dvc", "status")
 
 
@@ -738,7 +739,7 @@ def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> No
     toy = Toy(tmp_path / "clone")  # without a stub
     for command in ("init --quiet", "add --all", "commit --quiet --message tiny"):
         toy.run("git", *command.split())
-    run, info = "train@author-baseline-1", toy.path / "results/train/author-baseline/1/run.json"
+    run, info = "train@author-attention-1", toy.path / "results/train/author-attention/1/run.json"
     toy.run("dvc", "repro", run)
     before = json.loads(info.read_text())
     assert "edited" not in before
