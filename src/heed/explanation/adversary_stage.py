@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 
 from heed.explanation.adversary_tables import SUMMARY
-from heed.explanation.stage import draw_documents, work_folder
+from heed.explanation.stage import draw_documents, read_tables, work_folder
 from heed.files import HeedError, read_json, write_json, writing_folder
 from heed.params_file import read_section
 from heed.paths import ADVERSARIES, PARAMS, TOKENS
@@ -83,13 +83,7 @@ def write_adversary(name: str, seeds: list[int], report_progress: Progress) -> p
         if not (work / str(run.seed)).exists():
             with _naming(name, run):
                 _judge_run(run, adversary, work, report_progress)
-    tables = {
-        table: pd.concat(
-            [pd.read_parquet(work / str(seed) / f"{table}.parquet") for seed in seeds],
-            ignore_index=True,
-        )
-        for table in TABLES
-    }
+    tables = read_tables(work, seeds)
     summary = tables.pop("summary")
     with writing_folder(ADVERSARIES / name, checksums=True) as out:
         for table, values in tables.items():

@@ -103,7 +103,7 @@ def write_explanations(
 def _write_tables(work: Path, runs: list[RunInfo], folder: Path) -> pd.DataFrame:
     """Write the tables of all seeds into `folder`; return the summary."""
     seeds = [run.seed for run in runs]
-    tables = _read_tables(work, seeds)
+    tables = read_tables(work, seeds)
     reasons = _common_reasons(work, seeds)
     task = task_module(runs[0].recipe.task, "explanation")
     agreement = _agreement(task, tables, reasons)
@@ -134,7 +134,7 @@ def _common_reasons(work: Path, seeds: list[int]) -> dict[str, str]:
     }
 
 
-def _read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:
+def read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:
     """Return the tables of all seeds that are done."""
     return {
         file.stem: pd.concat(
