@@ -195,6 +195,7 @@ def change_lock_by_stage() -> None:
 
     @contextlib.contextmanager
     def modify(path: str, fs: Any = None) -> Iterator[dict[str, Any]]:
+        # other files of DVC's have another form than dvc.lock, and are left to it
         with changed_stages(
             Path(path), lambda text: serializer.parse_yaml(text, path), serializer._dump
         ) as content:
@@ -204,10 +205,7 @@ def change_lock_by_stage() -> None:
             with whole(path, fs=fs) as content:
                 yield content
 
-    def is_lock(path: str) -> bool:
-        return Path(path).name == "dvc.lock"
-
-    dvcfile.modify_yaml = lambda path, fs=None: (modify if is_lock(path) else whole)(path, fs=fs)
+    dvcfile.modify_yaml = modify
 
 
 def run_dvc() -> int:
