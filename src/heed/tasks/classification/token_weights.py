@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from heed.tasks.classification.probabilities import predicted_probability
-from heed.tokens.arrays import Tokens, mark_evidence
+from heed.tokens.arrays import Tokens
+from heed.tokens.marked import MarkedTokens
 
 DOCUMENTS = 200
 
@@ -98,13 +99,10 @@ def weight_tables(
     )
     chosen = choose_documents(table, np.diff(tokens.offsets)[rows])
     documents = table.iloc[chosen["row"]].assign(rule=chosen["rule"].to_numpy())
-    starts, ends = (
-        np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends")
-    )
-    evidence = pd.read_parquet(tokens.path / "evidence.parquet")
+    marked = MarkedTokens(tokens)
     read = reader(rows[chosen["row"]])
     frames = [
-        _token_table(name, tokens, row, read(row), starts, ends, evidence)
+        _token_table(name, tokens, row, read(row), marked)
         for name, row in zip(documents["id"], rows[chosen["row"]], strict=True)
     ]
     order = ["id", "text", "label", "predicted", "probability", "rule"]
@@ -116,24 +114,21 @@ def _token_table(
     tokens: Tokens,
     row: int,
     document: WeightedDocument,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    evidence: pd.DataFrame,
+    marked: MarkedTokens,
 ) -> pd.DataFrame:
     """Return a row for each token that was read of the document `row`, whose id is `name`."""
-    indices = tokens.offsets[row] + document.positions
-    begin, end = starts[indices], ends[indices]
+    starts, ends = marked.spans(row)
     sentence = np.searchsorted(tokens.sentences(row), document.positions, side="right") - 1
-    spans = evidence[evidence["document"] == row][["start", "end"]].to_numpy()
     # weights are only of the sentences that were read, numbered without gaps
     numbers = np.unique(sentence, return_inverse=True)[1]
     return pd.DataFrame(
         {
-            "id": name, "token": document.positions, "start": begin, "end": end,
+            "id": name, "token": document.positions,
+            "start": starts[document.positions], "end": ends[document.positions],
             "weight": document.weights, "sentence": sentence,
             "sentence_weight": (
                 np.nan if document.sentence_weights is None else document.sentence_weights[numbers]
             ),
-            "evidence": mark_evidence(begin, end, spans),
+            "evidence": marked.mask(row)[document.positions],
         }
     )  # fmt: skip
