@@ -29,7 +29,9 @@ engine.silence_snakemake()
 
 
 def receipts(names):
-    return run.receipts(names, engine.is_running_jobs(workflow), engine.cores(workflow))
+    return run.receipts(
+        names, engine.is_running_jobs(workflow), engine.cores(workflow), engine.runs_jobs_here(workflow)
+    )
 
 
 if engine.is_main_process(workflow) and not engine.is_dry_run(workflow):
@@ -97,8 +99,6 @@ for stage in run.stages:
             run.receipt(stage.name),
         log:
             f"logs/{stage.name}.log",
-        benchmark:
-            f"logs/{stage.name}.tsv"
         params:
             stage=stage.name,
             python=sys.executable,

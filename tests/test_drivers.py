@@ -145,6 +145,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "toy")
         assert len(toy.executed(*SNAKEMAKE)) == 26
+        (log,) = toy.path.glob(".heed/snakemake/*/forks.log")
+        assert log.read_text() == ""  # every job was forked
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "run")
         (folder / "finished").touch()
@@ -171,7 +173,9 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert "Job" not in output
     for stage in ("compare", "train@feelings-attention-1"):
         assert (toy.path / f"logs/{stage}.log").exists()
-        assert (toy.path / f"logs/{stage}.tsv").read_text().startswith("s\t")
+        names, figures = (toy.path / f"logs/{stage}.tsv").read_text().splitlines()
+        assert names == "s\tmax_rss\tcpu_time"
+        assert all(float(figure) > 0 for figure in figures.split("\t"))
 
 
 def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
