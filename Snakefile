@@ -88,6 +88,7 @@ rule shown:  # for `snakemake --report report.zip`
         "{params.python:q} workflow/stages.py > {log:q} 2>&1"
 
 
+chains = stages.longest_chains(run.stages)
 for stage in run.stages:
 
     rule:
@@ -107,6 +108,7 @@ for stage in run.stages:
             reason=lambda _, name=stage.name: run.plan(False).get(name, "requested"),
         message:
             "{params.stage}  ({params.reason})"
+        priority: chains[stage.name]  # the search whose winner is then trained starts before trainings
         threads: stage.threads
         resources:
             gpu=stage.gpu,

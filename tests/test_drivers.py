@@ -1099,6 +1099,19 @@ def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(
     assert fingerprint.differences(reference["values"], values) == []
 
 
+def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    import stages
+
+    upstream = {
+        "tokenize": [], "search": ["tokenize"], "train-a": ["tokenize"], "train-b": ["search"],
+        "report": ["train-a", "train-b"],
+    }  # fmt: skip
+    found = [stages.Stage(name, ups, [], [], 1, 0, False, []) for name, ups in upstream.items()]
+    chains = stages.longest_chains(found)
+    assert chains == {"tokenize": 3, "search": 2, "train-a": 1, "train-b": 1, "report": 0}
+
+
 def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

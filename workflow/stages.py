@@ -331,6 +331,20 @@ def predict_code_changes(stages: list[Stage]) -> set[str] | None:
         return None
 
 
+def longest_chains(stages: list[Stage]) -> dict[str, int]:
+    """Return {stage: how many stages must follow it one after the other, in the longest chain}.
+
+    Args:
+        stages: each after those it reads from.
+
+    """
+    chains = dict.fromkeys((stage.name for stage in stages), 0)
+    for stage in reversed(stages):
+        for upstream in stage.upstream:
+            chains[upstream] = max(chains[upstream], chains[stage.name] + 1)
+    return chains
+
+
 def _first_of(items: list[str]) -> str:
     """Return the first item, and how many more there are."""
     return items[0] + (f" and {len(items) - 1} more" if items[1:] else "")
