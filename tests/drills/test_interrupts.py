@@ -57,8 +57,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def ended_by_one_line(errors: str) -> bool:
     """Return whether the last line says it, after those of a run that nobody stops."""
     *others, last = errors.splitlines()
-    undisturbed = all("epoch" in line or "SHA256SUMS: not there" in line for line in others)
-    return last == LINE and undisturbed
+    expected = all("epoch" in line or "SHA256SUMS: not there" in line for line in others)
+    return last == LINE and expected
 
 
 def test_a_training(workplace: Path) -> None:
