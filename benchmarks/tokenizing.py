@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.workload import Row, print_rows
-from heed.tokens.chunks import CHUNK, blank_tokenizer, tokenize_chunk
+from heed.tokens.chunks import blank_tokenizer, tokenize_chunk
+from heed.tokens.cleaned import CHUNK
 from heed.tokens.cleaning import clean
 
 TEXTS, ROUNDS = 4000, 3
@@ -49,7 +50,7 @@ def main() -> None:
         spacy_rates.append(tokens / (time.perf_counter() - started))
         started = time.perf_counter()
         for start in range(0, len(texts), CHUNK):
-            tokenize_chunk((texts[start : start + CHUNK], "en"))
+            tokenize_chunk(texts[start : start + CHUNK], "en")
         heed_rates.append(tokens / (time.perf_counter() - started))
     ours, bare = max(heed_rates), max(spacy_rates)
     note = f"{name}: {ours:,.0f} tokens/s, spaCy alone {bare:,.0f}"
