@@ -6,6 +6,7 @@ import functools
 import multiprocessing
 import multiprocessing.connection
 import os
+import re
 import sys
 import threading
 from collections import deque
@@ -23,6 +24,7 @@ from heed.files import HeedError
 # (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after so many.
 MAX_REMEMBERED = 200_000
 AHEAD = 2  # chunks that wait for each process
+PIECE = re.compile(r"(\S+|\s)( ?)")
 
 
 class Chunk(NamedTuple):
@@ -140,26 +142,10 @@ def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarr
 def _split_at_white_space(text: str) -> tuple[list[str], list[bool]]:
     """Return the words and spaces of a spaCy Doc, which joined give `text`.
 
-    White space other than a single blank is a word.
+    White space is a word, but for one blank after each word.
     """
-    words: list[str] = []
-    spaces: list[bool] = []
-    for segment in _segments(text):
-        if segment == " " and words and not spaces[-1]:
-            spaces[-1] = True
-        else:
-            words.append(segment)
-            spaces.append(False)
-    return words, spaces
-
-
-def _segments(text: str) -> Iterator[str]:
-    """Yield the words of a text, and every white-space character between them."""
-    start = 0
-    for i in range(1, len(text) + 1):
-        if i == len(text) or text[i].isspace() or text[i - 1].isspace():
-            yield text[start:i]
-            start = i
+    pieces = PIECE.findall(text)
+    return [word for word, _ in pieces], [space == " " for _, space in pieces]
 
 
 def tokenize_chunk(texts: list[str], name: str) -> Chunk:
