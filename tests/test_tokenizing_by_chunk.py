@@ -19,7 +19,7 @@ from heed.corpora.publication import Document
 from heed.corpora.source import download
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split
-from heed.tokens import chunks, cleaned, documents, shingles
+from heed.tokens import chunks, cleaned, documents, shingles, writer
 from heed.tokens.chunks import tokenize_chunk, tokenize_chunks
 from heed.tokens.facts import DocumentFacts, TextDigests
 from heed.tokens.tokenizer import tokenize
@@ -109,6 +109,17 @@ def test_a_process_that_is_killed_is_an_error():
         list(tokenize_chunks(texts(), "xx", 2))
 
 
+def test_an_error_while_tokenising_leaves_nothing(tmp_path, monkeypatch):
+    def fail(*_: object) -> Iterator[None]:
+        raise HeedError("a process that tokenised was killed")
+        yield
+
+    monkeypatch.setattr(writer, "tokenize_chunks", fail)
+    with pytest.raises(HeedError, match="was killed"):
+        tokenize_sample(tmp_path, "sample-letters", "failed")
+    assert not [*(tmp_path / "failed").iterdir()]
+
+
 def test_few_chunks_are_read_ahead_of_what_is_yielded(monkeypatch):
     monkeypatch.setattr(chunks, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
     read = []
@@ -144,10 +155,10 @@ def test_a_tokenizer_that_has_forgotten_words_makes_the_same_tokens(monkeypatch,
 def test_an_array_written_in_pieces_has_the_bytes_of_one_saved_at_once(tmp_path, dtype, sizes):
     pieces = [np.arange(size, dtype=dtype) for size in sizes]
     array = np.concatenate([np.zeros(0, dtype), *pieces])
-    writer = ArrayWriter(tmp_path / "grown.npy", dtype)
+    grown = ArrayWriter(tmp_path / "grown.npy", dtype)
     for piece in pieces:
-        writer.append(piece)
-    writer.close()
+        grown.append(piece)
+    grown.close()
     np.save(tmp_path / "saved.npy", array)
     assert (tmp_path / "grown.npy").read_bytes() == (tmp_path / "saved.npy").read_bytes()
     file = ArrayFile(tmp_path / "grown.npy")

@@ -82,9 +82,11 @@ class TokenWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Complete the files."""
+        """Complete the files, unless the block raised."""
         for array in self._arrays.values():
             array.close()
+        if error is not None:
+            return
         for name, counts in self._counts.items():
             np.save(self._folder / f"{name}.npy", offsets(counts))
         words = "".join(f"{word}\n" for word in self.lexicon)
