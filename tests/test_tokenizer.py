@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from heed.corpora.source import download
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Corpus, Source, Split
+from heed.tokens import cleaned
 from heed.tokens.arrays import load_tokens
 from heed.tokens.chunks import tokenize_chunk
 from heed.tokens.cleaning import clean
@@ -145,7 +146,9 @@ def make(tmp_path: Path, processes: int, name: str = "mine", **changes) -> Path:
     return folder
 
 
-def test_the_files_are_the_same_for_any_number_of_processes(tmp_path):
+def test_the_files_are_the_same_for_any_number_of_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr(cleaned, "CHUNK", 100)
+
     def hashes(path: Path) -> dict[str, str]:
         return {
             file.name: hashlib.sha256(file.read_bytes()).hexdigest()

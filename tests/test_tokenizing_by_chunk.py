@@ -100,7 +100,7 @@ def test_where_all_training_documents_are_dropped_nothing_is_written(tmp_path):
 
 def test_a_process_that_is_killed_is_an_error():
     def texts() -> Iterator[list[str]]:
-        yield ["one"]
+        yield from [["one"]] * (chunks.FEW + 1)
         for process in multiprocessing.active_children():
             process.kill()
         yield from [["two"]] * 20
@@ -131,7 +131,16 @@ def test_few_chunks_are_read_ahead_of_what_is_yielded(monkeypatch):
 
     for done, chunk in enumerate(tokenize_chunks(texts(), "whitespace", 2)):
         assert chunk.lexicon == ["text", str(done)]
-        assert len(read) <= done + 1 + 2 * chunks.AHEAD
+        assert len(read) <= max(chunks.FEW, done + 1 + 2 * chunks.AHEAD)
+
+
+@pytest.mark.parametrize(("count", "processes"), [(chunks.FEW - 1, 0), (chunks.FEW, 2)])
+def test_few_chunks_start_no_process(monkeypatch, count, processes):
+    started = []
+    pool = lambda number, *_, **__: started.append(number) or ThreadPoolExecutor(1)  # noqa: E731
+    monkeypatch.setattr(chunks, "ProcessPoolExecutor", pool)
+    assert len([*tokenize_chunks([["a b"]] * count, "whitespace", 2)]) == count
+    assert started == [processes] * bool(processes)
 
 
 def test_torch_is_not_imported():

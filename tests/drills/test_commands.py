@@ -14,8 +14,8 @@ import pytest
 from tests.drills.conftest import undisturbed
 from tests.drills.study import PLAIN, STAGES, WHOLE, Heed, Outcome, Study
 
-# three chunks: tokenising starts processes
-LARGE = PLAIN.replace("documents: 200", "documents: 1200")
+# seven chunks: tokenising starts processes
+LARGE = PLAIN.replace("documents: 200", "documents: 13000")
 
 
 def meanwhile(function: Callable[[], Outcome]) -> tuple[threading.Thread, list[Outcome]]:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import itertools
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -24,6 +25,7 @@ from heed.files import HeedError
 # (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after so many.
 MAX_REMEMBERED = 200_000
 AHEAD = 2  # chunks that wait for each process
+FEW = 6  # chunks that take no longer than starting a process
 PIECE = re.compile(r"(\S+|\s)( ?)")
 
 
@@ -214,11 +216,15 @@ def offsets(counts: list[np.ndarray]) -> np.ndarray:
 def tokenize_chunks(chunks: Iterable[list[str]], tokenizer: str, processes: int) -> Iterator[Chunk]:
     """Yield the tokens of each chunk of cleaned texts; the same for any number of processes.
 
-    Few chunks are read ahead of what is yielded, so that not all are in memory.
+    Few chunks are read ahead of what is yielded, so that not all are in memory. Fewer than FEW
+    are tokenised in this process.
 
     Raises HeedError when a process was killed.
     """
-    if processes < 2:
+    chunks = iter(chunks)
+    first = list(itertools.islice(chunks, FEW))
+    chunks = itertools.chain(first, chunks)
+    if processes < 2 or len(first) < FEW:
         yield from (tokenize_chunk(texts, tokenizer) for texts in chunks)
         blank_tokenizer.cache_clear()  # the words that it remembers take up to 0.3 GB
         return
