@@ -15,6 +15,7 @@ from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
+BATCH = 1000  # texts that are read at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +28,14 @@ class TokenizedCorpus:
     def documents(self, columns: list[str]) -> pd.DataFrame:
         """Return these columns of documents.parquet, one row per document."""
         return pd.read_parquet(self.path / "documents.parquet", columns=columns)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the cleaned text of each document; all of them may not fit in memory."""
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(self.path / "documents.parquet") as file:
+            for batch in file.iter_batches(BATCH, columns=["text"]):
+                yield from batch.column("text").to_pylist()
 
     def rows(self, part: str, fold: int) -> np.ndarray:
         """Return the rows of a part (train, validation, test), in the order of the corpus."""
