@@ -35,18 +35,16 @@ class ArrayFile:
         """Return the number of tuples."""
         return len(self._places)
 
-    def __getitem__(self, index: int) -> Arrays:
-        """Return a tuple of arrays, mapped read-only: its memory is free again when it is dropped.
-
-        Raises IndexError past the last one.
-        """
+    def __iter__(self) -> Iterator[Arrays]:
+        """Yield the tuples, mapped read-only: the memory of one is free when it is dropped."""
         self._file.flush()
-        return tuple(
-            np.memmap(self._file, dtype, "r", offset, length)
-            if length
-            else np.empty(0, dtype)  # nothing can be mapped
-            for offset, length, dtype in self._places[index]
-        )
+        for places in self._places:
+            yield tuple(
+                np.memmap(self._file, dtype, "r", offset, length)
+                if length
+                else np.empty(0, dtype)  # nothing cannot be mapped
+                for offset, length, dtype in places
+            )
 
 
 class SparseFile:
@@ -64,8 +62,7 @@ class SparseFile:
 
     def __iter__(self) -> Iterator[scipy.sparse.csr_matrix]:
         """Yield the chunks in the order in which they were written."""
-        for index, columns in enumerate(self._columns):
-            indptr, indices, data = self._arrays[index]
+        for (indptr, indices, data), columns in zip(self._arrays, self._columns, strict=True):
             yield scipy.sparse.csr_matrix(
                 (data, indices, indptr), shape=(len(indptr) - 1, columns), copy=False
             )

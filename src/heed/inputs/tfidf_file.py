@@ -8,7 +8,7 @@ with a chunk and with the number of features.
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,8 @@ CHUNK = 8_000_000  # characters of a chunk of texts
 MERGED = 8_000_000  # hashes of several chunks that are merged in memory at once
 MAX_FEATURES = 3_000_000  # of one experiment; each takes 300 bytes in the solver
 HASHES = 2**31 - 1  # as many as HashingVectorizer can
+
+Report = Callable[[str, int, int], None]  # of progress: what is done, for how many documents of all
 
 
 def chunks_of(texts: Iterable[str], characters: int = CHUNK) -> Iterator[list[str]]:
@@ -64,7 +66,7 @@ class NgramCounts:
         self._hashes.append(hashes)
         self._counts.append(counts)
 
-    def _count(self, texts: Sequence[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+    def _count(self, texts: Iterable[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
         """Return the hashes of the n-grams, ascending, and the counts (texts, hashes)."""
         counts = self._vectorizer.transform(texts)
         hashes, numbers = np.unique(counts.indices, return_inverse=True)
@@ -88,19 +90,23 @@ class NgramCounts:
         types_of_texts = scipy.sparse.csr_matrix(arrays, shape=(len(texts), len(types)))
         return hashes, types_of_texts @ ngrams_of_types
 
-    def document_counts(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def document_counts(self, rows: np.ndarray, report: Report) -> tuple[np.ndarray, np.ndarray]:
         """Return the hashes of n-grams of at least MIN_DOCUMENTS documents, and these numbers.
 
         Args:
             rows: which documents count, bool (documents,)
+            report: called for each chunk.
 
         """
-        counted = ArrayFile(self._folder)
-        for hashes, chunk, of_chunk in self._chunks(rows):
-            numbers = np.bincount(chunk[of_chunk].indices, minlength=len(hashes))
+        counted, first = ArrayFile(self._folder), 0
+        for (hashes,), chunk in zip(self._hashes, self._counts, strict=True):
+            last = first + chunk.shape[0]
+            numbers = np.bincount(chunk[rows[first:last]].indices, minlength=len(hashes))
             counted.append(hashes[numbers > 0], numbers[numbers > 0])
+            report("document frequencies", last, len(rows))
+            first = last
         total = sum(len(hashes) for hashes, _ in counted)
-        edges = np.linspace(0, HASHES, 2 + total // MERGED)
+        edges = np.linspace(0, HASHES, 2 + total // MERGED).astype(np.int32)
         merged = [_merge(counted, *edge) for edge in itertools.pairwise(edges)]
         hashes, numbers = (np.concatenate(arrays) for arrays in zip(*merged, strict=True))
         return hashes, numbers
@@ -114,9 +120,12 @@ class NgramCounts:
 
         """
         for (of_chunk,), counts in zip(self._hashes, self._counts, strict=True):
+            if not len(hashes):
+                yield scipy.sparse.csr_matrix((counts.shape[0], 0), dtype=np.float32)
+                continue
             features = np.searchsorted(hashes, of_chunk)
             features[features == len(hashes)] = 0
-            known = hashes[features] == of_chunk if len(hashes) else np.zeros(len(of_chunk), bool)
+            known = hashes[features] == of_chunk
             features = np.where(known, features, -1).astype(np.int32)[counts.indices]
             kept = features >= 0
             indptr = np.append(0, np.cumsum(kept))[counts.indptr]
@@ -125,17 +134,8 @@ class NgramCounts:
             shape = (counts.shape[0], len(hashes))
             yield normalize(scipy.sparse.csr_matrix(arrays, shape=shape), copy=False)
 
-    def _chunks(
-        self, rows: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, scipy.sparse.csr_matrix, np.ndarray]]:
-        first = 0
-        for (hashes,), counts in zip(self._hashes, self._counts, strict=True):
-            last = first + counts.shape[0]
-            yield hashes, counts, rows[first:last]
-            first = last
 
-
-def _merge(counted: ArrayFile, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+def _merge(counted: ArrayFile, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the hashes from `low` to below `high` of all chunks and the sums of their numbers.
 
     Those of fewer than MIN_DOCUMENTS documents are left out.
@@ -165,7 +165,10 @@ class TfIdfFile:
 
 
 def write_tfidf(
-    counts: Sequence[NgramCounts], parts: Mapping[str, np.ndarray], folder: Path
+    counts: Sequence[NgramCounts],
+    parts: Mapping[str, np.ndarray],
+    folder: Path,
+    report: Report = lambda what, done, total: None,
 ) -> TfIdfFile:
     """Write the features of a fold: those of each analyzer, beside each other.
 
@@ -173,9 +176,10 @@ def write_tfidf(
         counts: of all documents, for each analyzer.
         parts: part (train and others) → which documents are in it, bool (documents,)
         folder: where the files without a name are.
+        report: called for each chunk.
 
     """
-    counted = [each.document_counts(parts["train"]) for each in counts]
+    counted = [each.document_counts(parts["train"], report) for each in counts]
     minimum = _min_documents(np.concatenate([numbers for _, numbers in counted]))
     columns = []
     for hashes, numbers in counted:
@@ -190,6 +194,7 @@ def write_tfidf(
         last = first + features.shape[0]
         for part, rows in parts.items():
             files[part].append(features[rows[first:last]])
+        report("features", last, len(parts["train"]))
         first = last
     return TfIdfFile(files, sum(len(hashes) for hashes, _ in columns), minimum)
 

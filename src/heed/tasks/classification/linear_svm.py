@@ -20,7 +20,8 @@ from heed.inputs.array_file import SparseFile
 # which all fit, it takes half of the time of L-BFGS where there are many classes.
 IN_MEMORY = 16_000_000
 MAX_WEIGHTS = 3_000_000  # that L-BFGS searches for at once: 300 bytes each
-TOLERANCE = 0.01  # LIBLINEAR's for the form of the problem that L-BFGS solves
+# L-BFGS stops when the last steps together lowered the objective by less than this share of it.
+STEPS, TOLERANCE = 5, 1e-3
 MAX_PASSES = 300  # of L-BFGS, for one C
 CORRECTIONS = 10  # L-BFGS's memory: pairs of vectors
 # The diagonal of the Hessian is 1 + 2C times the squares of a column, summed over the rows that
@@ -100,37 +101,37 @@ class _Problem:
     """The problem of some classes, each against the others, on the same rows."""
 
     def __init__(self, rows: SparseFile, columns: int, targets: np.ndarray) -> None:
-        """Read the rows twice. `targets` are 1 or -1, float32 (documents, classes)."""
+        """Read the rows once. `targets` are 1 or -1, float32 (documents, classes)."""
         self._rows, self._targets = rows, targets
         self._shape = (columns + 1, targets.shape[1])
         self._squares = np.zeros((columns + 1, 1))  # of each column, summed over the rows
         self._squares[-1] = rows.rows
         for chunk in rows:
             self._squares[:-1, 0] += np.bincount(chunk.indices, chunk.data**2, columns)
-        _, gradient = self._losses(np.zeros(self._shape), 1.0)
-        rarest = np.minimum((targets > 0).mean(0), (targets < 0).mean(0))
-        self._limits = TOLERANCE * rarest * np.linalg.norm(gradient, axis=0)  # of gradients, C = 1
 
     def solve(
         self, strength: float, start: np.ndarray, report: Callable[[float, int], None]
     ) -> Optimum:
         """Return the optimum for C, searched from the weights `start`."""
         scale = 1 / np.sqrt(1 + 2 * strength * VIOLATING * self._squares)
-        passes, converged = 0, False
+        passes, values = 0, list[float]()
 
         def objective(scaled: np.ndarray) -> tuple[float, np.ndarray]:
-            nonlocal passes, converged
+            nonlocal passes
             weights = scaled.reshape(self._shape) * scale
             value, gradient = self._losses(weights, strength)
             gradient += weights
-            norms = np.sqrt((gradient**2).sum(0))
-            passes, converged = passes + 1, bool((norms <= strength * self._limits).all())
-            report(strength, passes)
             gradient *= scale
+            passes += 1
+            report(strength, passes)
             return value + 0.5 * float((weights**2).sum()), gradient.ravel()
 
-        def stop(_: np.ndarray) -> None:
-            if converged:
+        def converged() -> bool:
+            return len(values) > STEPS and values[-1 - STEPS] - values[-1] < TOLERANCE * values[-1]
+
+        def stop(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+            values.append(intermediate_result.fun)
+            if converged():
                 raise StopIteration
 
         result = scipy.optimize.minimize(
@@ -148,7 +149,7 @@ class _Problem:
             },
         )
         weights = result.x.reshape(self._shape) * scale
-        return Optimum(strength, weights, "L-BFGS", passes, converged)
+        return Optimum(strength, weights, "L-BFGS", passes, converged())
 
     def _losses(self, weights: np.ndarray, strength: float) -> tuple[float, np.ndarray]:
         """Return the sum of the losses and its gradient (columns + 1, classes)."""

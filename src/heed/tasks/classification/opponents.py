@@ -42,11 +42,15 @@ def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> F
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
     selection: dict[str, Any] = {"features": features, "tried": list(STRENGTHS)}
     with progress_bar("linear opponent") as bar:
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.update(done, total, what)
+
         counts = _count_ngrams(tokens, features, bar)
         for fold in range(tokens.meta.folds or 1):
             rows = {part: _is_one_of(tokens.rows(part, fold), len(documents)) for part in PARTS}
             parts = {part: documents[rows[part]] for part in PARTS}
-            file = write_tfidf(counts, rows, WORK)
+            file = write_tfidf(counts, rows, WORK, report)
             linear, chosen = _fit_linear(parts, column, file, data.classes, bar)
             majority = _predict_majority(parts, column, data.classes)
             predictions["majority", fold] = _prediction_table(parts, column, majority, data.classes)
