@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from heed.inputs.array_file import ArrayFile, SparseFile
-from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS
+from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, analyzer_names
 
 CHUNK = 8_000_000  # characters of a chunk of texts
 MERGED = 8_000_000  # hashes of several chunks that are merged in memory at once
@@ -28,7 +28,7 @@ HASHES = 2**31 - 1  # as many as HashingVectorizer can
 Report = Callable[[str, int, int], None]  # of progress: what is done, for how many documents of all
 
 
-def chunks_of(texts: Iterable[str], characters: int = CHUNK) -> Iterator[list[str]]:
+def chunks_of(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
     """Yield lists of texts that have at least `characters` characters, apart from the last."""
     chunk, size = [], 0
     for text in texts:
@@ -58,6 +58,11 @@ class NgramCounts:
         self._by_type = analyzer == "characters"
         self._folder = folder
         self._hashes, self._counts = ArrayFile(folder), SparseFile(folder)
+
+    @property
+    def values(self) -> int:
+        """Return the number of counts, each of an n-gram in a document."""
+        return self._counts.values
 
     def append(self, texts: Sequence[str]) -> None:
         """Count the n-grams of a chunk of texts."""
@@ -135,6 +140,28 @@ class NgramCounts:
             yield normalize(scipy.sparse.csr_matrix(arrays, shape=shape), copy=False)
 
 
+def count_ngrams(
+    texts: Iterable[str], documents: int, features: str, folder: Path, report: Report
+) -> list[NgramCounts]:
+    """Return the counts of all texts, for each analyzer.
+
+    Args:
+        texts: of all documents.
+        documents: their number, for the report of progress.
+        features: words, characters or both.
+        folder: where the files without a name are.
+        report: called for each chunk.
+
+    """
+    counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
+    for chunk in chunks_of(texts, CHUNK):
+        for each in counts:
+            each.append(chunk)
+        done += len(chunk)
+        report("n-grams", done, documents)
+    return counts
+
+
 def _merge(counted: ArrayFile, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the hashes from `low` to below `high` of all chunks and the sums of their numbers.
 
@@ -168,7 +195,7 @@ def write_tfidf(
     counts: Sequence[NgramCounts],
     parts: Mapping[str, np.ndarray],
     folder: Path,
-    report: Report = lambda what, done, total: None,
+    report: Report,
 ) -> TfIdfFile:
     """Write the features of a fold: those of each analyzer, beside each other.
 

@@ -16,6 +16,7 @@ from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
 BATCH = 1000  # texts that are read at once
+BUFFER = 2**20  # bytes of a file that are read at once; without it, a whole column
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +34,7 @@ class TokenizedCorpus:
         """Yield the cleaned text of each document; all of them may not fit in memory."""
         from pyarrow.parquet import ParquetFile
 
-        with ParquetFile(self.path / "documents.parquet") as file:
+        with ParquetFile(self.path / "documents.parquet", buffer_size=BUFFER) as file:
             for batch in file.iter_batches(BATCH, columns=["text"]):
                 yield from batch.column("text").to_pylist()
 

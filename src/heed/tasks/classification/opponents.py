@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from heed.files import HeedError
-from heed.inputs.tfidf import analyzer_names
-from heed.inputs.tfidf_file import NgramCounts, TfIdfFile, chunks_of, write_tfidf
+from heed.inputs.tfidf_file import TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.tasks.classification.linear_svm import decide, optima
@@ -46,7 +45,7 @@ def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> F
         def report(what: str, done: int, total: int) -> None:
             bar.update(done, total, what)
 
-        counts = _count_ngrams(tokens, features, bar)
+        counts = count_ngrams(tokens.texts(), tokens.meta.documents, features, WORK, report)
         for fold in range(tokens.meta.folds or 1):
             rows = {part: _is_one_of(tokens.rows(part, fold), len(documents)) for part in PARTS}
             parts = {part: documents[rows[part]] for part in PARTS}
@@ -65,18 +64,6 @@ def _is_one_of(rows: np.ndarray, documents: int) -> np.ndarray:
     members = np.zeros(documents, bool)
     members[rows] = True
     return members
-
-
-def _count_ngrams(tokens: Tokens, features: str, bar: Bar) -> list[NgramCounts]:
-    """Return the counts of all documents, which all folds share, for each analyzer."""
-    counts = [NgramCounts(name, WORK) for name in analyzer_names(features)]
-    done = 0
-    for texts in chunks_of(tokens.texts()):
-        for each in counts:
-            each.append(texts)
-        done += len(texts)
-        bar.update(done, tokens.meta.documents, "n-grams")
-    return counts
 
 
 def _fit_linear(
