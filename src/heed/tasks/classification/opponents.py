@@ -128,7 +128,7 @@ def _find_optima(file: TfIdfFile, label: pd.Series, classes: list[str], bar: Bar
     found = _Optima({c: {} for c in STRENGTHS}, dict.fromkeys(STRENGTHS, 0))
 
     def report(strength: float, passes: int) -> None:
-        bar.update(passes, text=f"C = {strength}, pass {passes}")
+        bar.update(passes, text=f"C = {strength}, {passes} passes")
 
     labels = pd.Categorical(label, categories=classes).codes.astype(np.int64)
     train = file.parts["train"]
