@@ -15,6 +15,8 @@ from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
+BATCH = 1000  # texts that are read at once
+BUFFER = 2**20  # bytes of a file that are read at once; without it, a whole column
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +29,14 @@ class TokenizedCorpus:
     def documents(self, columns: list[str]) -> pd.DataFrame:
         """Return these columns of documents.parquet, one row per document."""
         return pd.read_parquet(self.path / "documents.parquet", columns=columns)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the cleaned text of each document; all of them may not fit in memory."""
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(self.path / "documents.parquet", buffer_size=BUFFER) as file:
+            for batch in file.iter_batches(BATCH, columns=["text"]):
+                yield from batch.column("text").to_pylist()
 
     def rows(self, part: str, fold: int) -> np.ndarray:
         """Return the rows of a part (train, validation, test), in the order of the corpus."""

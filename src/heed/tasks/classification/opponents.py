@@ -4,17 +4,17 @@ Opponents are reference models from outside. A report without them would mislead
 corpora a linear model is often better (IMDB: accuracy .9231 against the talk's best .8789).
 """
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.metrics import accuracy_score
-from sklearn.pipeline import FeatureUnion
-from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
-from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, analyzer_names
+from heed.inputs.tfidf_file import TfIdfFile, count_ngrams, write_tfidf
+from heed.paths import WORK
+from heed.progress import Bar, progress_bar
+from heed.tasks.classification.linear_svm import decide, optima
 from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
 from heed.tasks.interface import Fitted
@@ -23,7 +23,8 @@ from heed.tokens.arrays import Tokens
 if TYPE_CHECKING:
     from heed.study.experiments import ClassificationExperiment
 
-STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # LinearSVC's C, chosen by validation accuracy; ties: the smallest
+STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # C, chosen by validation accuracy; ties: the smallest
+PARTS = ("train", "validation", "test")
 
 
 def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> Fitted:
@@ -36,77 +37,119 @@ def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> F
 
     """
     column, features = f"label_{data.label}", experiment.opponent_features
-    documents = tokens.documents(["id", "text", column])
-    predictions, strengths = {}, []
-    for fold in range(tokens.meta.folds or 1):
-        parts = {
-            part: documents.iloc[tokens.rows(part, fold)]
-            for part in ("train", "validation", "test")
-        }
-        majority = _predict_majority(parts, column, data.classes)
-        linear, strength = _predict_linear(parts, column, features, data.classes)
-        predictions["majority", fold] = _prediction_table(parts, column, majority, data.classes)
-        predictions["linear", fold] = _prediction_table(parts, column, linear, data.classes)
-        strengths.append(strength)
-    selection = {"features": features, "C": strengths, "tried": list(STRENGTHS)}
+    documents = tokens.documents(["id", column])
+    predictions: dict[tuple[str, int], pd.DataFrame] = {}
+    selection: dict[str, Any] = {"features": features, "tried": list(STRENGTHS)}
+    with progress_bar("linear opponent") as bar:
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.update(done, total, what)
+
+        counts = count_ngrams(tokens.texts(), tokens.meta.documents, features, WORK, report)
+        for fold in range(tokens.meta.folds or 1):
+            rows = {part: _is_one_of(tokens.rows(part, fold), len(documents)) for part in PARTS}
+            parts = {part: documents[rows[part]] for part in PARTS}
+            file = write_tfidf(counts, rows, WORK, report)
+            linear, chosen = _fit_linear(parts, column, file, data.classes, bar)
+            majority = _predict_majority(parts, column, data.classes)
+            predictions["majority", fold] = _prediction_table(parts, column, majority, data.classes)
+            predictions["linear", fold] = _prediction_table(parts, column, linear, data.classes)
+            for key, value in chosen.items():
+                selection.setdefault(key, []).append(value)
     return Fitted(predictions, lambda table: statistics_table(table, data.classes), selection)
 
 
-def _predict_linear(
-    parts: dict[str, pd.DataFrame], column: str, features: str, classes: list[str]
-) -> tuple[dict[str, np.ndarray], float]:
-    """Return the linear model's class shares on validation and test, and the C chosen.
+def _is_one_of(rows: np.ndarray, documents: int) -> np.ndarray:
+    """Return which of the documents are in `rows`, bool (documents,)."""
+    members = np.zeros(documents, bool)
+    members[rows] = True
+    return members
+
+
+def _fit_linear(
+    parts: dict[str, pd.DataFrame], column: str, file: TfIdfFile, classes: list[str], bar: Bar
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the linear model's class shares on validation and test, and how it was chosen.
 
     Shares are the softmax of the decision function, and not calibrated. Raises HeedError if the
     training part has one class only, or no words.
     """
-    settings = {"sublinear_tf": True, "min_df": MIN_DOCUMENTS}
-    vectorizer = FeatureUnion(
-        [
-            (kind, TfidfVectorizer(**ANALYZERS[kind], **settings))
-            for kind in analyzer_names(features)
-        ]
-    )
-    try:
-        train = vectorizer.fit_transform(parts["train"]["text"])
-    except ValueError as error:
-        raise HeedError(
-            f"{column}: no linear opponent can be fitted: {error}. The corpus is too small or has "
-            "no words"
-        ) from None
-    features_by_part = {
-        part: vectorizer.transform(parts[part]["text"]) for part in ("validation", "test")
-    }
     label = parts["train"][column]
-    if label.nunique() < 2:
+    present = [name for name in classes if (label == name).any()]
+    if len(present) < 2:
         raise HeedError(
             f"{column}: the training part has one class only ({label.iloc[0]}): nothing to learn. "
             "Mend `split`"
         )
-    best, best_accuracy, strength = None, -1.0, 0.0
-    for c in STRENGTHS:
-        model = LinearSVC(C=c, random_state=0).fit(train, label)
-        predicted = model.predict(features_by_part["validation"])
-        accuracy = accuracy_score(parts["validation"][column], predicted)
-        if accuracy > best_accuracy:
-            best, best_accuracy, strength = model, accuracy, c
-    assert best is not None
-    shares = {
-        part: _class_shares(best, inputs, classes) for part, inputs in features_by_part.items()
+    if not file.features:
+        raise HeedError(
+            f"{column}: no linear opponent can be fitted: no word occurs in "
+            f"{file.min_documents} training documents. The corpus is too small or has no words"
+        )
+    found = _find_optima(file, label, present, bar)
+    truth = parts["validation"][column].to_numpy()
+    accuracies = [
+        float((np.asarray(present)[of_parts["validation"].argmax(1)] == truth).mean())
+        for of_parts in found.scores.values()
+    ]
+    strength = STRENGTHS[int(np.argmax(accuracies))]
+    chosen = {
+        "C": strength,
+        "validation_accuracy": accuracies,
+        "columns": file.features,
+        "min_documents": file.min_documents,
+        "solver": found.solver,
+        "passes": list(found.passes.values()),
+        "converged": found.converged,
     }
-    return shares, strength
+    places = [classes.index(name) for name in present]
+    shares = {
+        part: _class_shares(of_part, places, len(classes))
+        for part, of_part in found.scores[strength].items()
+    }
+    return shares, chosen
 
 
-def _class_shares(model: LinearSVC, inputs: Any, classes: list[str]) -> np.ndarray:
-    """Return the softmax of the decision function, (documents, classes)."""
-    scores = model.decision_function(inputs)
-    if scores.ndim == 1:
-        scores = np.stack([-scores, scores], 1)
-    shares = np.zeros((len(scores), len(classes)))
-    weights = np.exp(scores - scores.max(1, keepdims=True))
-    shares[:, [classes.index(name) for name in model.classes_]] = weights / weights.sum(
-        1, keepdims=True
-    )
+@dataclasses.dataclass
+class _Optima:
+    """The optima of all C and classes.
+
+    scores: C → part → decision function, (documents, classes)
+    passes: C → passes over the training documents, of the slowest class.
+    """
+
+    scores: dict[float, dict[str, np.ndarray]]
+    passes: dict[float, int]
+    solver: str = ""
+    converged: bool = True
+
+
+def _find_optima(file: TfIdfFile, label: pd.Series, classes: list[str], bar: Bar) -> _Optima:
+    found = _Optima({c: {} for c in STRENGTHS}, dict.fromkeys(STRENGTHS, 0))
+
+    def report(strength: float, passes: int) -> None:
+        bar.update(passes, text=f"C = {strength}, {passes} passes")
+
+    labels = pd.Categorical(label, categories=classes).codes.astype(np.int64)
+    train = file.parts["train"]
+    for optimum in optima(train, file.features, labels, STRENGTHS, report):
+        c = optimum.strength
+        found.solver, found.converged = optimum.solver, found.converged and optimum.converged
+        found.passes[c] = max(found.passes[c], optimum.passes)
+        for part in ("validation", "test"):
+            values = decide(file.parts[part], optimum.weights)
+            if len(classes) == 2:
+                values = np.hstack([-values, values])
+            former = found.scores[c].get(part, values[:, :0])
+            found.scores[c][part] = np.hstack([former, values])
+    return found
+
+
+def _class_shares(scores: np.ndarray, places: list[int], classes: int) -> np.ndarray:
+    """Return the softmax of `scores` in the columns `places` of (documents, classes), else 0."""
+    shares = np.zeros((len(scores), classes))
+    weights = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
+    shares[:, places] = weights / weights.sum(1, keepdims=True)
     return shares
 
 

@@ -1,0 +1,233 @@
+"""TF-IDF features of texts that do not fit in memory: n-grams are counted a chunk at a time.
+
+The features are those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm
+1) with two differences: an n-gram is known by its hash, one of 2**31 - 1, and where too many
+n-grams would remain, the rare ones are left out. Time grows with the number of characters, memory
+with a chunk and with the number of features.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.preprocessing import normalize
+
+from heed.inputs.array_file import ArrayFile, SparseFile
+from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, analyzer_names
+
+CHUNK = 8_000_000  # characters of a chunk of texts
+MERGED = 8_000_000  # hashes of several chunks that are merged in memory at once
+MAX_FEATURES = 3_000_000  # of one experiment; each takes 300 bytes in the solver
+HASHES = 2**31 - 1  # as many as HashingVectorizer can
+
+Report = Callable[[str, int, int], None]  # of progress: what is done, for how many documents of all
+
+
+def chunks_of(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
+    """Yield lists of texts that have at least `characters` characters, apart from the last."""
+    chunk, size = [], 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size >= characters:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+class NgramCounts:
+    """How often each n-gram occurs in each document, on disk, for one of ANALYZERS.
+
+    A chunk numbers its n-grams by the order of their hashes; its counts are sublinear: 1 + log.
+    """
+
+    def __init__(self, analyzer: str, folder: Path) -> None:
+        self._vectorizer = HashingVectorizer(
+            **ANALYZERS[analyzer],
+            n_features=HASHES,
+            alternate_sign=False,
+            norm=None,
+            dtype=np.float32,
+        )
+        self._by_type = analyzer == "characters"
+        self._folder = folder
+        self._hashes, self._counts = ArrayFile(folder), SparseFile(folder)
+
+    @property
+    def values(self) -> int:
+        """Return the number of counts, each of an n-gram in a document."""
+        return self._counts.values
+
+    def append(self, texts: Sequence[str]) -> None:
+        """Count the n-grams of a chunk of texts."""
+        hashes, counts = self._count_by_type(texts) if self._by_type else self._count(texts)
+        counts.data = 1 + np.log(counts.data)
+        self._hashes.append(hashes)
+        self._counts.append(counts)
+
+    def _count(self, texts: Iterable[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+        """Return the hashes of the n-grams, ascending, and the counts (texts, hashes)."""
+        counts = self._vectorizer.transform(texts)
+        hashes, numbers = np.unique(counts.indices, return_inverse=True)
+        shape = (counts.shape[0], len(hashes))
+        arrays = counts.data, numbers.astype(np.int32), counts.indptr
+        return hashes, scipy.sparse.csr_matrix(arrays, shape=shape)
+
+    def _count_by_type(self, texts: Sequence[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+        """Return the same as `_count`: n-grams within words are counted once for each type.
+
+        `char_wb` ends n-grams at white space, so the counts of a text are the sum of those of its
+        words: five times as fast.
+        """
+        words = [text.lower().split() for text in texts]
+        offsets = np.cumsum([0, *map(len, words)])
+        numbers, types = pd.factorize(np.asarray([*itertools.chain(*words)], object))
+        if not len(types):
+            return self._count(texts)
+        hashes, ngrams_of_types = self._count(types)
+        arrays = np.ones(len(numbers), np.float32), numbers, offsets
+        types_of_texts = scipy.sparse.csr_matrix(arrays, shape=(len(texts), len(types)))
+        return hashes, types_of_texts @ ngrams_of_types
+
+    def document_counts(self, rows: np.ndarray, report: Report) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hashes of n-grams of at least MIN_DOCUMENTS documents, and these numbers.
+
+        Args:
+            rows: which documents count, bool (documents,)
+            report: called for each chunk.
+
+        """
+        counted, first = ArrayFile(self._folder), 0
+        for (hashes,), chunk in zip(self._hashes, self._counts, strict=True):
+            last = first + chunk.shape[0]
+            numbers = np.bincount(chunk[rows[first:last]].indices, minlength=len(hashes))
+            counted.append(hashes[numbers > 0], numbers[numbers > 0])
+            report("document frequencies", last, len(rows))
+            first = last
+        total = sum(len(hashes) for hashes, _ in counted)
+        edges = np.linspace(0, HASHES, 2 + total // MERGED).astype(np.int32)
+        merged = [_merge(counted, *edge) for edge in itertools.pairwise(edges)]
+        hashes, numbers = (np.concatenate(arrays) for arrays in zip(*merged, strict=True))
+        return hashes, numbers
+
+    def tfidf(self, hashes: np.ndarray, idf: np.ndarray) -> Iterator[scipy.sparse.csr_matrix]:
+        """Yield the features of the documents, rows of norm 1, a chunk at a time.
+
+        Args:
+            hashes: n-grams that are features, ascending, (features,)
+            idf: their inverse document frequencies, float32 (features,)
+
+        """
+        for (of_chunk,), counts in zip(self._hashes, self._counts, strict=True):
+            if not len(hashes):
+                yield scipy.sparse.csr_matrix((counts.shape[0], 0), dtype=np.float32)
+                continue
+            features = np.searchsorted(hashes, of_chunk)
+            features[features == len(hashes)] = 0
+            known = hashes[features] == of_chunk
+            features = np.where(known, features, -1).astype(np.int32)[counts.indices]
+            kept = features >= 0
+            indptr = np.append(0, np.cumsum(kept))[counts.indptr]
+            features = features[kept]
+            arrays = counts.data[kept] * idf[features], features, indptr
+            shape = (counts.shape[0], len(hashes))
+            yield normalize(scipy.sparse.csr_matrix(arrays, shape=shape), copy=False)
+
+
+def count_ngrams(
+    texts: Iterable[str], documents: int, features: str, folder: Path, report: Report
+) -> list[NgramCounts]:
+    """Return the counts of all texts, for each analyzer.
+
+    Args:
+        texts: of all documents.
+        documents: their number, for the report of progress.
+        features: words, characters or both.
+        folder: where the files without a name are.
+        report: called for each chunk.
+
+    """
+    counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
+    for chunk in chunks_of(texts, CHUNK):
+        for each in counts:
+            each.append(chunk)
+        done += len(chunk)
+        report("n-grams", done, documents)
+    return counts
+
+
+def _merge(counted: ArrayFile, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hashes from `low` to below `high` of all chunks and the sums of their numbers.
+
+    Those of fewer than MIN_DOCUMENTS documents are left out.
+    """
+    hashes, numbers = [], []
+    for of_chunk, counts in counted:
+        span = slice(*np.searchsorted(of_chunk, [low, high]))
+        hashes.append(of_chunk[span])
+        numbers.append(counts[span])
+    merged, which = np.unique(np.concatenate(hashes), return_inverse=True)
+    sums = np.bincount(which, np.concatenate(numbers), len(merged)).astype(np.int64)
+    return merged[sums >= MIN_DOCUMENTS], sums[sums >= MIN_DOCUMENTS]
+
+
+@dataclasses.dataclass(frozen=True)
+class TfIdfFile:
+    """The features of the documents of each part of a fold, on disk.
+
+    parts: part → its rows, in the order of the corpus.
+    features: number of columns.
+    min_documents: n-grams of fewer training documents are no features.
+    """
+
+    parts: dict[str, SparseFile]
+    features: int
+    min_documents: int
+
+
+def write_tfidf(
+    counts: Sequence[NgramCounts],
+    parts: Mapping[str, np.ndarray],
+    folder: Path,
+    report: Report,
+) -> TfIdfFile:
+    """Write the features of a fold: those of each analyzer, beside each other.
+
+    Args:
+        counts: of all documents, for each analyzer.
+        parts: part (train and others) → which documents are in it, bool (documents,)
+        folder: where the files without a name are.
+        report: called for each chunk.
+
+    """
+    counted = [each.document_counts(parts["train"], report) for each in counts]
+    minimum = _min_documents(np.concatenate([numbers for _, numbers in counted]))
+    columns = []
+    for hashes, numbers in counted:
+        kept = numbers >= minimum
+        idf = 1 + np.log((1 + parts["train"].sum()) / (1 + numbers[kept]))
+        columns.append((hashes[kept], idf.astype(np.float32)))
+    files = {part: SparseFile(folder) for part in parts}
+    by_analyzer = [each.tfidf(*of_it) for each, of_it in zip(counts, columns, strict=True)]
+    first = 0
+    for chunks in zip(*by_analyzer, strict=True):
+        features = scipy.sparse.hstack(chunks, format="csr")
+        last = first + features.shape[0]
+        for part, rows in parts.items():
+            files[part].append(features[rows[first:last]])
+        report("features", last, len(parts["train"]))
+        first = last
+    return TfIdfFile(files, sum(len(hashes) for hashes, _ in columns), minimum)
+
+
+def _min_documents(numbers: np.ndarray) -> int:
+    """Return MIN_DOCUMENTS, or the smallest number that leaves at most MAX_FEATURES features."""
+    if len(numbers) <= MAX_FEATURES:
+        return MIN_DOCUMENTS
+    return int(np.partition(numbers, -MAX_FEATURES - 1)[-MAX_FEATURES - 1]) + 1

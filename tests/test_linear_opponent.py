@@ -1,0 +1,242 @@
+"""The linear opponent: features and weights of a corpus that is read a chunk at a time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.svm import LinearSVC
+
+from heed.files import HeedError
+from heed.inputs import tfidf_file
+from heed.inputs.array_file import ArrayFile, SparseFile
+from heed.inputs.tfidf import ANALYZERS
+from heed.inputs.tfidf_file import chunks_of, count_ngrams, write_tfidf
+from heed.tasks.classification import linear_svm, opponents
+from heed.tasks.classification.recipe import Data
+from heed.tokens.arrays import TokenizedCorpus
+
+CLASSES = ["bad", "fair", "good"]
+TEXTS = [
+    "The cat sat.", "the DOG sat down", "", "a cat\tand a  dog", "the end", "x", "cat cat dog",
+    "once only", "Ein Straße, the cat",
+] * 3  # fmt: skip
+
+
+def write_documents(
+    folder: Path, documents: int, classes: int, folds: int = 0, purity: float = 0.8
+) -> TokenizedCorpus:
+    """Write generated texts of about 20 words, of which some speak for the class."""
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, classes, documents)
+    texts = []
+    for label in labels:
+        cue = label if generator.random() < purity else generator.integers(0, classes)
+        words = [f"w{i}" for i in np.minimum(generator.zipf(1.5, 17), 4000)]
+        texts.append(" ".join([*words, *(f"c{cue}x{i}" for i in generator.integers(0, 20, 3))]))
+    part = generator.choice(["train", "validation", "test"], documents, p=[0.6, 0.2, 0.2])
+    table = pd.DataFrame(
+        {
+            "id": [f"texts-{i}" for i in range(documents)],
+            "text": texts,
+            "label_kind": np.asarray(CLASSES)[labels],
+        }
+        | dict.fromkeys([f"split_{i}" for i in range(folds)] or ["split"], part)
+    )
+    table.to_parquet(folder / "documents.parquet", index=False)
+    return TokenizedCorpus(folder, SimpleNamespace(folds=folds, documents=documents))
+
+
+def fit(corpus: TokenizedCorpus, features: str = "both", classes: int = 3):
+    experiment = SimpleNamespace(opponent_features=features)
+    return opponents.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ignore(what: str, done: int, total: int) -> None:
+    """Report no progress."""
+
+
+def written(texts: list[str], features: str, folder: Path, train: slice = slice(20)):
+    counts = count_ngrams(texts, len(texts), features, folder, ignore)
+    rows = np.zeros(len(texts), bool)
+    rows[train] = True
+    return write_tfidf(counts, {"train": rows, "test": ~rows}, folder, ignore)
+
+
+def dense(file: SparseFile) -> np.ndarray:
+    return scipy.sparse.vstack([*file]).toarray()
+
+
+def test_chunks_end_with_the_text_that_fills_them():
+    assert [*chunks_of(["ab", "c", "defgh", "", "i"], 3)] == [["ab", "c"], ["defgh"], ["", "i"]]
+    assert [*chunks_of([], 3)] == []
+    assert max(map(len, chunks_of(["word"] * 1000, 40))) == 10
+
+
+@pytest.mark.parametrize("kind", ANALYZERS)
+@pytest.mark.parametrize("merged", [10**6, 7])
+def test_the_features_are_those_of_scikit_learn_whatever_the_chunks(
+    tmp_path, monkeypatch, kind, merged
+):
+    monkeypatch.setattr(tfidf_file, "MERGED", merged)  # hashes merged at once
+    monkeypatch.setattr(tfidf_file, "CHUNK", 40)
+    file = written(TEXTS, kind, tmp_path)
+    vectorizer = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
+    expected = vectorizer.fit_transform(TEXTS[:20]).toarray()
+    assert file.features == expected.shape[1] and file.min_documents == 2
+    train, test = dense(file.parts["train"]), dense(file.parts["test"])
+    # the order of the columns is that of hashes: compare them sorted, and products of rows
+    assert np.sort(train, 1) == pytest.approx(np.sort(expected, 1), abs=1e-6)
+    others = vectorizer.transform(TEXTS[20:]).toarray()
+    assert test @ train.T == pytest.approx(others @ expected.T, abs=1e-6)
+    assert len([*file.parts["train"]]) > 3, "the texts are more than one chunk"
+
+
+def test_where_too_many_ngrams_would_remain_the_rare_ones_are_left_out(tmp_path, monkeypatch):
+    texts = [f"common usual w{i} w{i // 2} w{i // 4}" for i in range(40)]
+    features = written(texts, "words", tmp_path, slice(40)).features
+    monkeypatch.setattr(tfidf_file, "MAX_FEATURES", features - 1)
+    fewer = written(texts, "words", tmp_path, slice(40))
+    assert 0 < fewer.features < features and fewer.min_documents > 2
+
+
+def test_an_array_file_has_no_name_and_keeps_types_and_empty_arrays(tmp_path):
+    file = ArrayFile(tmp_path)
+    tuples = [
+        (np.asarray([1, 2, 3], np.int32), np.asarray([], np.float32)),
+        (np.asarray([4], np.int32), np.asarray([0.5, 1.5], np.float32)),
+    ]
+    for arrays in tuples:
+        file.append(*arrays)
+    for _ in range(2):
+        for read, expected in zip(file, tuples, strict=True):
+            for a, b in zip(read, expected, strict=True):
+                assert a.dtype == b.dtype and a.tolist() == b.tolist()
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes):
+    corpus = write_documents(folder, 600, classes)
+    monkeypatch.setattr(tfidf_file, "CHUNK", 15_000)
+    in_memory = fit(corpus, "words", classes)
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
+    streamed = fit(corpus, "words", classes)
+    monkeypatch.setattr(linear_svm, "MAX_WEIGHTS", 1)  # a class after the other
+    one_by_one = fit(corpus, "words", classes)
+    assert in_memory.selection["solver"] == ["LIBLINEAR"]
+    assert streamed.selection["solver"] == one_by_one.selection["solver"] == ["L-BFGS"]
+    assert streamed.selection["converged"] == [True]
+    expected = in_memory.selection["validation_accuracy"]
+    for fitted in (streamed, one_by_one):
+        assert np.allclose(fitted.selection["validation_accuracy"], expected, atol=0.02)
+        assert fitted.predictions["majority", 0].equals(in_memory.predictions["majority", 0])
+    for c, of_c in enumerate(expected[0]):
+        assert of_c > 0.6, f"C number {c}: the corpus can be learned"
+
+
+def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
+    generator = np.random.default_rng(1)
+    matrix = scipy.sparse.random(300, 40, 0.2, "csr", np.float32, generator)
+    labels = (matrix @ generator.normal(size=40) + generator.normal(0, 0.3, 300) > 0).astype(int)
+    rows = SparseFile(tmp_path)
+    for first in range(0, 300, 90):
+        rows.append(matrix[first : first + 90])
+    monkeypatch.setattr(linear_svm, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
+    for optimum in linear_svm.optima(rows, 40, labels, (0.1, 2)):
+        model = LinearSVC(C=optimum.strength, tol=1e-8, max_iter=10**5).fit(matrix, labels)
+        expected = np.append(model.coef_, model.intercept_)
+        assert optimum.weights[:, 0] == pytest.approx(expected, abs=2e-3)
+        scores = linear_svm.decide(rows, optimum.weights)
+        assert scores[:, 0] == pytest.approx(model.decision_function(matrix), abs=2e-3)
+
+
+@pytest.mark.parametrize("in_memory", [0, 10**9])
+def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
+    folder, monkeypatch, in_memory
+):
+    corpus = write_documents(folder, 150, 3, folds=2)
+    table = pd.read_parquet(folder / "documents.parquet")
+    table["split_1"] = table["split_0"].to_numpy()[::-1]
+    table.to_parquet(folder / "documents.parquet", index=False)
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(tfidf_file, "CHUNK", 3000)
+    first, second = fit(corpus), fit(corpus)
+    assert first.selection == second.selection and len(first.selection["C"]) == 2
+    assert json.loads(json.dumps(first.selection)) == first.selection
+    for key, predictions in first.predictions.items():
+        assert predictions.equals(second.predictions[key])
+    ids = [set(first.predictions["linear", fold]["id"]) for fold in (0, 1)]
+    assert ids[0] != ids[1]
+    assert not [*Path(".heed/work").iterdir()]
+
+
+def test_too_few_passes_are_told_in_opponents_json(folder, monkeypatch):
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
+    monkeypatch.setattr(linear_svm, "MAX_PASSES", 2)
+    assert fit(write_documents(folder, 100, 2), classes=2).selection["converged"] == [False]
+
+
+def test_a_class_without_a_training_document_has_no_share(folder):
+    corpus = write_documents(folder, 200, 2)
+    table = fit(corpus, "words").predictions["linear", 0]
+    assert (table["p:good"] == 0).all() and (table["p:bad"] > 0).all()
+    assert np.allclose(table.filter(like="p:").sum(axis=1), 1, atol=1e-6)
+
+
+def test_an_analyzer_that_finds_nothing_is_left_to_the_other(tmp_path):
+    file = written(["a b", "b c", "c a"] * 9, "both", tmp_path)  # a word has two letters
+    assert file.features == written(["a b", "b c", "c a"] * 9, "characters", tmp_path).features > 0
+
+
+def test_a_corpus_without_words_is_one_message(folder):
+    corpus = write_documents(folder, 50, 2)
+    table = pd.read_parquet(folder / "documents.parquet").assign(text=". !")
+    table.to_parquet(folder / "documents.parquet", index=False)
+    with pytest.raises(HeedError, match=r"label_kind: no linear opponent.*has no words"):
+        fit(corpus, "words", 2)
+
+
+MEASURED = """
+import resource
+from tests.test_linear_opponent import Path, SimpleNamespace, TokenizedCorpus
+from tests.test_linear_opponent import fit, linear_svm, tfidf_file
+linear_svm.IN_MEMORY, tfidf_file.CHUNK, tfidf_file.MERGED = 0, 500_000, 500_000
+tfidf_file.MAX_FEATURES = 50_000
+fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_memory_grows_by_little_of_the_size_of_the_features(tmp_path):
+    peaks = []
+    for documents in (40_000, 160_000):
+        write_documents(tmp_path, documents, 2)
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        peaks.append(int(done.stdout) / 1e6)
+    texts = TokenizedCorpus(tmp_path, None).texts()
+    counts = count_ngrams(texts, documents, "both", tmp_path, ignore)
+    gigabytes = 16 * sum(each.values for each in counts) / 1e9  # counts and features on disk
+    assert peaks[1] - peaks[0] < gigabytes / 3, (peaks, gigabytes)
