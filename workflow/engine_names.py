@@ -36,7 +36,26 @@ def open_repository(root: Path) -> Any:
     """Return DVC's `Repo` of a folder; raises one of `missing_repository_errors`."""
     from dvc.repo import Repo
 
+    share_contexts()
     return Repo(str(root))
+
+
+def share_contexts() -> None:
+    """Make DVC, in this process, copy what params.yaml holds for no stage, but share it.
+
+    For each stage with `vars` DVC copies every value: a third of the time that 300 stages take. No stage changes
+    one: its `vars` can add keys, to its own context alone.
+    """
+    from dvc.parsing.context import Context
+
+    def clone(context: Any) -> Any:
+        copy = Context()
+        copy.data.update(context.data)
+        copy.meta = context.meta
+        copy.imports, copy._reserved_keys = dict(context.imports), dict(context._reserved_keys)
+        return copy
+
+    Context.clone = staticmethod(clone)
 
 
 def missing_repository_errors() -> tuple[type[Exception], ...]:

@@ -33,6 +33,7 @@ from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_corpus import changed_file_warnings
+from heed.study.syntax import read_yaml
 from heed.terminal import print_line
 
 RUNS = Path(".heed/snakemake")
@@ -154,7 +155,7 @@ def check_params(path: Path) -> None:
         read_by_dvc = engine.read_yaml(path)
     except ValueError as error:
         raise HeedError(f"{error}. heed can read it, DVC cannot: put the text in quotes") from None
-    if read_by_dvc != YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")):
+    if read_by_dvc != read_yaml(path.read_text(encoding="utf-8"), path)[1]:
         raise HeedError(
             f"{path}: DVC reads other values than heed: look for invisible characters, and for & "
             "and ! without quotes"
