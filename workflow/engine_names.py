@@ -43,8 +43,8 @@ def open_repository(root: Path) -> Any:
 def share_contexts() -> None:
     """Make DVC, in this process, copy what params.yaml holds for no stage, but share it.
 
-    For each stage with `vars` DVC copies every value: a third of the time that 300 stages take. No stage changes
-    one: its `vars` can add keys, to its own context alone.
+    For each stage with `vars` DVC copies every value: a third of the time that it takes to resolve
+    300 stages. No stage changes one: its `vars` can add keys, to its own context alone.
     """
     from dvc.parsing.context import Context
 

@@ -1,0 +1,196 @@
+"""What a stage costs before any of its work: the start of a command, and DVC's part.
+
+All figures but the last are seconds of processor time, of a process and what it starts, the least
+of some runs; all of the last commit, in temporary clones. DVC's part of a stage that runs is that
+of `python workflow/dvc_stage.py STAGE` without that of its command. It grows with the number of
+stages, so it is measured in studies of several sizes: generated models, each of whose stages has
+an entry in dvc.lock. `--sample` runs the sample study too, which takes some minutes.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.workload import Row, print_rows
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = "workflow/studies/sample.yaml"
+SIZES = {50: "<= 1.2 s", 150: "", 300: "<= 2 s", 600: ""}  # stages → target
+SEEDS, RUNS = 5, 3
+STAGES_OF_A_MODEL = SEEDS + 3  # recipe, predict, evaluate, and a training with each seed
+MODEL = "texts-attention"
+# in the order of the pipeline; what a command does with 200 short texts takes next to no time
+COMMANDS = {
+    "recipe": (("recipe", MODEL), "<= 1 s"),
+    "train": (("train", MODEL, "--seed", "1"), "<= import of torch + .5 s"),
+    "predict": (("predict", MODEL, "--seeds", "1"), "<= import of torch + .5 s"),
+    "opponents": (("opponents", "texts"), ""),
+    "evaluate": (("evaluate", MODEL, "--seeds", "1"), ""),
+}
+TINY = {"epochs": 1, "hidden_size": 4, "embedding_dim": 4, "linear_size": 4}
+
+
+def processor_seconds(command: list[str], folder: Path) -> float:
+    """Return the processor time of a command in a folder, with that of the processes it waits for.
+
+    Raises SystemExit with the command's output if it fails.
+    """
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "HEED_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    if (folder / "src").exists():  # a clone runs its own code
+        environment["PYTHONPATH"] = str(folder / "src")
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command)}\n{output.read()}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def least(command: list[str], folder: Path) -> float:
+    """Return the least processor time of some runs: other work on the machine only adds to it."""
+    return min(processor_seconds(command, folder) for _ in range(RUNS))
+
+
+def heed(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "heed.cli", *arguments]
+
+
+@contextmanager
+def clone() -> Iterator[Path]:
+    """Yield a temporary clone of the last commit."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "clone")
+        subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
+        yield folder
+
+
+def generated_study(stages: int) -> dict[str, Any]:
+    """Return the params of a study with about so many stages: the sample's, with other models."""
+    params = yaml.safe_load((ROOT / SAMPLE).read_text(encoding="utf-8"))
+    name = "sample-sentiment-baseline"
+    model = params["models"][name]
+    params["searches"], params["seeds"] = {}, list(range(1, SEEDS + 1))
+    others = 9 + len(params["corpora"]) + len(params["experiments"])
+    variants = ["baseline", *(f"m{i}" for i in range((stages - others) // STAGES_OF_A_MODEL - 1))]
+    names = {variant: f"sample-sentiment-{variant}" for variant in variants}
+    params["models"] = {
+        name: model | {"variant": variant, "match": name} for variant, name in names.items()
+    }
+    params["study"]["attention"] = [variants[-1]]
+    return params
+
+
+def write_lock(folder: Path) -> int:
+    """Write a dvc.lock with an entry for each stage of a clone; return the number of stages."""
+    code = (
+        "import json, sys; sys.path.insert(0, 'workflow'); import stages; "
+        "print(json.dumps([[s.name, s.deps, s.outs] for s in stages.read_stages()]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True,
+        env=os.environ | {"PYTHONPATH": str(folder / "src")},
+    )  # fmt: skip
+    stages = yaml.safe_load(done.stdout)
+
+    def entries(paths: list[str]) -> list[dict[str, Any]]:
+        return [{"path": path, "hash": "md5", "md5": "0" * 32, "size": 1} for path in paths]
+
+    locked = {
+        name: {"cmd": "heed", "deps": entries(deps), "outs": entries(outs)}
+        for name, deps, outs in stages
+    }
+    lock = yaml.safe_dump({"schema": "2.0", "stages": locked}, sort_keys=False)
+    (folder / "dvc.lock").write_text(lock, encoding="utf-8")
+    return len(stages)
+
+
+def dvcs_parts() -> Iterator[Row]:
+    """Yield a row for each size of a study: DVC's part of a stage that runs, and of a dry run."""
+    with clone() as folder:
+        for size, target in SIZES.items():
+            params = yaml.safe_dump(generated_study(size), sort_keys=False)
+            (folder / "params.yaml").write_text(params, encoding="utf-8")
+            stages = write_lock(folder)
+            run = [sys.executable, "workflow/dvc_stage.py"]
+            processor_seconds([*run, "code"], folder)  # which the stage `untuned` depends on
+            whole = least([*run, "untuned", "--force"], folder)
+            command = least(heed("search", "none"), folder)
+            dry = least(["snakemake", "-n", "--quiet"], folder)
+            yield Row(
+                f"DVC's part of a stage that runs, at {stages} stages",
+                f"{whole - command:.2f} s",
+                target,
+                f"`snakemake -n` there: {dry:.1f} s",
+            )
+
+
+def dry_run() -> Row:
+    """Return the cost of `snakemake -n` after `heed study desk`."""
+    with clone() as folder:
+        processor_seconds(heed("study", "desk", "--force"), folder)
+        seconds = least(["snakemake", "-n", "--quiet"], folder)
+        return Row("`snakemake -n` after `heed study desk`", f"{seconds:.1f} s", "<= 4 s")
+
+
+def starts(measures: dict[str, Callable[[list[str], Path], float]]) -> Iterator[Row]:
+    """Yield the cost of a command on a study of 200 short texts, measured in each way."""
+    torch = least([sys.executable, "-c", "import torch"], ROOT)
+    yield Row("import of torch", f"{torch:.2f} s", "")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = ("good", "bad")
+        lines = [f"{words[i % 2]} text {i} of many,{words[i % 2]}\n" for i in range(200)]
+        (folder / "texts.csv").write_text("text,label\n" + "".join(lines), encoding="utf-8")
+        (folder / "params.yaml").write_bytes((ROOT / SAMPLE).read_bytes())
+        columns = ("--text-column", "text", "--label-column", "label")
+        processor_seconds(heed("corpus", "add", "texts.csv", *columns), folder)
+        params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
+        params["defaults"]["classification"] |= TINY
+        (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+        for before in (("download", "texts"), ("tokenize", "texts"), ("search", "none")):
+            processor_seconds(heed(*before), folder)
+        for command, (arguments, target) in COMMANDS.items():
+            seconds = {way: measure(heed(*arguments), folder) for way, measure in measures.items()}
+            value = ", ".join(f"{way} {each:.2f} s" for way, each in seconds.items())
+            yield Row(f"start of `heed {command}`", value, target)
+
+
+def sample_study(cores: int) -> Row:
+    """Return the time that the sample study takes in a fresh clone."""
+    with clone() as folder:
+        started = time.monotonic()
+        seconds = processor_seconds(["snakemake", "--cores", str(cores), "--quiet"], folder)
+        wall = time.monotonic() - started
+    note = f"{seconds:.0f} s of processor time"
+    return Row(f"the sample study on {cores} cores", f"{wall:.0f} s", "<= 90 s on 2", note)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sample", action="store_true", help="run the sample study too")
+    parser.add_argument("--cores", type=int, default=2, help="for the sample study")
+    parser.add_argument("--json", action="store_true", help="for python -m benchmarks")
+    options = parser.parse_args()
+    rows = [dry_run(), *dvcs_parts(), *starts({"cold": least})]
+    print_rows(rows + ([sample_study(options.cores)] if options.sample else []))
+
+
+if __name__ == "__main__":
+    main()
