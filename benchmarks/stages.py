@@ -27,6 +27,7 @@ SAMPLE = "workflow/studies/sample.yaml"
 SIZES = {50: "<= 1.2 s", 150: "", 300: "<= 2 s", 600: ""}  # stages → target
 SEEDS, RUNS = 5, 3
 STAGES_OF_A_MODEL = SEEDS + 3  # recipe, predict, evaluate, and a training with each seed
+OTHER_STAGES = 10
 MODEL = "texts-attention"
 # in the order of the pipeline; what a command does with 200 short texts takes next to no time
 COMMANDS = {
@@ -85,8 +86,8 @@ def generated_study(stages: int) -> dict[str, Any]:
     name = "sample-sentiment-baseline"
     model = params["models"][name]
     params["searches"], params["seeds"] = {}, list(range(1, SEEDS + 1))
-    others = 9 + len(params["corpora"]) + len(params["experiments"])
-    variants = ["baseline", *(f"m{i}" for i in range((stages - others) // STAGES_OF_A_MODEL - 1))]
+    models = (stages - OTHER_STAGES) // STAGES_OF_A_MODEL
+    variants = ["baseline", *(f"m{i}" for i in range(models - 1))]
     names = {variant: f"sample-sentiment-{variant}" for variant in variants}
     params["models"] = {
         name: model | {"variant": variant, "match": name} for variant, name in names.items()
@@ -110,11 +111,15 @@ def write_lock(folder: Path) -> int:
     def entries(paths: list[str]) -> list[dict[str, Any]]:
         return [{"path": path, "hash": "md5", "md5": "0" * 32, "size": 1} for path in paths]
 
+    defaults = generated_study(STAGES_OF_A_MODEL + OTHER_STAGES)["defaults"]
+    params = {"params.yaml": {"defaults": defaults}}
     locked = {
-        name: {"cmd": "heed", "deps": entries(deps), "outs": entries(outs)}
+        name: {"cmd": "heed", "deps": entries(deps), "params": params, "outs": entries(outs)}
         for name, deps, outs in stages
     }
-    lock = yaml.safe_dump({"schema": "2.0", "stages": locked}, sort_keys=False)
+    dumper = yaml.SafeDumper
+    dumper.ignore_aliases = lambda self, data: True  # as DVC writes it, and lock_file.py reads it
+    lock = yaml.dump({"schema": "2.0", "stages": locked}, Dumper=dumper, sort_keys=False)
     (folder / "dvc.lock").write_text(lock, encoding="utf-8")
     return len(stages)
 
