@@ -277,7 +277,7 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
             ),
         ),
     ],
-    "share_contexts": [
+    "share_params": [
         (
             "dvc",
             "Context.clone(context), for each stage with vars",
@@ -296,6 +296,14 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
                     "new.imports = deepcopy(self.imports)\n        new._reserved_keys = ",
                     "deepcopy(self._reserved_keys)\n        return new",
                 )
+            ),
+        ),
+        (
+            "dvc",
+            "dependency.param.load_path(path, fs), of which a part is returned",
+            lambda: (
+                "config = load_path(path, fs, **load_kwargs)"
+                in inspect.getsource(dvc("dependency.param", "read_param_file"))
             ),
         ),
     ],
@@ -479,7 +487,7 @@ def test_stages_are_resolved_as_dvc_does_with_values_that_it_copies(
     from dvc.parsing.context import Context
     from dvc.repo import Repo
 
-    monkeypatch.setattr(Context, "clone", staticmethod(copy.deepcopy))  # DVC's own; undone after
+    monkeypatch.setattr(Context, "clone", staticmethod(copy.deepcopy))  # as DVC does it
     Repo.init(str(tmp_path), no_scm=True)
     (tmp_path / "more.yaml").write_text("extra: {deep: 3}\n")
     (tmp_path / "params.yaml").write_text("runs: {a: {n: 1}, b: {n: 2}}\ncommon: {n: 5}\n")
@@ -499,3 +507,15 @@ def test_stages_are_resolved_as_dvc_does_with_values_that_it_copies(
     by_dvc = resolved(Repo(str(tmp_path)))
     assert resolved(engine.open_repository(tmp_path)) == by_dvc
     assert Context.clone is not copy.deepcopy and len(by_dvc) == 3
+
+
+def test_params_are_read_again_when_they_were_edited(tmp_path: Path) -> None:
+    from dvc.dependency.param import read_param_file
+    from dvc.fs import LocalFileSystem
+
+    engine.share_params()
+    path = tmp_path / "params.yaml"
+    for text, expected in (("a: {b: 1}\n", 1), ("a: {b: 2}\n", 2), ("a: {b: 30}\n", 30)):
+        path.write_text(text)
+        for _ in range(2):
+            assert read_param_file(LocalFileSystem(), str(path), ["a.b"], True) == {"a.b": expected}

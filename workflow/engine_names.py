@@ -5,6 +5,7 @@ breaks. DVC is imported late: it takes a second, and jobs on other machines do n
 """
 
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -36,16 +37,18 @@ def open_repository(root: Path) -> Any:
     """Return DVC's `Repo` of a folder; raises one of `missing_repository_errors`."""
     from dvc.repo import Repo
 
-    share_contexts()
+    share_params()
     return Repo(str(root))
 
 
-def share_contexts() -> None:
-    """Make DVC, in this process, copy what params.yaml holds for no stage, but share it.
+def share_params() -> None:
+    """Make DVC, in this process, read params.yaml once, and copy it for no stage.
 
-    For each stage with `vars` DVC copies every value: a third of the time that it takes to resolve
-    300 stages. No stage changes one: its `vars` can add keys, to its own context alone.
+    DVC reads the file for each stage that depends on a part of it, and copies all its values to
+    resolve a stage with `vars`: together half of the time that a plan of 300 stages takes. No stage
+    changes a value: its `vars` can add keys, to its own context alone.
     """
+    from dvc.dependency import param
     from dvc.parsing.context import Context
 
     def clone(context: Any) -> Any:
@@ -56,6 +59,26 @@ def share_contexts() -> None:
         return copy
 
     Context.clone = staticmethod(clone)
+    param.load_path = _load_once
+
+
+def _load_once(path: str, fs: Any, **options: Any) -> Any:
+    """Return the content of a file as DVC's load_path does, read once in each of its states."""
+    from dvc.fs import LocalFileSystem
+    from dvc.utils.serialize import load_path
+
+    if options or not isinstance(fs, LocalFileSystem):
+        return load_path(path, fs, **options)
+    state = Path(path).stat()
+    return _load(path, fs, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1)
+def _load(path: str, fs: Any, *state: int) -> Any:
+    """Return the content of a file in its present state."""
+    from dvc.utils.serialize import load_path
+
+    return load_path(path, fs)
 
 
 def missing_repository_errors() -> tuple[type[Exception], ...]:
