@@ -29,7 +29,9 @@ engine.silence_snakemake()
 
 
 def receipts(names):
-    return run.receipts(names, engine.is_running_jobs(workflow), engine.cores(workflow))
+    return run.receipts(
+        names, engine.is_running_jobs(workflow), engine.cores(workflow), engine.runs_jobs_here(workflow)
+    )
 
 
 if engine.is_main_process(workflow) and not engine.is_dry_run(workflow):
@@ -86,6 +88,7 @@ rule shown:  # for `snakemake --report report.zip`
         "{params.python:q} workflow/stages.py > {log:q} 2>&1"
 
 
+chains = stages.longest_chains(run.stages)
 for stage in run.stages:
 
     rule:
@@ -97,8 +100,6 @@ for stage in run.stages:
             run.receipt(stage.name),
         log:
             f"logs/{stage.name}.log",
-        benchmark:
-            f"logs/{stage.name}.tsv"
         params:
             stage=stage.name,
             python=sys.executable,
@@ -107,6 +108,7 @@ for stage in run.stages:
             reason=lambda _, name=stage.name: run.plan(False).get(name, "requested"),
         message:
             "{params.stage}  ({params.reason})"
+        priority: chains[stage.name]  # the search whose winner is then trained starts before trainings
         threads: stage.threads
         resources:
             gpu=stage.gpu,

@@ -41,13 +41,7 @@ def imports(path: Path) -> set[str]:
 
 
 def test_every_package_that_is_imported_is_declared_and_pinned():
-    tools = [
-        ROOT / "workflow/stages.py",
-        ROOT / "workflow/engine_names.py",
-        ROOT / "workflow/lock_file.py",
-        ROOT / "workflow/dvc_stage.py",
-        ROOT / "workflow/digests.py",
-    ]
+    tools = sorted((ROOT / "workflow").glob("*.py"))
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
     heed_modules = {"heed", *(path.stem for path in tools)}
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]

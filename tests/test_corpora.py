@@ -15,6 +15,7 @@ from heed.corpora.publication import Document
 from heed.corpora.source import download
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split, load
+from heed.tokens.facts import DocumentFacts
 from heed.tokens.splits import require_learnable, split_columns, split_documents
 from tests.conftest import ROOT
 
@@ -307,8 +308,9 @@ def test_the_group_of_a_real_letter_piece_is_its_letter(corpora, tmp_path):
     letters = np.asarray([document.group for document in documents])
     assert len(set(letters)) == len(authors) == 4504, "a letter has one author"
     split = Split(kind="folds", k=5)
-    loose = split_documents(split, documents)
-    tight = split_documents(split.model_copy(update={"grouped": True}), documents)
+    facts = DocumentFacts(documents)
+    loose = split_documents(split, facts)
+    tight = split_documents(split.model_copy(update={"grouped": True}), facts)
 
     def count_siblings(folds: dict[str, np.ndarray]) -> int:
         return sum(
@@ -345,14 +347,14 @@ def test_a_given_split_without_a_part_is_an_error(parts, message):
     ],
 )
 def test_a_corpus_with_nothing_to_learn_is_an_error(split, labels, message):
-    documents = [Document(str(i), "a", {"label": label}) for i, label in enumerate(labels)]
+    facts = DocumentFacts(Document(str(i), "a", {"label": name}) for i, name in enumerate(labels))
     with pytest.raises(HeedError, match=message):
-        require_learnable(documents, split_documents(split, documents))
+        require_learnable(facts.labels, split_documents(split, facts))
 
 
 def test_one_label_of_several_classes_is_enough():
-    documents = [Document(str(i), "a", {"a": "xy"[i % 2], "b": "same"}) for i in range(10)]
-    require_learnable(documents, split_documents(Split(kind="random", test=0.2), documents))
+    facts = DocumentFacts(Document(str(i), "a", {"a": "xy"[i % 2], "b": "same"}) for i in range(10))
+    require_learnable(facts.labels, split_documents(Split(kind="random", test=0.2), facts))
 
 
 def test_a_given_split_is_kept_and_validation_is_drawn_from_train():

@@ -145,6 +145,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "toy")
         assert len(toy.executed(*SNAKEMAKE)) == 26
+        (log,) = toy.path.glob(".heed/snakemake/*/forks.log")
+        assert log.read_text() == ""  # every job was forked
         toy.run("git", "add", "--all")
         toy.run("git", "commit", "--quiet", "--message", "run")
         (folder / "finished").touch()
@@ -171,7 +173,9 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert "Job" not in output
     for stage in ("compare", "train@feelings-attention-1"):
         assert (toy.path / f"logs/{stage}.log").exists()
-        assert (toy.path / f"logs/{stage}.tsv").read_text().startswith("s\t")
+        names, figures = (toy.path / f"logs/{stage}.tsv").read_text().splitlines()
+        assert names == "s\tmax_rss\tcpu_time"
+        assert all(float(figure) > 0 for figure in figures.split("\t"))
 
 
 def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
@@ -1097,6 +1101,19 @@ def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(
     values = fingerprint.fingerprint(sample_studies[0])
     assert len(reference["values"]) > 2000
     assert fingerprint.differences(reference["values"], values) == []
+
+
+def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    import stages
+
+    upstream = {
+        "tokenize": [], "search": ["tokenize"], "train-a": ["tokenize"], "train-b": ["search"],
+        "report": ["train-a", "train-b"],
+    }  # fmt: skip
+    found = [stages.Stage(name, ups, [], [], 1, 0, False, []) for name, ups in upstream.items()]
+    chains = stages.longest_chains(found)
+    assert chains == {"tokenize": 3, "search": 2, "train-a": 1, "train-b": 1, "report": 0}
 
 
 def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(

@@ -5,6 +5,7 @@ A failure names the engine, its name and heed's function.
 
 import ast
 import copy
+import importlib
 import inspect
 import json
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from snakemake_interface_executor_plugins.settings import CommonSettings
 
 from heed.code.stage import VARIABLE
 from tests.conftest import ROOT
@@ -330,8 +332,20 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
             ),
         ),
     ],
-    "run_dvc": [
+    "run_stage": [
         ("dvc", "cli.main(argv)", lambda: "argv" in parameters(dvc("cli", "main"))),
+        (
+            "dvc",
+            "modules DVC_MODULES",
+            lambda: all(importlib.import_module(name) for name in engine.DVC_MODULES),
+        ),
+    ],
+    "runs_jobs_here": [
+        (
+            "snakemake",
+            "setting local_exec of an executor",
+            lambda: hasattr(CommonSettings, "local_exec"),
+        )
     ],
     "catch_interrupt": [
         (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.tokens import near_duplicates
+from heed.tokens import near_duplicates, shingles
 from heed.tokens.meta import NearDuplicates
 from heed.tokens.near_duplicates import count_near_duplicates
 
@@ -55,12 +55,18 @@ def corpora_with_copies(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str
 
 
 @settings(max_examples=150, deadline=None)
-@given(drawn=corpora_with_copies(), first=st.sampled_from([1, 2, 16]))
-def test_the_number_is_that_of_a_comparison_of_all_pairs(drawn, first):
+@given(
+    drawn=corpora_with_copies(),
+    first=st.sampled_from([1, 2, 16]),
+    at_once=st.sampled_from([3, 50, 8_000_000]),
+)
+def test_the_number_is_that_of_a_comparison_of_all_pairs(drawn, first, at_once):
     texts, columns = drawn
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(near_duplicates, "FIRST_CANDIDATES", first)
         patch.setattr(near_duplicates, "BLOCK", 10)
+        patch.setattr(shingles, "BLOCK_TOKENS", 40)
+        patch.setattr(shingles, "MAX_TOKENS", at_once)
         result = count(texts, *columns)
     assert result == NearDuplicates([compare_all_pairs(texts, each) for each in columns], True)
 

@@ -37,7 +37,7 @@ HOSTILE = [
 
 
 def words(text: str, tokenizer: str) -> list[tuple[str, int, int]]:
-    lexicon, ids, starts, ends, *_ = tokenize_chunk(([text], tokenizer))
+    lexicon, ids, starts, ends, *_ = tokenize_chunk([text], tokenizer)
     return [
         (lexicon[i], start, end)
         for i, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True)
@@ -103,7 +103,7 @@ def spacy_sentences(texts: list[str], name: str) -> tuple[list[int], list[int]]:
 @given(texts=SENTENCES)
 @pytest.mark.parametrize("name", ["xx", "en", "de"])
 def test_sentences_are_those_of_spacys_sentencizer(name, texts):
-    *_, starts, counts = tokenize_chunk((texts, name))
+    *_, starts, counts = tokenize_chunk(texts, name)
     assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, name)
 
 
@@ -113,7 +113,7 @@ def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
     from heed.corpora.imdb import read_reviews
 
     texts = [clean(d.text)[0] for d in itertools.islice(read_reviews(corpora / "imdb"), 300)]
-    *_, starts, counts = tokenize_chunk((texts, "en"))
+    *_, starts, counts = tokenize_chunk(texts, "en")
     assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, "en")
     assert counts.sum() > 2000
 

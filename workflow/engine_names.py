@@ -22,6 +22,14 @@ REPRO = ("--wait-for-lock", "repro", "--single-item")
 RWLOCK = Path(".dvc/tmp/rwlock")
 SNAKEMAKE_LOGGER = "snakemake.logging"
 SNAKEMAKE_LOCKS = Path(".snakemake/locks")
+# what running a stage imports; with one less it takes longer, with one too many `dvc` is not forked
+DVC_MODULES = (
+    "dvc.cli.parser", "dvc.dirs", "dvc.repo.artifacts", "dvc.repo.datasets", "dvc.repo.metrics",
+    "dvc.repo.open_repo", "dvc.repo.params", "dvc.repo.plots", "dvc.repo.reproduce",
+    "dvc.repo.stage", "dvc.rwlock", "dvc.scm", "dvc.stage.cache", "dvc.utils.strictyaml",
+    "dvc_data.hashfile.db.local", "dvc_data.hashfile.status", "dulwich.ignore", "dulwich.index",
+    "pyparsing",
+)  # fmt: skip
 USELESS_MESSAGES = (
     "Select jobs to execute", "Execute ", "Assuming unrestricted shared filesystem",
     "Building DAG of jobs", "RuleException:\nCalledProcessError",
@@ -250,10 +258,13 @@ def change_lock_by_stage() -> None:
     dvcfile.modify_yaml = modify
 
 
-def run_dvc() -> int:
-    """Run the command `dvc` with the arguments of this process; return its exit status."""
+def run_stage() -> int:
+    """Run the stage that is the argument of this process by DVC; return the exit status."""
     from dvc.cli import main
 
+    sys.argv = ["dvc", *REPRO, *sys.argv[1:]]  # so DVC names this process to others
+    share_params()
+    change_lock_by_stage()
     return int(main())
 
 
@@ -293,6 +304,12 @@ def is_dry_run(workflow: Any) -> bool:
 def is_running_jobs(workflow: Any) -> bool:
     """Whether jobs will run (no dry run, --touch or --lint); known once a rule's inputs are."""
     return bool(workflow.executor_plugin and not workflow.dryrun and not workflow.touch)
+
+
+def runs_jobs_here(workflow: Any) -> bool:
+    """Whether the executor starts jobs on this machine; known when is_running_jobs is."""
+    plugin = workflow.executor_plugin
+    return bool(plugin and plugin.common_settings.local_exec)
 
 
 def cores(workflow: Any) -> int:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import engine_names as engine
+import fork_server
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -225,11 +226,13 @@ def _find_lock_holder(root: Path) -> int | None:
 
 
 def _is_running_dvc(process: int) -> bool:
-    """Whether a process runs that is DVC's; a zombie process does not run."""
+    """Whether a process runs that is DVC's, or its fork; a zombie process does not run."""
     import psutil
 
+    names = ("dvc", Path(fork_server.__file__).name)
     with contextlib.suppress(psutil.Error):
-        return any("dvc" in part for part in psutil.Process(process).cmdline())
+        words = " ".join(psutil.Process(process).cmdline())
+        return any(name in words for name in names)
     return False
 
 
@@ -343,6 +346,20 @@ def predict_code_changes(stages: list[Stage]) -> set[str] | None:
         return None
 
 
+def longest_chains(stages: list[Stage]) -> dict[str, int]:
+    """Return {stage: how many stages must follow it one after the other, in the longest chain}.
+
+    Args:
+        stages: each after those it reads from.
+
+    """
+    chains = dict.fromkeys((stage.name for stage in stages), 0)
+    for stage in reversed(stages):
+        for upstream in stage.upstream:
+            chains[upstream] = max(chains[upstream], chains[stage.name] + 1)
+    return chains
+
+
 def _first_of(items: list[str]) -> str:
     """Return the first item, and how many more there are."""
     return items[0] + (f" and {len(items) - 1} more" if items[1:] else "")
@@ -415,11 +432,11 @@ class Run:
                 "another snakemake is running this pipeline, in this clone: wait for it, or end it"
             ) from None
 
-    def plan(self, executing: bool, cores: int = 1) -> dict[str, str]:
+    def plan(self, executing: bool, cores: int = 1, here: bool = False) -> dict[str, str]:
         """Return the stale stages with their reasons; the first call makes the plan.
 
         When `executing` (no dry run), orphans are deleted and stale cheap stages run first, so that
-        the plan is exact.
+        the plan is exact. With jobs that run `here`, on this machine, a server forks for them.
         """
         if self._plan is not None:
             return self._plan
@@ -433,6 +450,10 @@ class Run:
             for old in RUNS.glob("*/"):
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
+            if here and find_stale(self.stages, orphans):
+                self._server = fork_server.start(
+                    self.folder
+                )  # kept: its input ends with this process
             if not self._run_cheap_first(cores) and orphans:
                 self.stages = read_stages()
         self._plan = (
@@ -513,9 +534,9 @@ class Run:
         """Return the path of a stage's receipt."""
         return str(self.folder / "receipts" / name)
 
-    def receipts(self, names: Iterable[str], executing: bool, cores: int) -> list[str]:
-        """Return the receipts of those of `names` that are stale."""
-        plan = self.plan(executing, cores)
+    def receipts(self, names: Iterable[str], executing: bool, cores: int, here: bool) -> list[str]:
+        """Return the receipts of those of `names` that are stale; see `plan`."""
+        plan = self.plan(executing, cores, here)
         return [self.receipt(name) for name in names if name in plan]
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heed.fork_client import run_in_fork
 from heed.paths import (
     ADVERSARIES,
     COMPARISON,
@@ -573,7 +574,7 @@ def _read_arguments() -> list[str]:
     from heed.code.stage import stage_arguments
 
     arguments = sys.argv[1:]
-    return arguments + (stage_arguments(*arguments) if len(arguments) == 1 else [])
+    return arguments + (stage_arguments(arguments[0]) if len(arguments) == 1 else [])
 
 
 def _run_stage(function: Callable[..., None], arguments: dict[str, Any]) -> None:
@@ -593,6 +594,8 @@ def _run_stage(function: Callable[..., None], arguments: dict[str, Any]) -> None
 
 def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
+    if run_in_fork("heed") is not None:
+        return
     from heed.code.guard import run_own_code
     from heed.files import HeedError
 

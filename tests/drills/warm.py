@@ -9,7 +9,6 @@ status when it has ended.
 runs one job cold: a search, since Ray reads the environment when it is imported.
 """
 
-import atexit
 import importlib
 import json
 import os
@@ -17,9 +16,11 @@ import pkgutil
 import re
 import signal
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
+from fork_server import run_to_end
 
 LATER = (
     "pyarrow.dataset",
@@ -77,16 +78,7 @@ def run(job: dict[str, Any]) -> int:
         inject(job["kill"], job["trace"])
     from heed.cli import main
 
-    try:
-        main()
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        traceback.print_exc()
-        return 1
-    return 0
+    return run_to_end(main)
 
 
 def main() -> None:
@@ -104,11 +96,7 @@ def main() -> None:
     for line in sys.stdin:
         process = os.fork()
         if not process:
-            code = run(json.loads(line))
-            atexit._run_exitfuncs()
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
+            os._exit(run(json.loads(line)))
         print(process, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 

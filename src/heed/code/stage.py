@@ -5,6 +5,7 @@ checked it. So a stage's command is `heed train`, and its arguments are in the s
 """
 
 import os
+from collections.abc import Mapping
 
 from heed.files import HeedError
 from heed.paths import is_name
@@ -12,16 +13,16 @@ from heed.paths import is_name
 VARIABLE = "DVC_STAGE"
 
 
-def running_stage() -> str:
+def running_stage(environment: Mapping[str, str] = os.environ) -> str:
     """Return DVC's name of the stage whose command this process is, such as train@imdb-mean-1.
 
     It is empty for a command that a person runs.
     """
     # DVC adds the path of dvc.yaml where it was started in a subfolder
-    return os.environ.get(VARIABLE, "").rpartition("dvc.yaml:")[2]
+    return environment.get(VARIABLE, "").rpartition("dvc.yaml:")[2]
 
 
-def stage_arguments(command: str) -> list[str]:
+def stage_arguments(command: str, environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the arguments of `heed COMMAND` as the running stage's command.
 
     For the stage train@imdb-mean-1 and `heed train` they are imdb-mean --seed 1. There are none
@@ -29,7 +30,7 @@ def stage_arguments(command: str) -> list[str]:
 
     Raises HeedError: the stage has a name that params.yaml may not have.
     """
-    stage = running_stage()
+    stage = running_stage(environment)
     group, _, key = stage.partition("@")
     if group != command or not key:
         return []

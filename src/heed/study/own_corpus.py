@@ -81,25 +81,30 @@ def _split(columns: dict[str, str]) -> dict[str, object]:
 def _count_rows_and_classes(file: Path, corpus: Corpus) -> tuple[int, int]:
     """Return the number of rows and of classes of a table. Raises HeedError when it is unusable."""
     # not at the top: the drivers import this module, and scikit-learn takes long
+    from heed.tokens.facts import DocumentFacts
     from heed.tokens.splits import require_learnable, split_documents
 
-    documents = list(read_documents(file, corpus))
-    if not documents:
+    facts, has_text = DocumentFacts(), False
+    for document in read_documents(file, corpus):
+        facts.append(document)
+        has_text = has_text or bool(document.text)
+    if not len(facts):
         raise HeedError(f"{file}: no row below the names of the columns")
-    if not any(document.text for document in documents):
+    if not has_text:
         raise HeedError(f"{file}: column {corpus.text_column!r} has no text in any row")
-    classes = len({document.labels["label"] for document in documents})
+    labels = facts.labels
+    classes = len(labels["label"].categories)
     if classes < 2:
         raise HeedError(
-            f"{file}: column {corpus.label_column!r} has {classes} class in {len(documents):,} "
-            f"row{'s' * (len(documents) > 1)}: there is nothing to learn"
+            f"{file}: column {corpus.label_column!r} has {classes} class in {len(facts):,} "
+            f"row{'s' * (len(facts) > 1)}: there is nothing to learn"
         )
     try:
-        require_learnable(documents, split_documents(corpus.split, documents))
+        require_learnable(labels, split_documents(corpus.split, facts))
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
         raise HeedError(f"{file}: {column}{error}") from None
-    return len(documents), classes
+    return len(facts), classes
 
 
 def _add_entries(tree: Any, name: str, file: Path, columns: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def find_duplicates(
-    corpus: "Corpus", texts: list[list[str | None]], columns: dict[str, np.ndarray]
+    corpus: "Corpus", texts: list[np.ndarray], columns: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return which documents `drop_duplicates` drops, (documents,), and the counts of duplicates.
 
@@ -19,20 +19,20 @@ def find_duplicates(
 
     Args:
         corpus: its section in params.yaml.
-        texts: for each language, the text of each document; None, which is no duplicate, where a
-            document has none.
+        texts: for each language, the number of each document's text, the same for equal texts;
+            -1, which is no duplicate, where a document has none: (documents,) each.
         columns: the split columns, each (documents,).
 
     """
-    by_language = [pd.Series(language, dtype=object) for language in texts]
+    by_language = [pd.Series(language) for language in texts]
 
     def among(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return which documents are of `rows` and have a text of `others`, (documents,)."""
-        repeats = [(texts.isin(texts[others]) & texts.notna()).to_numpy() for texts in by_language]
+        repeats = [(texts.isin(texts[others]) & (texts >= 0)).to_numpy() for texts in by_language]
         return rows & np.logical_or.reduce(repeats)
 
     repeated = np.logical_or.reduce(
-        [(texts.duplicated() & texts.notna()).to_numpy() for texts in by_language]
+        [(texts.duplicated() & (texts >= 0)).to_numpy() for texts in by_language]
     )
     shared, dropped = 0, np.zeros(len(repeated), bool)
     for column in columns.values():

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heed.corpora.publication import Document
 from heed.evidence import EvidenceKind, Span
 from heed.files import HeedError
 from heed.tokens.arrays import mark_evidence
-from heed.tokens.chunks import TokenizedTexts
+from heed.tokens.chunks import Chunk
 from heed.tokens.cleaning import clean
 from heed.tokens.meta import Evidence
 from heed.tokens.splits import PARTS
@@ -53,30 +52,42 @@ def _uncut(text: str) -> str:
     return clean(text, sys.maxsize)[0]
 
 
-def measure_evidence(
-    kind: EvidenceKind | None,
-    documents: Sequence[Document],
-    arrays: TokenizedTexts,
-    parts: np.ndarray,
-) -> Evidence | None:
-    """Return how much evidence each part of a corpus has; None when no document has any.
+class EvidenceMeasure:
+    """How much evidence each part of a corpus has, counted as its documents are tokenised."""
 
-    Args:
-        kind: of the evidence that the documents may have.
-        documents: with the evidence of their cleaned text.
-        arrays: their tokens.
-        parts: the part of each, (documents,)
+    def __init__(self, kind: EvidenceKind | None, spans: np.ndarray, parts: np.ndarray) -> None:
+        """Begin before the first document.
 
-    """
-    if kind is None or not any(document.evidence for document in documents):
-        return None
-    counts, words, evidence = (dict.fromkeys(PARTS, 0) for _ in range(3))
-    for i, (document, part) in enumerate(zip(documents, parts, strict=True)):
-        if document.evidence:
-            tokens = slice(arrays.offsets[i], arrays.offsets[i + 1])
-            marked = mark_evidence(arrays.starts[tokens], arrays.ends[tokens], document.evidence)
-            counts[part] += 1
-            words[part] += len(marked)
-            evidence[part] += int(marked.sum())
-    shares = {part: evidence[part] / max(1, words[part]) for part in PARTS}
-    return Evidence(kind, counts, shares)
+        Args:
+            kind: of the evidence that the documents may have.
+            spans: document, first character and end of each span of evidence in the cleaned texts,
+                sorted by document, (spans, 3)
+            parts: the part of each document, (documents,)
+
+        """
+        self._kind, self._spans, self._parts = kind, spans, parts
+        self._row = 0
+        self._documents, self._words, self._evidence = (dict.fromkeys(PARTS, 0) for _ in range(3))
+
+    def add(self, chunk: Chunk) -> None:
+        """Count the evidence of the next documents."""
+        ends = np.cumsum(chunk.counts)
+        rows = self._spans[:, 0]
+        first, last = np.searchsorted(rows, [self._row, self._row + len(ends)])
+        for row in np.unique(rows[first:last]).tolist():
+            i = row - self._row
+            tokens = slice(ends[i] - chunk.counts[i], ends[i])
+            spans = self._spans[slice(*np.searchsorted(rows, [row, row + 1])), 1:]
+            marked = mark_evidence(chunk.starts[tokens], chunk.ends[tokens], spans)
+            part = self._parts[row]
+            self._documents[part] += 1
+            self._words[part] += len(marked)
+            self._evidence[part] += int(marked.sum())
+        self._row += len(ends)
+
+    def result(self) -> Evidence | None:
+        """Return the evidence of each part; None when no document has any."""
+        if self._kind is None or not len(self._spans):
+            return None
+        shares = {part: self._evidence[part] / max(1, self._words[part]) for part in PARTS}
+        return Evidence(self._kind, self._documents, shares)

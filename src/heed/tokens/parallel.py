@@ -13,12 +13,17 @@ from heed.corpora.publication import Links, ParallelDocument
 from heed.files import HeedError, digest_folder, write_json, writing_folder
 from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, Side
-from heed.tokens.chunks import TokenizedTexts, tokenize_texts
+from heed.tokens.chunks import tokenize_texts
+from heed.tokens.cleaned import CLEANED, CleanedDocuments
 from heed.tokens.cleaning import TREATMENTS, clean
+from heed.tokens.documents import write_documents
 from heed.tokens.duplicates import find_duplicates
+from heed.tokens.facts import DocumentFacts, TextDigests
 from heed.tokens.meta import Language, Meta, NearDuplicates, format_summary
 from heed.tokens.near_duplicates import find_near_duplicates
-from heed.tokens.splits import PARTS, draw_sample, require_parts, split_documents
+from heed.tokens.reading import read_sample
+from heed.tokens.splits import PARTS, require_parts, split_documents
+from heed.tokens.writer import TokenWriter, tokenize_column
 
 if TYPE_CHECKING:
     from heed.study import Corpus
@@ -36,6 +41,25 @@ def tokenize_sentences(texts: list[str], tokenizer: str) -> Side:
     )
 
 
+@dataclasses.dataclass
+class _Aligned:
+    """The gold links of a document."""
+
+    id: str
+    alignments: dict[str, Links]  # by "SOURCE-TARGET"
+    words: dict[str, int]  # language → words of the text, which white space separates
+
+
+@dataclasses.dataclass
+class _Documents:
+    """What is known of all documents after they were cleaned."""
+
+    facts: DocumentFacts
+    texts: dict[str, TextDigests]  # by language
+    aligned: dict[int, _Aligned]  # by row, where links are known
+    treated: dict[str, int]  # the counts of treatments
+
+
 def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
     """Write data/tokens/NAME of a parallel corpus; the same bytes for any number of processes.
 
@@ -44,37 +68,31 @@ def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, proc
             its alignments need, the split cannot be drawn.
 
     """
-    documents, treated = _read_clean_documents(corpus, raw)
-    if not documents:
-        raise HeedError(f"{raw}: corpus {name} has no document with a text in each language")
-    languages = list(documents[0].texts)
-    for key in ("tokenizers", "optional_languages"):
-        if unknown := {*(getattr(corpus, key) or ())} - {*languages}:
-            raise HeedError(
-                f"params.yaml: corpora.{name}.{key}: no language {min(unknown)}. The languages of "
-                f"the corpus: {', '.join(languages)}"
-            )
-    try:
-        documents, columns, duplicates = _split_documents(corpus, documents)
-    except HeedError as error:
-        raise HeedError(f"corpus {name}: {error}") from None
     with writing_folder(folder, checksums=True) as out:
-        sides = {}
-        for language in languages:
-            texts = [str(document.texts[language]) for document in documents]
-            title = f"{name}: tokenizing {language}"
-            tokenizer = corpus.tokenizer_of(language)
-            sides[language] = tokenize_texts(texts, tokenizer, processes, title)
-            (out / language).mkdir()
-            sides[language].write(out / language, with_sentences=False)
-        _write_documents(out, documents, columns)
-        alignments = _write_alignments(out, name, documents, sides)
+        sides: dict[str, TokenWriter] = {}
+        with CleanedDocuments(out / CLEANED) as cleaned:
+            documents = _clean_documents(name, corpus, raw, cleaned)
+            try:
+                kept, columns, duplicates = _split_documents(corpus, documents)
+            except HeedError as error:
+                raise HeedError(f"corpus {name}: {error}") from None
+            for language in documents.texts:
+                (out / language).mkdir()
+                column, title = f"text_{language}", f"{name}: tokenizing {language}"
+                tokenizer = corpus.tokenizer_of(language)
+                with TokenWriter(out / language, with_sentences=False) as sides[language]:
+                    for chunk in tokenize_column(
+                        cleaned, kept, column, tokenizer, processes, title
+                    ):
+                        sides[language].append(chunk)
+            write_documents(cleaned, kept, columns, out / "documents.parquet")
+        alignments = _write_alignments(out, name, documents.aligned, kept, sides)
         meta = _describe(name, corpus, sides, columns)
         meta = dataclasses.replace(
             meta,
             digest=digest_folder(out),
             duplicates=duplicates,
-            treated=treated,
+            treated=documents.treated,
             alignments=alignments,
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
@@ -82,7 +100,7 @@ def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, proc
 
 
 def _describe(
-    name: str, corpus: "Corpus", sides: dict[str, TokenizedTexts], columns: dict[str, np.ndarray]
+    name: str, corpus: "Corpus", sides: dict[str, TokenWriter], columns: dict[str, np.ndarray]
 ) -> Meta:
     """Return what the arrays and the split columns say of a corpus."""
     first_column = next(iter(columns.values()))
@@ -104,39 +122,62 @@ def _describe(
         reduced=corpus.sample is not None,
         generated=KINDS[corpus.kind].generated,
         duplicates={},
-        near_duplicates=_count_near_duplicates(sides, columns),
+        near_duplicates=_count_near_duplicates(name, sides, columns),
         treated={},
         languages=languages,
     )
 
 
-def _read_clean_documents(
-    corpus: "Corpus", raw: Path
-) -> tuple[list[ParallelDocument], dict[str, int]]:
-    """Return the documents with cleaned texts, or a sample of them, and the counts of treatments.
+def _clean_documents(
+    name: str, corpus: "Corpus", raw: Path, cleaned: CleanedDocuments
+) -> _Documents:
+    """Clean the documents, or a sample of them, into `cleaned`; return what is known of all.
 
     A document with an empty text, or one of more than `max_characters`, is dropped and counted. A
     text of `optional_languages` may be empty.
+
+    Raises HeedError when no document is left, or params.yaml names a language that is not there.
     """
     names = [DROPPED.get(treatment, treatment) for treatment in TREATMENTS]
     treated = Counter(dict.fromkeys(names, 0))
-    documents = []
-    for document in draw_sample(corpus, list(read_parallel_documents(corpus, raw))):
-        texts: dict[str, str | bytes] = {}
+    facts, digests, aligned = DocumentFacts(), dict[str, TextDigests](), dict[int, _Aligned]()
+    for document in read_sample(name, corpus, raw, read_parallel_documents):
+        texts: dict[str, str] = {}
         counts: Counter[str] = Counter()
         for language, text in document.texts.items():
-            cleaned, of_text = clean(text, corpus.max_characters)
+            cleaned_text, of_text = clean(text, corpus.max_characters)
             if of_text["empty"] and language in (corpus.optional_languages or ()):
-                cleaned, of_text = "", Counter()
-            texts[language] = cleaned
+                cleaned_text, of_text = "", Counter()
+            texts[language] = cleaned_text
             counts.update(of_text)
-            _require_same_words(raw, document, language, cleaned)
+            _require_same_words(raw, document, language, cleaned_text)
         if reason := next((DROPPED[each] for each in ("empty", "cut") if counts[each]), None):
             treated[reason] += 1
-        else:
-            treated.update(counts)
-            documents.append(dataclasses.replace(document, texts=texts))
-    return documents, dict(treated)
+            continue
+        treated.update(counts)
+        if document.alignments:
+            words = {language: len(text.split()) for language, text in texts.items()}
+            aligned[len(facts)] = _Aligned(document.id, document.alignments, words)
+        facts.append(document)
+        columns = {f"text_{language}": text for language, text in texts.items()}
+        cleaned.append({"id": document.id, **columns})
+        for language, text in texts.items():
+            digests.setdefault(language, TextDigests()).append(text or None)
+    cleaned.finish()
+    if not len(facts):
+        raise HeedError(f"{raw}: corpus {name} has no document with a text in each language")
+    _require_languages(name, corpus, list(digests))
+    return _Documents(facts, digests, aligned, dict(treated))
+
+
+def _require_languages(name: str, corpus: "Corpus", languages: list[str]) -> None:
+    """Raise HeedError when params.yaml names a language that the corpus does not have."""
+    for key in ("tokenizers", "optional_languages"):
+        if unknown := {*(getattr(corpus, key) or ())} - {*languages}:
+            raise HeedError(
+                f"params.yaml: corpora.{name}.{key}: no language {min(unknown)}. The languages of "
+                f"the corpus: {', '.join(languages)}"
+            )
 
 
 def _require_same_words(raw: Path, document: ParallelDocument, language: str, cleaned: str) -> None:
@@ -153,38 +194,32 @@ def _require_same_words(raw: Path, document: ParallelDocument, language: str, cl
 
 
 def _split_documents(
-    corpus: "Corpus", documents: list[ParallelDocument]
-) -> tuple[list[ParallelDocument], dict[str, np.ndarray], dict[str, int]]:
-    """Return the documents to keep, their split columns, and the counts of exact duplicates."""
-    columns = split_documents(corpus.split, documents)
-    texts = [
-        [str(document.texts[language]) or None for document in documents]
-        for language in documents[0].texts
-    ]
+    corpus: "Corpus", documents: _Documents
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, int]]:
+    """Return which documents to keep, the split columns of these, and the counts of duplicates."""
+    columns = split_documents(corpus.split, documents.facts)
+    texts = [digests.numbers() for digests in documents.texts.values()]
     dropped, duplicates = find_duplicates(corpus, texts, columns)
-    documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
     columns = {key: column[~dropped] for key, column in columns.items()}
     require_parts(columns)
-    return documents, columns, duplicates
-
-
-def _write_documents(
-    out: Path, documents: list[ParallelDocument], columns: dict[str, np.ndarray]
-) -> None:
-    """Write documents.parquet, with the split `columns`."""
-    frame = pd.DataFrame({"id": [document.id for document in documents]})
-    for language in documents[0].texts:
-        frame[f"text_{language}"] = [str(document.texts[language]) for document in documents]
-    frame.assign(**columns).to_parquet(out / "documents.parquet", index=False)
+    return ~dropped, columns, duplicates
 
 
 def _write_alignments(
-    out: Path, name: str, documents: list[ParallelDocument], sides: dict[str, TokenizedTexts]
+    out: Path,
+    name: str,
+    aligned: dict[int, _Aligned],
+    kept: np.ndarray,
+    sides: dict[str, TokenWriter],
 ) -> list[str]:
     """Write alignment.parquet if any document has gold links; return the pairs of languages."""
     rows = []
     tokens = {language: np.diff(side.offsets) for language, side in sides.items()}
-    for row, document in enumerate(documents):
+    new_row = np.cumsum(kept) - 1
+    for old_row, document in aligned.items():
+        if not kept[old_row]:
+            continue
+        row = int(new_row[old_row])
         for pair, links in document.alignments.items():
             counts = {language: int(tokens[language][row]) for language in pair.split("-")}
             try:
@@ -203,19 +238,17 @@ def _write_alignments(
     return sorted({pair for _, pair, *_ in rows})
 
 
-def _check_links(
-    document: ParallelDocument, pair: str, links: Links, tokens: dict[str, int]
-) -> None:
+def _check_links(document: _Aligned, pair: str, links: Links, tokens: dict[str, int]) -> None:
     """Raise HeedError unless the links are of words of the texts, and each token is a word.
 
     Args:
-        document: with cleaned texts.
+        document: with the words of its cleaned texts.
         pair: the two languages.
         links: of their words.
         tokens: how many the text has, in either language.
 
     """
-    words = [len(str(document.texts[language]).split()) for language in tokens]
+    words = [document.words[language] for language in tokens]
     for language, count in zip(tokens, words, strict=True):
         if tokens[language] != count:
             raise HeedError(
@@ -233,12 +266,14 @@ def _check_links(
 
 
 def _count_near_duplicates(
-    sides: dict[str, TokenizedTexts], columns: dict[str, np.ndarray]
+    name: str, sides: dict[str, TokenWriter], columns: dict[str, np.ndarray]
 ) -> NearDuplicates:
     """Return how many test documents have a near duplicate in train in any language."""
     found = [
-        find_near_duplicates(side.ids, side.offsets, side.lexicon, columns)
-        for side in sides.values()
+        find_near_duplicates(
+            side.ids, side.offsets, side.lexicon, columns, f"{name}: near duplicates {language}"
+        )
+        for language, side in sides.items()
     ]
     by_column = zip(*(documents for documents, _ in found), strict=True)
     counts = [int(np.logical_or.reduce(documents).sum()) for documents in by_column]

@@ -1,43 +1,36 @@
 """Assign documents to train, validation and test: once per corpus, with the seed of its split."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from heed.corpora.publication import Document, ParallelDocument
 from heed.files import HeedError
+from heed.tokens.facts import DocumentFacts
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Split
 
-Item = TypeVar("Item")
 PARTS = ("train", "validation", "test")
 
 
-def draw_sample(corpus: "Corpus", documents: list[Item]) -> list[Item]:
-    """Return `sample` of the documents, drawn at random, in their order; or all of them."""
-    if corpus.sample is None or corpus.sample >= len(documents):
-        return documents
+def draw_sample(corpus: "Corpus", count: int) -> np.ndarray:
+    """Return the numbers of `sample` of `count` documents, at random and sorted; or of all."""
+    if corpus.sample is None or corpus.sample >= count:
+        return np.arange(count)
     generator = np.random.default_rng(corpus.split.seed)
-    drawn = np.sort(generator.permutation(len(documents))[: corpus.sample])
-    return [documents[i] for i in drawn]
+    return np.sort(generator.permutation(count)[: corpus.sample])
 
 
-def split_documents(
-    split: "Split", documents: Sequence[Document | ParallelDocument]
-) -> dict[str, np.ndarray]:
+def split_documents(split: "Split", facts: DocumentFacts) -> dict[str, np.ndarray]:
     """Return the split columns of the documents, as `split_columns` does.
 
     Raises HeedError when the documents are too few for this split.
     """
-    labels = [document.labels if isinstance(document, Document) else {} for document in documents]
-    strata = np.asarray(["\x1f".join(values.values()) for values in labels], object).astype(str)
-    groups = np.asarray([getattr(document, "group", "") for document in documents])
-    source_split = np.asarray([document.split for document in documents])
-    return split_columns(split, strata, groups, source_split)
+    return split_columns(split, facts.strata, facts.groups, facts.source_split)
 
 
 def require_parts(columns: dict[str, np.ndarray]) -> None:
@@ -48,22 +41,21 @@ def require_parts(columns: dict[str, np.ndarray]) -> None:
                 raise HeedError(f"the part {part}{_of_fold(name)} has no documents")
 
 
-def require_learnable(documents: list[Document], columns: dict[str, np.ndarray]) -> None:
+def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.ndarray]) -> None:
     """Raise HeedError unless each part has documents, and those of train differ in a label.
 
     Of a corpus with several labels one suffices: the study may use that one.
 
     Args:
-        documents: the documents with their labels.
+        labels: of the documents, (documents,) each.
         columns: their split columns, each (documents,).
 
     """
     require_parts(columns)
     for name, column in columns.items():
-        train = [document.labels for document in np.asarray(documents, object)[column == "train"]]
-        values = {label: {labels[label] for labels in train} for label in train[0]}
+        values = {key: label[column == "train"].unique() for key, label in labels.items()}
         if all(len(names) < 2 for names in values.values()):
-            only = " and ".join(f"{label} {min(names)!r}" for label, names in values.items())
+            only = " and ".join(f"{key} {min(names)!r}" for key, names in values.items())
             raise HeedError(
                 f"the part train{_of_fold(name)} has 1 class ({only}): there is nothing to learn"
             )
@@ -80,8 +72,8 @@ def split_columns(
 
     Args:
         split: the kind of the split, its sizes and its seed.
-        strata: the label, or all labels joined, of each document.
-        groups: the group of each document.
+        strata: the label, or all labels together, of each document: names, or their numbers.
+        groups: the group of each document: names, or their numbers.
         source_split: the part of each document in its source, for kind given.
 
     Raises:

@@ -1,6 +1,7 @@
 """Tokenise documents with spaCy, and write the token arrays (docs/contracts.md)."""
 
 import dataclasses
+from array import array
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,18 +10,22 @@ import numpy as np
 import pandas as pd
 
 from heed.corpora.kinds import KINDS, read_documents
-from heed.corpora.publication import Document
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 from heed.tokens.chunks import tokenize_texts
+from heed.tokens.cleaned import CLEANED, CleanedDocuments
 from heed.tokens.cleaning import TREATMENTS, clean
+from heed.tokens.documents import write_documents
 from heed.tokens.duplicates import find_duplicates
-from heed.tokens.evidence import clean_spans, measure_evidence
+from heed.tokens.evidence import EvidenceMeasure, clean_spans
+from heed.tokens.facts import DocumentFacts, TextDigests
 from heed.tokens.meta import Meta, NearDuplicates, Tokenizer, format_summary
 from heed.tokens.near_duplicates import count_near_duplicates
 from heed.tokens.parallel import tokenize_parallel
-from heed.tokens.splits import PARTS, draw_sample, require_learnable, split_documents
+from heed.tokens.reading import read_sample
+from heed.tokens.splits import PARTS, require_learnable, split_documents
+from heed.tokens.writer import TokenWriter, tokenize_column
 
 if TYPE_CHECKING:
     from heed.study import Corpus
@@ -61,93 +66,105 @@ def _tokenize_labelled(
     name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int
 ) -> None:
     """Write data/tokens/NAME of a corpus whose documents have labels."""
-    documents, treated = _read_clean_documents(corpus, raw)
-    if not documents:
-        raise HeedError(f"{raw}: corpus {name} has no documents")
-    if not any(str(document.text).strip() for document in documents):
-        raise HeedError(f"{raw}: no document of corpus {name} has text")
-    labels = {
-        key: sorted({document.labels[key] for document in documents}) for key in documents[0].labels
-    }
-    try:
-        documents, columns, duplicates = _split_documents(corpus, documents)
-    except HeedError as error:
-        raise HeedError(f"corpus {name}: {error}") from None
-    first_column, kind = next(iter(columns.values())), KINDS[corpus.kind]
+    kind = KINDS[corpus.kind]
     with writing_folder(folder, checksums=True) as out:
-        texts = [str(document.text) for document in documents]
-        arrays = tokenize_texts(texts, corpus.tokenizer, processes, f"{name}: tokenizing")
-        arrays.write(out)
-        _write_documents(out, documents, columns)
+        with CleanedDocuments(out / CLEANED) as cleaned:
+            documents = _clean_documents(name, corpus, raw, cleaned)
+            try:
+                kept, columns, duplicates = _split_documents(corpus, documents)
+            except HeedError as error:
+                raise HeedError(f"corpus {name}: {error}") from None
+            first_column = next(iter(columns.values()))
+            spans = _write_evidence(out, documents.spans, kept)
+            evidence = EvidenceMeasure(kind.evidence, spans, first_column)
+            title = f"{name}: tokenizing"
+            with TokenWriter(out) as tokens:
+                for chunk in tokenize_column(
+                    cleaned, kept, "text", corpus.tokenizer, processes, title
+                ):
+                    tokens.append(chunk)
+                    evidence.add(chunk)
+            write_documents(cleaned, kept, columns, out / "documents.parquet")
         meta = Meta(
             digest=digest_folder(out),
             corpus=name,
             kind=corpus.kind,
             tokenizer=corpus.tokenizer,
             folds=corpus.split.k or 0,
-            labels=labels,
-            documents=len(documents),
-            tokens=len(arrays.ids),
-            types=len(arrays.lexicon),
+            labels={key: list(label.categories) for key, label in documents.facts.labels.items()},
+            documents=len(first_column),
+            tokens=int(tokens.offsets[-1]),
+            types=len(tokens.lexicon),
             parts={part: int((first_column == part).sum()) for part in PARTS},
             reduced=corpus.sample is not None,
             generated=kind.generated,
             duplicates=duplicates,
             near_duplicates=count_near_duplicates(
-                arrays.ids, arrays.offsets, arrays.lexicon, columns
+                tokens.ids, tokens.offsets, tokens.lexicon, columns, f"{name}: near duplicates"
             ),
-            treated={key: treated[key] for key in TREATMENTS},
-            evidence=measure_evidence(kind.evidence, documents, arrays, first_column),
+            treated={key: documents.treated[key] for key in TREATMENTS},
+            evidence=evidence.result(),
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))
 
 
-def _write_documents(out: Path, documents: list[Document], columns: dict[str, np.ndarray]) -> None:
-    """Write documents.parquet, with the split `columns`, and evidence.parquet."""
-    frame = pd.DataFrame(
-        {
-            "id": [document.id for document in documents],
-            "text": [str(document.text) for document in documents],
-            "group": [document.group for document in documents],
-        }
-    )
-    for key in documents[0].labels:
-        frame[f"label_{key}"] = [document.labels[key] for document in documents]
-    frame.assign(**columns).to_parquet(out / "documents.parquet", index=False)
-    spans = [
-        (row, start, end)
-        for row, document in enumerate(documents)
-        for start, end in document.evidence
-    ]
-    evidence = pd.DataFrame(spans, columns=["document", "start", "end"], dtype=np.int64)
-    evidence.to_parquet(out / "evidence.parquet", index=False)
+@dataclasses.dataclass
+class _Documents:
+    """What is known of all documents after they were cleaned."""
+
+    facts: DocumentFacts
+    texts: TextDigests
+    spans: np.ndarray  # document, start and end of each span of evidence, (spans, 3)
+    treated: Counter[str]  # the counts of treatments
 
 
-def _read_clean_documents(corpus: "Corpus", raw: Path) -> tuple[list[Document], Counter[str]]:
-    """Return the documents with cleaned text, or a sample of them, and the counts of treatments."""
+def _clean_documents(
+    name: str, corpus: "Corpus", raw: Path, cleaned: CleanedDocuments
+) -> _Documents:
+    """Clean the documents, or a sample of them, into `cleaned`; return what is known of all.
+
+    Raises HeedError when there are none, or none with text.
+    """
     treated: Counter[str] = Counter()
-    cleaned = []
-    for document in draw_sample(corpus, list(read_documents(corpus, raw))):
+    facts, texts, spans = DocumentFacts(), TextDigests(), array("q")
+    has_text = False
+    for row, document in enumerate(read_sample(name, corpus, raw, read_documents)):
         text, counts = clean(document.text, corpus.max_characters)
         treated += counts
+        has_text = has_text or not counts["empty"]
+        facts.append(document)
+        texts.append(text)
         if document.evidence:
             location = f"{raw}: document {document.id}"
-            spans = clean_spans(str(document.text), document.evidence, text, location)
-            document = dataclasses.replace(document, evidence=spans)
-        cleaned.append(dataclasses.replace(document, text=text))
-    return cleaned, treated
+            for span in clean_spans(str(document.text), document.evidence, text, location):
+                spans.extend((row, *span))
+        labels = {f"label_{key}": label for key, label in document.labels.items()}
+        cleaned.append({"id": document.id, "text": text, "group": document.group, **labels})
+    cleaned.finish()
+    if not len(facts):
+        raise HeedError(f"{raw}: corpus {name} has no documents")
+    if not has_text:
+        raise HeedError(f"{raw}: no document of corpus {name} has text")
+    return _Documents(facts, texts, np.asarray(spans, np.int64).reshape(-1, 3), treated)
+
+
+def _write_evidence(out: Path, spans: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Write evidence.parquet; return the spans of the documents to keep, by their new rows."""
+    spans = spans[kept[spans[:, 0]]]
+    spans[:, 0] = (np.cumsum(kept) - 1)[spans[:, 0]]
+    table = pd.DataFrame(spans, columns=["document", "start", "end"])
+    table.to_parquet(out / "evidence.parquet", index=False)
+    return spans
 
 
 def _split_documents(
-    corpus: "Corpus", documents: list[Document]
-) -> tuple[list[Document], dict[str, np.ndarray], dict[str, int]]:
-    """Return the documents to keep, their split columns, and the counts of exact duplicates."""
-    columns = split_documents(corpus.split, documents)
-    dropped, duplicates = find_duplicates(
-        corpus, [[str(document.text) for document in documents]], columns
-    )
-    documents = [document for document, drop in zip(documents, dropped, strict=True) if not drop]
+    corpus: "Corpus", documents: _Documents
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, int]]:
+    """Return which documents to keep, the split columns of these, and the counts of duplicates."""
+    columns = split_documents(corpus.split, documents.facts)
+    dropped, duplicates = find_duplicates(corpus, [documents.texts.numbers()], columns)
     columns = {key: column[~dropped] for key, column in columns.items()}
-    require_learnable(documents, columns)
-    return documents, columns, duplicates
+    labels = {key: label[~dropped] for key, label in documents.facts.labels.items()}
+    require_learnable(labels, columns)
+    return ~dropped, columns, duplicates
