@@ -1,7 +1,8 @@
 """What a stage costs before any of its work: the start of a command, and DVC's part.
 
 All figures but the last are seconds of processor time, of a process and what it starts, the least
-of some runs; all of the last commit, in temporary clones. DVC's part of a stage that runs is that
+of some runs; all of the last commit, in temporary clones; "forked" those in forks of the server of
+a `snakemake` run (workflow/fork_server.py). DVC's part of a stage that runs is that
 of `python workflow/dvc_stage.py STAGE` without that of its command. It grows with the number of
 stages, so it is measured in studies of several sizes: generated models, each of whose stages has
 an entry in dvc.lock. `--sample` runs the sample study too, which takes some minutes.
@@ -37,21 +38,43 @@ COMMANDS = {
     "opponents": (("opponents", "texts"), ""),
     "evaluate": (("evaluate", MODEL, "--seeds", "1"), ""),
 }
+SERVER = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, "workflow")
+import fork_server
+fork_server.start(Path(".heed/forks"))
+print(os.environ["HEED_FORK_SERVER"], flush=True)
+sys.stdin.read()
+"""
+CLIENT = """
+import sys, time
+from heed.fork_client import run_in_fork
+usage = run_in_fork(sys.argv.pop(1))
+sys.exit("not forked: .heed/forks/forks.log") if usage is None else None
+print(usage["cpu_time"], time.process_time())
+"""
 TINY = {"epochs": 1, "hidden_size": 4, "embedding_dim": 4, "linear_size": 4}
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment of commands in a clone, which run its own code, with one thread."""
+    return os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(folder / "src"),
+        "HEED_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
 def processor_seconds(command: list[str], folder: Path) -> float:
-    """Return the processor time of a command in a folder, with that of the processes it waits for.
+    """Return the processor time of a command in a clone, with that of the processes it waits for.
 
     Raises SystemExit with the command's output if it fails.
     """
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "HEED_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    if (folder / "src").exists():  # a clone runs its own code
-        environment["PYTHONPATH"] = str(folder / "src")
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT,
+            command, cwd=folder, env=environment(folder), stdout=output, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         _, status, usage = os.wait4(process.pid, 0)
@@ -80,6 +103,39 @@ def clone() -> Iterator[Path]:
         yield folder
 
 
+@contextmanager
+def forks(folder: Path) -> Iterator[Callable[..., float]]:
+    """Yield a function that measures a command in forks of a clone's server.
+
+    It returns the least processor time of some runs, the first left out: there the server imports.
+    """
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER], cwd=folder, env=environment(folder), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert server.stdout is not None
+    address = {"HEED_FORK_SERVER": server.stdout.readline().strip()}
+
+    def measure(program: str, *arguments: str) -> float:
+        total, seconds = 0.0, []
+        for _ in range(RUNS + 1):
+            done = subprocess.run(
+                [sys.executable, "-c", CLIENT, program, *arguments], cwd=folder,
+                env=environment(folder) | address, capture_output=True, text=True,
+            )  # fmt: skip
+            if done.returncode:
+                raise SystemExit(done.stdout + done.stderr)
+            of_forks, of_client = map(float, done.stdout.splitlines()[-1].split())
+            seconds.append(of_forks - total + of_client)  # the server adds up the forks of a stage
+            total = of_forks
+        return min(seconds[1:])
+
+    try:
+        yield measure
+    finally:
+        server.communicate()
+
+
 def generated_study(stages: int) -> dict[str, Any]:
     """Return the params of a study with about so many stages: the sample's, with other models."""
     params = yaml.safe_load((ROOT / SAMPLE).read_text(encoding="utf-8"))
@@ -104,7 +160,7 @@ def write_lock(folder: Path) -> int:
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True,
-        env=os.environ | {"PYTHONPATH": str(folder / "src")},
+        env=environment(folder),
     )  # fmt: skip
     stages = yaml.safe_load(done.stdout)
 
@@ -136,9 +192,11 @@ def dvcs_parts() -> Iterator[Row]:
             whole = least([*run, "untuned", "--force"], folder)
             command = least(heed("search", "none"), folder)
             dry = least(["snakemake", "-n", "--quiet"], folder)
+            with forks(folder) as measure:
+                forked = measure("dvc", "untuned", "--force")  # whose command is not forked
             yield Row(
                 f"DVC's part of a stage that runs, at {stages} stages",
-                f"{whole - command:.2f} s",
+                f"{whole - command:.2f} s, forked {forked - command:.2f} s",
                 target,
                 f"`snakemake -n` there: {dry:.1f} s",
             )
@@ -152,11 +210,11 @@ def dry_run() -> Row:
         return Row("`snakemake -n` after `heed study desk`", f"{seconds:.1f} s", "<= 4 s")
 
 
-def starts(measures: dict[str, Callable[[list[str], Path], float]]) -> Iterator[Row]:
-    """Yield the cost of a command on a study of 200 short texts, measured in each way."""
-    torch = least([sys.executable, "-c", "import torch"], ROOT)
-    yield Row("import of torch", f"{torch:.2f} s", "")
+def starts() -> Iterator[Row]:
+    """Yield the cost of each command on a study of 200 short texts, by itself and in a fork."""
     with clone() as folder:
+        torch = least([sys.executable, "-c", "import torch"], folder)
+        yield Row("import of torch", f"{torch:.2f} s", "")
         words = ("good", "bad")
         lines = [f"{words[i % 2]} text {i} of many,{words[i % 2]}\n" for i in range(200)]
         (folder / "texts.csv").write_text("text,label\n" + "".join(lines), encoding="utf-8")
@@ -169,10 +227,11 @@ def starts(measures: dict[str, Callable[[list[str], Path], float]]) -> Iterator[
         before = [heed(*words) for words in (("download", "texts"), ("tokenize", "texts"))]
         for command in (code, *before, heed("search", "none")):
             processor_seconds(command, folder)
-        for name, (arguments, target) in COMMANDS.items():
-            seconds = {way: measure(heed(*arguments), folder) for way, measure in measures.items()}
-            value = ", ".join(f"{way} {each:.2f} s" for way, each in seconds.items())
-            yield Row(f"start of `heed {name}`", value, target)
+        with forks(folder) as measure:
+            for name, (arguments, target) in COMMANDS.items():
+                cold, forked = least(heed(*arguments), folder), measure("heed", *arguments)
+                value = f"{cold:.2f} s, forked {forked:.2f} s"
+                yield Row(f"`heed {name}` of 200 short texts", value, target)
 
 
 def sample_study(cores: int) -> Row:
@@ -193,7 +252,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2, help="for the sample study")
     parser.add_argument("--json", action="store_true", help="for python -m benchmarks")
     options = parser.parse_args()
-    rows = [dry_run(), *dvcs_parts(), *starts({"cold": least})]
+    rows = [dry_run(), *dvcs_parts(), *starts()]
     print_rows(rows + ([sample_study(options.cores)] if options.sample else []))
 
 
