@@ -8,7 +8,7 @@ import sys
 
 from benchmarks.workload import Row
 
-ALL = ("recurrent", "training", "scaling", "memory", "tokenizing", "translation")
+ALL = ("recurrent", "training", "scaling", "memory", "tokenizing", "translation", "stages")
 
 
 def main() -> None:

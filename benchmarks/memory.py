@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
 from heed.files import write_json, write_text
-from heed.models.classifier import count_parameters
+from heed.models.parameters import count_classifier
 from heed.paths import TOKENS, recipe_file
 from heed.recipe import CorpusFacts, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
@@ -67,7 +67,7 @@ def prepare(folder: Path, attention: str) -> None:
     recipe = Recipe(
         model="big", experiment="big", task="classification", variant=attention, corpus="big",
         tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, facts=facts,
-        data=Data("kind", ["a", "b"]), parameters=count_parameters(30_000, 2, h), hyperparameters=h,
+        data=Data("kind", ["a", "b"]), parameters=count_classifier(30_000, 2, h), hyperparameters=h,
     )  # fmt: skip
     write_recipe(folder / recipe_file("big"), recipe)
 

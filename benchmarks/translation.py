@@ -20,7 +20,8 @@ from torch import nn
 
 from benchmarks.workload import Row, print_rows
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, PairBatch
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import BOS, EOS, PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
 from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.translator import Translator
@@ -53,7 +54,7 @@ def random_pairs(pairs: int, vocabularies: tuple[int, int], seed: int = 0) -> Pa
     generator = np.random.default_rng(seed)
     return [
         tuple(
-            generator.integers(len(SPECIAL), vocabulary, length)
+            generator.integers(len(SPECIAL_OF_PAIRS), vocabulary, length)
             for vocabulary, length in zip(vocabularies, lengths, strict=True)
         )
         for lengths in multi30k_lengths(pairs, seed)
@@ -229,7 +230,9 @@ def ambiguous_pairs(pairs: int, seed: int) -> Pairs:
     for length, _ in multi30k_lengths(pairs, seed):
         words = generator.integers(0, NOUNS, length)
         variants = generator.integers(0, VARIANTS, length)
-        result.append((len(SPECIAL) + words, len(SPECIAL) + VARIANTS * words + variants))
+        result.append(
+            (len(SPECIAL_OF_PAIRS) + words, len(SPECIAL_OF_PAIRS) + VARIANTS * words + variants)
+        )
     return result
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from heed.inputs.batches import EncodedCorpus
-from heed.inputs.vocabulary import SPECIAL, Vocabulary
+from heed.inputs.special import SPECIAL
+from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.tasks.classification.learning import ClassificationLearner
 from heed.tasks.classification.recipe import Hyperparameters

@@ -65,6 +65,7 @@ TERMS = re.compile(r"\baccurac|\bmacro_f1|\bclasses\b|\bconfusion", re.IGNORECAS
 KNOW_CLASSIFICATION = (
     "tasks/classification/",
     "models/classifier.py",
+    "models/parameters.py",
     "models/weighted_sum.py",
     "explanation/",  # of decisions between classes
     "report/",

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from benchmarks import translation, workload
+import yaml
+from benchmarks import stages, translation, workload
 from benchmarks.__main__ import ALL
 
 from tests.conftest import ROOT
@@ -186,3 +187,21 @@ def test_the_tutorials_loop_and_heeds_have_a_loss_of_the_same_batch():
     assert sorted(
         row for group in translation.batches(pairs, 3, 2) for row in group.target_lengths.tolist()
     ) == sorted(len(target) + 2 for _, target in pairs)
+
+
+@pytest.mark.parametrize("size", stages.SIZES)
+def test_a_generated_study_has_about_as_many_stages_as_its_size(size):
+    from heed.study import parse
+    from heed.study.cost import estimate_cost
+
+    params = parse(yaml.safe_dump(stages.generated_study(size)), "generated.yaml")
+    assert estimate_cost(params).stages == pytest.approx(size, abs=stages.STAGES_OF_A_MODEL)
+
+
+def test_processor_time_is_that_of_the_command_and_of_what_it_waits_for(tmp_path):
+    busy = "import time\nwhile time.process_time() < .3: pass"
+    both = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); {busy}"
+    with_child = both.replace("; import time", "\nimport time")
+    assert 0.6 <= stages.processor_seconds([sys.executable, "-c", with_child], tmp_path) < 2
+    with pytest.raises(SystemExit, match="no such thing"):
+        stages.processor_seconds([sys.executable, "-c", "raise OSError('no such thing')"], tmp_path)

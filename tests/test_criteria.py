@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
+from heed.explanation.columns import SUMMARY
 from heed.explanation.criteria import (
     EQUAL,
     FAIL,
@@ -27,7 +28,6 @@ from heed.explanation.criteria import (
     judge_seeds,
 )
 from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax, softmax_gradients
-from heed.explanation.tables import SUMMARY
 from tests.fixtures.report.made_up_explanation import adversary_table
 
 

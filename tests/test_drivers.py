@@ -306,7 +306,11 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
     "a value of the models": (
         add_to(ATTENTION, "\nADDED = 1\n"),
-        sorted([*below(*MODELS), "explain none"]),
+        sorted(["explain none", *(c for c in below(*MODELS) if not c.startswith("recipe "))]),
+    ),
+    "the number of parameters": (
+        add_to("src/heed/models/parameters.py", "\nADDED = 1\n"),
+        sorted(["code", *(f"recipe {model}" for model in MODELS)]),
     ),
     "a template": (
         add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"),

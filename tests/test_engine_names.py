@@ -4,6 +4,7 @@ A failure names the engine, its name and heed's function.
 """
 
 import ast
+import copy
 import importlib
 import inspect
 import json
@@ -278,6 +279,36 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
             ),
         ),
     ],
+    "share_params": [
+        (
+            "dvc",
+            "Context.clone(context), for each stage with vars",
+            lambda: (
+                "Context.clone(context)"
+                in inspect.getsource(dvc("parsing", "EntryDefinition").resolve_stage)
+            ),
+        ),
+        (
+            "dvc",
+            "a Context with data, meta, imports, _reserved_keys, and nothing else to copy",
+            lambda: all(
+                part in inspect.getsource(dvc("parsing.context", "Context").__deepcopy__)
+                for part in (
+                    "Context(super().__deepcopy__(_))\n        new.meta =",
+                    "new.imports = deepcopy(self.imports)\n        new._reserved_keys = ",
+                    "deepcopy(self._reserved_keys)\n        return new",
+                )
+            ),
+        ),
+        (
+            "dvc",
+            "dependency.param.load_path(path, fs), of which a part is returned",
+            lambda: (
+                "config = load_path(path, fs, **load_kwargs)"
+                in inspect.getsource(dvc("dependency.param", "read_param_file"))
+            ),
+        ),
+    ],
     "change_lock_by_stage": [
         (
             "dvc",
@@ -462,3 +493,43 @@ def test_a_text_that_dvc_alone_cannot_read_is_named_with_its_line(tmp_path):
     path.write_text("study: {title: letters, &name: b}\n")
     with pytest.raises(stages.HeedError, match="DVC reads other values than heed"):
         stages.check_params(path)
+
+
+def test_stages_are_resolved_as_dvc_does_with_values_that_it_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dvc.parsing.context import Context
+    from dvc.repo import Repo
+
+    monkeypatch.setattr(Context, "clone", staticmethod(copy.deepcopy))  # as DVC does it
+    Repo.init(str(tmp_path), no_scm=True)
+    (tmp_path / "more.yaml").write_text("extra: {deep: 3}\n")
+    (tmp_path / "params.yaml").write_text("runs: {a: {n: 1}, b: {n: 2}}\ncommon: {n: 5}\n")
+    (tmp_path / "dvc.yaml").write_text(
+        "stages:\n  run:\n    foreach: ${runs}\n    do:\n      vars: [more.yaml, {own: 4}]\n"
+        "      cmd: echo ${key} ${item.n} ${common.n} ${own} ${extra.deep} > ${key}\n"
+        "      outs: ['${key}']\n"
+        "  one:\n    vars: [{own: 7}]\n    cmd: echo ${own} ${common.n}\n"
+    )
+
+    def resolved(repository: Any) -> list[Any]:
+        return [
+            (stage.addressing, stage.cmd, [getattr(dep, "params", None) for dep in stage.deps])
+            for stage in engine.pipeline_stages(repository)
+        ]
+
+    by_dvc = resolved(Repo(str(tmp_path)))
+    assert resolved(engine.open_repository(tmp_path)) == by_dvc
+    assert Context.clone is not copy.deepcopy and len(by_dvc) == 3
+
+
+def test_params_are_read_again_when_they_were_edited(tmp_path: Path) -> None:
+    from dvc.dependency.param import read_param_file
+    from dvc.fs import LocalFileSystem
+
+    engine.share_params()
+    path = tmp_path / "params.yaml"
+    for text, expected in (("a: {b: 1}\n", 1), ("a: {b: 2}\n", 2), ("a: {b: 30}\n", 30)):
+        path.write_text(text)
+        for _ in range(2):
+            assert read_param_file(LocalFileSystem(), str(path), ["a.b"], True) == {"a.b": expected}

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison
+from heed.explanation.columns import ADVERSARY_SUMMARY, SUMMARY
 from heed.explanation.criteria import seed_divergence
-from heed.explanation.tables import SUMMARY
-from heed.explanation.unexplained import ADVERSARY_SUMMARY, write_unexplained
+from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError
 from heed.report.blocks import PAGE, PAPER, Figure, Group, Items, Table, walk_blocks
 from heed.report.chapters import explanation as chapters

@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.inputs.pairs import BOS, EOS, PairBatch
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import BOS, EOS
 from heed.models.source_gradients import SourceGradients, source_gradients
 from heed.models.stack import step_layer
 from heed.models.translator import Translator

@@ -1,10 +1,12 @@
 """Searches: spaces are checked before Ray starts, draws depend on the seed, winners are real."""
 
 import csv
+import importlib.util
 import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ from heed import cli
 from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
-from heed.search.cluster import read_address
+from heed.search.cluster import AUTOSCALER, kill_autoscaler, read_address
 from heed.search.outcome import (
     ASHA,
     FAILED,
@@ -754,3 +756,17 @@ def test_the_address_of_the_command_line_goes_before_that_of_the_environment(
     assert done.stderr.startswith("heed: no Ray cluster at 127.0.0.1:9 (")
     assert instead in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_of_a_processs_children_only_rays_autoscaler_is_killed() -> None:
+    packages = Path(importlib.util.find_spec("ray").origin).parent.parent
+    assert (packages / AUTOSCALER).exists(), "this version of Ray has its autoscaler elsewhere"
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+    other, autoscaler = subprocess.Popen(sleep), subprocess.Popen([*sleep, packages / AUTOSCALER])
+    try:
+        kill_autoscaler()
+        assert autoscaler.wait(10) == -signal.SIGKILL and other.poll() is None
+    finally:
+        for process in (other, autoscaler):
+            process.kill()
+            process.wait()

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from heed.files import HeedError
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, UNKNOWN
 from heed.inputs.segmentation import Pieces, Segmenter, make_segmenter, read_segmenter
 from heed.inputs.spacing import Spacing
+from heed.inputs.special import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
 from heed.tasks.translation.prediction import count_unknown_words
 from heed.tokens.arrays import Side
 from heed.tokens.parallel import tokenize_sentences
@@ -73,7 +73,7 @@ def test_units_are_read_as_they_were_written(kind, tmp_path):
 @every_kind
 def test_the_first_four_units_are_the_special_ones_and_text_never_becomes_one(kind):
     segmenter = make(kind)
-    assert segmenter.units(np.arange(4)) == list(SPECIAL)
+    assert segmenter.units(np.arange(4)) == list(SPECIAL_OF_PAIRS)
     text = tokenize_sentences(["<bos> man <eos> <padding>"], "whitespace")
     (ids,) = segmenter.encode(text, np.asarray([0]))
     assert not {PADDING, BOS, EOS} & {*ids.tolist()}
@@ -101,7 +101,7 @@ def test_two_trainings_give_the_same_bytes(kind, tmp_path):
 
 @pieces
 def test_a_vocabulary_is_smaller_when_the_texts_have_not_so_many_pieces(kind):
-    assert len(make(kind, 80)) <= 80 and len(SPECIAL) < len(make(kind, 30_000)) < 300
+    assert len(make(kind, 80)) <= 80 and len(SPECIAL_OF_PAIRS) < len(make(kind, 30_000)) < 300
 
 
 @pieces

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.inputs.pairs import BOS, EOS, PADDING, PairBatch
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import BOS, EOS, PADDING
 from heed.models.attention import MultiHeadAttention, causal_mask
 from heed.models.classifier import Classifier
 from heed.models.recurrent import padding_mask

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from heed.inputs.pairs import BOS
-from heed.models.translators import count_parameters, make_translator
+from heed.inputs.special import BOS
+from heed.models.parameters import count_translator
+from heed.models.translators import make_translator
 from heed.tasks.translation.cost import multiply_adds, parameters
 from heed.tasks.translation.recipe import Hyperparameters
 
@@ -71,4 +72,4 @@ def test_parameters_are_those_of_the_model_but_for_biases(changes):
     model = make_translator(40, 50, h)
     matrices = sum(each.numel() for each in model.parameters() if each.dim() > 1)
     assert abs(parameters(h) - matrices) <= 4 * h.hidden_size
-    assert matrices < count_parameters(40, 50, h)
+    assert matrices < count_translator(40, 50, h)

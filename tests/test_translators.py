@@ -15,9 +15,11 @@ from torch.utils._pytree import tree_flatten
 
 from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.inputs.pairs import BOS, EOS, PADDING, PairBatch
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import BOS, EOS, PADDING
 from heed.models.beam import search
 from heed.models.decoder import SourceAttention
+from heed.models.parameters import count_translator
 from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
 from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.scores import SCORES, Additive, ConcatTanh
@@ -33,7 +35,7 @@ from heed.models.stack import (
     step_layer,
 )
 from heed.models.translator import Memory
-from heed.models.translators import count_parameters, make_translator
+from heed.models.translators import make_translator
 
 SOURCE, TARGET = 30, 9  # sizes of the vocabularies
 ARCHITECTURE = TranslatorArchitecture(
@@ -353,7 +355,7 @@ def test_concatenate_cuts_a_source_at_its_cap_and_grows_with_it():
     assert torch.allclose(cut, whole, atol=1e-12), "what is behind the cap is not read"
     size = ARCHITECTURE.hidden_size
     counts = [
-        count_parameters(
+        count_translator(
             SOURCE,
             TARGET,
             dataclasses.replace(ARCHITECTURE, decoder="concatenate", max_source_tokens=cap),
@@ -395,7 +397,7 @@ def test_parameter_counts_by_formula(decoder, recurrence, tied):
     else:
         embedding = 0 if decoder == "input-literal" else target * e
         expected += embedding + features * target + target
-    assert count_parameters(source, target, h) == expected
+    assert count_translator(source, target, h) == expected
     model = make_translator(source, target, h)
     assert sum(parameter.numel() for parameter in model.parameters()) == expected
 

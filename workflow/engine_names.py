@@ -5,6 +5,7 @@ breaks. DVC is imported late: it takes a second, and jobs on other machines do n
 """
 
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -44,7 +45,48 @@ def open_repository(root: Path) -> Any:
     """Return DVC's `Repo` of a folder; raises one of `missing_repository_errors`."""
     from dvc.repo import Repo
 
+    share_params()
     return Repo(str(root))
+
+
+def share_params() -> None:
+    """Make DVC, in this process, read params.yaml once, and copy it for no stage.
+
+    DVC reads the file for each stage that depends on a part of it, and copies all its values to
+    resolve a stage with `vars`: together half of the time that a plan of 300 stages takes. No stage
+    changes a value: its `vars` can add keys, to its own context alone.
+    """
+    from dvc.dependency import param
+    from dvc.parsing.context import Context
+
+    def clone(context: Any) -> Any:
+        copy = Context()
+        copy.data.update(context.data)
+        copy.meta = context.meta
+        copy.imports, copy._reserved_keys = dict(context.imports), dict(context._reserved_keys)
+        return copy
+
+    Context.clone = staticmethod(clone)
+    param.load_path = _load_once
+
+
+def _load_once(path: str, fs: Any, **options: Any) -> Any:
+    """Return the content of a file as DVC's load_path does, read once in each of its states."""
+    from dvc.fs import LocalFileSystem
+    from dvc.utils.serialize import load_path
+
+    if options or not isinstance(fs, LocalFileSystem):
+        return load_path(path, fs, **options)
+    state = Path(path).stat()
+    return _load(path, fs, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1)
+def _load(path: str, fs: Any, *state: int) -> Any:
+    """Return the content of a file in its present state."""
+    from dvc.utils.serialize import load_path
+
+    return load_path(path, fs)
 
 
 def missing_repository_errors() -> tuple[type[Exception], ...]:
@@ -221,6 +263,7 @@ def run_stage() -> int:
     from dvc.cli import main
 
     sys.argv = ["dvc", *REPRO, *sys.argv[1:]]  # so DVC names this process to others
+    share_params()
     change_lock_by_stage()
     return int(main())
 

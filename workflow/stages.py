@@ -10,6 +10,7 @@ documented interfaces.
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import json
 import os
 import shutil
@@ -34,6 +35,7 @@ from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_corpus import changed_file_warnings
+from heed.study.syntax import read_yaml
 from heed.terminal import print_line
 
 RUNS = Path(".heed/snakemake")
@@ -155,7 +157,7 @@ def check_params(path: Path) -> None:
         read_by_dvc = engine.read_yaml(path)
     except ValueError as error:
         raise HeedError(f"{error}. heed can read it, DVC cannot: put the text in quotes") from None
-    if read_by_dvc != YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")):
+    if read_by_dvc != read_yaml(path.read_text(encoding="utf-8"), path)[1]:
         raise HeedError(
             f"{path}: DVC reads other values than heed: look for invisible characters, and for & "
             "and ! without quotes"
@@ -176,7 +178,9 @@ def is_lock_readable(root: Path, timeout: float = 2.0) -> bool:
     while (root / "dvc.lock").exists():
         try:
             text = (root / "dvc.lock").read_text(encoding="utf-8")
-            engine.check_lock(YAML(typ="safe").load(text) if text.endswith("\n") else None)
+            if not text.endswith("\n"):
+                raise ValueError("cut off")
+            _parse_lock(text)
         except (YAMLError, ValueError):
             if time.monotonic() > end:
                 return False
@@ -184,6 +188,17 @@ def is_lock_readable(root: Path, timeout: float = 2.0) -> bool:
         else:
             return True
     return True
+
+
+@functools.lru_cache(maxsize=1)  # for is_lock_readable and find_orphans: .3 s each of 300 stages
+def _parse_lock(text: str) -> Any:
+    """Return the content of dvc.lock, not to be changed.
+
+    Raises YAMLError or ValueError where DVC would refuse it.
+    """
+    content = YAML(typ="safe").load(text)
+    engine.check_lock(content)
+    return content
 
 
 def drop_stale_rwlock(root: Path) -> None:
@@ -260,7 +275,7 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     root = Path(root)
     if not (root / "dvc.lock").exists():
         return []
-    locked = YAML(typ="safe").load(root / "dvc.lock").get("stages", {})
+    locked = _parse_lock((root / "dvc.lock").read_text(encoding="utf-8")).get("stages", {})
     recorded = {out["path"]: out for entry in locked.values() for out in entry.get("outs", [])}
     paths = sorted(
         path

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import pandas as pd
 
-from heed.explanation.adversary_tables import SUMMARY
+from heed.explanation.columns import ADVERSARY_SUMMARY
 from heed.explanation.stage import draw_documents, read_tables, work_folder
 from heed.files import HeedError, read_json, write_json, writing_folder
 from heed.params_file import read_section
@@ -125,7 +125,7 @@ def _judge_run(run: RunInfo, adversary: Adversary, work: Path, report_progress: 
     tables, guided = judged
     summary = tables["summary"]
     summary["seed"] = run.seed
-    tables["summary"] = summary.reindex(columns=SUMMARY).astype({"documents": "Int64"})
+    tables["summary"] = summary.reindex(columns=ADVERSARY_SUMMARY).astype({"documents": "Int64"})
     with writing_folder(work / str(run.seed)) as folder:
         for table in TABLES:
             if table != "summary":

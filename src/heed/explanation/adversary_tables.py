@@ -7,7 +7,6 @@ import pandas as pd
 
 from heed.explanation.adversary_judgement import RANKINGS
 
-SUMMARY = ["test", "measure", "weights", "seed", "documents", "mean", "std", "reason"]
 # measures of the adversary by document; those of EVIDENCE need known evidence
 MEASURES = (
     "prediction_change", "divergence", "mean_divergence", "permutation_change_base",

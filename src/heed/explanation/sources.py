@@ -10,7 +10,8 @@ import torch
 
 from heed.explanation.distances import total_variation
 from heed.inputs.batches import MAX_PADDED_TOKENS
-from heed.inputs.pairs import UNKNOWN, PairBatch
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import UNKNOWN
 from heed.models.target_steps import read_target
 from heed.models.translator import Translator
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from heed.explanation.agreement import find_evidence, rank_correlation
+from heed.explanation.columns import SUMMARY
 from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS, INPUT_RANKINGS
 from heed.explanation.rankings import HELD, RANKINGS, REMOVAL_RANKINGS, WEIGHT_RANKINGS
 
@@ -145,7 +146,6 @@ UNIFORM = (
     "answered by `heed compare`: the gain of the weights over equal weights (variants mean and "
     "uniform). Without a gain there is nothing for weights to explain"
 )
-SUMMARY = ["test", "measure", "ranking", "class", "seed", "documents", "mean", "std", "reason"]
 
 
 def summarize(

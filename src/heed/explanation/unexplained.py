@@ -5,8 +5,7 @@ DVC needs the folders that the report depends on to exist, also in a study that 
 
 from pathlib import Path
 
-from heed.explanation.adversary_tables import SUMMARY as ADVERSARY_SUMMARY
-from heed.explanation.tables import SUMMARY
+from heed.explanation.columns import ADVERSARY_SUMMARY, SUMMARY
 from heed.files import write_text, writing_folder
 
 

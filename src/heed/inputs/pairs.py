@@ -8,10 +8,7 @@ import torch
 
 from heed.hyperparameters.translator import Segmentation
 from heed.inputs.batches import MAX_PADDED_TOKENS, shuffled_batches
-
-# Entries of every vocabulary of a translator, before its words or pieces.
-PADDING, UNKNOWN, BOS, EOS = range(4)
-SPECIAL = ("<padding>", "<unknown>", "<bos>", "<eos>")
+from heed.inputs.special import BOS, EOS, PADDING, UNKNOWN
 
 
 @dataclasses.dataclass(frozen=True)

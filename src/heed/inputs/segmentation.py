@@ -16,8 +16,9 @@ import numpy as np
 
 from heed.files import HeedError, write_text, writing
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.pairs import BOS, EOS, PADDING, SPECIAL, UNKNOWN, EncodedPairs
+from heed.inputs.pairs import EncodedPairs
 from heed.inputs.spacing import Spacing, learn_spacing
+from heed.inputs.special import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
 from heed.inputs.vocabulary import most_frequent, rank_types
 from heed.tokens.arrays import ParallelTokens, Side
 
@@ -29,11 +30,11 @@ TRAINER: dict[str, Any] = {
     "unk_id": UNKNOWN,
     "bos_id": BOS,
     "eos_id": EOS,
-    "pad_piece": SPECIAL[PADDING],
-    "unk_piece": SPECIAL[UNKNOWN],
-    "unk_surface": SPECIAL[UNKNOWN],
-    "bos_piece": SPECIAL[BOS],
-    "eos_piece": SPECIAL[EOS],
+    "pad_piece": SPECIAL_OF_PAIRS[PADDING],
+    "unk_piece": SPECIAL_OF_PAIRS[UNKNOWN],
+    "unk_surface": SPECIAL_OF_PAIRS[UNKNOWN],
+    "bos_piece": SPECIAL_OF_PAIRS[BOS],
+    "eos_piece": SPECIAL_OF_PAIRS[EOS],
     "hard_vocab_limit": False,
     "character_coverage": 1.0,
     "normalization_rule_name": "identity",
@@ -81,11 +82,11 @@ class Words(Segmenter):
     """Words, the most frequent types of a training part; all others are unknown."""
 
     def __init__(self, words: tuple[str, ...], lowercase: bool, spacing: Spacing) -> None:
-        """Store the arguments; the first of `words` are SPECIAL."""
+        """Store the arguments; the first of `words` are SPECIAL_OF_PAIRS."""
         self._words, self._spacing = words, spacing
         self._fold = str.lower if lowercase else str
         # special words are never looked up: "<bos>" in a text is an unknown word
-        self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL)}
+        self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL_OF_PAIRS)}
 
     def __len__(self) -> int:
         return len(self._words)
@@ -135,9 +136,9 @@ class Pieces(Segmenter):
             self._model: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
             raise ValueError(f"no model of sentencepiece: {error}") from None
-        special = tuple(map(self._model.id_to_piece, range(min(len(self), len(SPECIAL)))))
-        if special != SPECIAL:
-            raise ValueError(f"its first pieces are {special}, not {SPECIAL}")
+        special = tuple(map(self._model.id_to_piece, range(min(len(self), len(SPECIAL_OF_PAIRS)))))
+        if special != SPECIAL_OF_PAIRS:
+            raise ValueError(f"its first pieces are {special}, not {SPECIAL_OF_PAIRS}")
 
     def __len__(self) -> int:
         return int(self._model.vocab_size())
@@ -197,7 +198,7 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
         return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
     counts = rank_types(side, rows, h.lowercase)
     counts = {word: count for word, count in counts.items() if count >= h.min_count}
-    vocabulary = (*SPECIAL, *most_frequent(counts, size - len(SPECIAL)))
+    vocabulary = (*SPECIAL_OF_PAIRS, *most_frequent(counts, size - len(SPECIAL_OF_PAIRS)))
     segmenter = Words(vocabulary, h.lowercase, Spacing())
     spacing = learn_spacing(side, rows, segmenter._look_up(side.lexicon), vocabulary)
     return Words(vocabulary, h.lowercase, spacing)
@@ -237,8 +238,8 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
         if h.segmentation != "words":
             return Pieces(path.read_bytes())
         words = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
-        if words[: len(SPECIAL)] != SPECIAL:
-            raise ValueError(f"its first words are not {', '.join(SPECIAL)}")
+        if words[: len(SPECIAL_OF_PAIRS)] != SPECIAL_OF_PAIRS:
+            raise ValueError(f"its first words are not {', '.join(SPECIAL_OF_PAIRS)}")
         return Words(words, h.lowercase, Spacing.read(folder, name, len(words)))
     except (OSError, ValueError) as error:
         raise HeedError(

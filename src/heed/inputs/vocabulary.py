@@ -4,10 +4,8 @@ import dataclasses
 
 import numpy as np
 
+from heed.inputs.special import SPECIAL, UNKNOWN
 from heed.tokens.arrays import Side, Tokens
-
-PADDING, UNKNOWN = 0, 1
-SPECIAL = ("<padding>", "<unknown>")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from heed.inputs.pairs import BOS, EOS, PADDING, UNKNOWN, PairBatch
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import BOS, EOS, PADDING, UNKNOWN
 from heed.models.translator import Memory, State, Translator
 
 MAX_HYPOTHESES = 640  # that `translate` extends at once: with 320 it is slower, with 1280 no faster

@@ -10,7 +10,6 @@ from heed.inputs.batches import Bags, Batch
 from heed.inputs.tfidf import analyzer_names
 from heed.models.embedding import TokenEmbedding
 from heed.models.encoder import Encoder, HierarchicalEncoder, States
-from heed.models.shapes import shapes_alone
 
 
 class LinearBranch(nn.Module):
@@ -184,9 +183,3 @@ class Network(nn.Module):
         """The encoder that makes the document's vector: the upper one of a hierarchical encoder."""
         encoder = self.encoder
         return encoder.sentences if isinstance(encoder, HierarchicalEncoder) else encoder
-
-
-def count_parameters(vocabulary: int, classes: int, hyperparameters: Architecture) -> int:
-    """Return the number of trainable parameters, without allocating them."""
-    with shapes_alone():
-        return sum(p.numel() for p in Classifier(vocabulary, classes, hyperparameters).parameters())

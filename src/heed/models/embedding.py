@@ -6,7 +6,7 @@ from torch import nn
 
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
-from heed.inputs.vocabulary import UNKNOWN
+from heed.inputs.special import UNKNOWN
 
 
 class TokenEmbedding(nn.Module):

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.inputs.pairs import PADDING
+from heed.inputs.special import PADDING
 from heed.models.decoder import (
     InputAttentionDecoder,
     OutputAttentionDecoder,

@@ -12,7 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from heed.inputs.pairs import PADDING, PairBatch
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import PADDING
 
 # What a decoder carries from one step to the next: tensors whose first dimension is the batch.
 State = tuple[torch.Tensor, ...]

@@ -35,6 +35,7 @@ LOCAL = "local"
 ADDRESS = "HEED_RAY_ADDRESS"  # environment: the cluster on which searches run
 # Ray's object store can be small: tokens are memory-mapped, so it holds almost nothing
 OBJECT_STORE_BYTES = 80_000_000
+AUTOSCALER = "ray/autoscaler/_private/monitor.py"  # the program of one of Ray's processes
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's path
 SOCKET_NAME = "/session_2026-01-01_00-00-00_000000_0000000/sockets/plasma_store"
 
@@ -77,6 +78,7 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
             if address == LOCAL:
                 with _temporary_folder() as folder:
                     yield _start(folder, max(cores, int(-(-cpu // 1))), gpu)
+                    kill_autoscaler()
                     ray.shutdown()
             else:
                 yield _connect(address, cpu, gpu)
@@ -103,14 +105,30 @@ def _start(folder: str, cores: int, gpu: float) -> str:
             f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in "
             "params.yaml"
         )
+    # Ray passes the path to a shell. Only one that needs quotes is named: with an environment of
+    # its own the first trial would wait for another worker than the one that Ray starts with.
+    quoted = shlex.quote(sys.executable)
     ray.init(
-        # Ray passes the path to a shell: it may have a space
-        runtime_env={"py_executable": shlex.quote(sys.executable)},
+        runtime_env=None if quoted == sys.executable else {"py_executable": quoted},
         address="local", num_cpus=cores, num_gpus=gpus, include_dashboard=False,
         log_to_driver=False, logging_level=logging.ERROR, object_store_memory=OBJECT_STORE_BYTES,
         _temp_dir=folder, _node_ip_address="127.0.0.1",
     )  # fmt: skip
     return f"this machine, {cores} cores" + (f", {gpus} GPUs" if gpus else "")
+
+
+def kill_autoscaler() -> None:
+    """Kill the autoscaler of a local Ray, which has nothing to do on one machine.
+
+    It would make the shutdown a second longer: Ray ends it after the server to which it reports its
+    end, and kills it when it has waited for a second.
+    """
+    import psutil
+
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            if any(part.endswith(AUTOSCALER) for part in process.cmdline()):
+                process.kill()
 
 
 def _connect(address: str, cpu: float, gpu: float) -> str:

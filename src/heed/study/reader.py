@@ -190,7 +190,7 @@ def _line(tree: Node, key: tuple[Any, ...]) -> int:
             pair = next(
                 (
                     (k, v)
-                    for k, v in node.value
+                    for k, v in reversed(node.value)  # before its own keys are those merged by <<
                     if isinstance(k, ScalarNode) and k.value == str(part)
                 ),
                 None,

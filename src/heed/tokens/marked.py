@@ -16,13 +16,15 @@ class MarkedTokens:
             np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends")
         )
         table = pd.read_parquet(tokens.path / "evidence.parquet")
-        self._spans = {
-            row: group[["start", "end"]].to_numpy() for row, group in table.groupby("document")
-        }
+        table = table.sort_values("document", kind="stable")
+        self._documents, self._spans = (
+            table["document"].to_numpy(),
+            table[["start", "end"]].to_numpy(),
+        )
 
     def __bool__(self) -> bool:
         """Whether any document has evidence."""
-        return bool(self._spans)
+        return len(self._spans) > 0
 
     def spans(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Return first character and end of each token of a document, (tokens,) each."""
@@ -32,4 +34,5 @@ class MarkedTokens:
     def mask(self, row: int) -> np.ndarray:
         """Return whether each token of a document stands in its evidence, (tokens,)."""
         starts, ends = self.spans(row)
-        return mark_evidence(starts, ends, self._spans.get(row, ()))
+        first, end = np.searchsorted(self._documents, [row, row + 1])
+        return mark_evidence(starts, ends, self._spans[first:end])

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from heed.inputs.vocabulary import SPECIAL
-from heed.models.classifier import count_parameters
+from heed.inputs.special import SPECIAL
+from heed.models.parameters import count_classifier
 from heed.tasks.capacity import nearest_size
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.meta import Meta
@@ -15,7 +15,7 @@ def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:
     The vocabulary is smaller than `vocabulary_size` if the corpus has fewer types.
     """
     vocabulary = min(hyperparameters.vocabulary_size, meta.types + len(SPECIAL))
-    return count_parameters(vocabulary, len(data.classes), hyperparameters)
+    return count_classifier(vocabulary, len(data.classes), hyperparameters)
 
 
 def widen(

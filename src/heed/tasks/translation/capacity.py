@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from heed.inputs.pairs import SPECIAL
-from heed.models.translators import count_parameters
+from heed.inputs.special import SPECIAL_OF_PAIRS
+from heed.models.parameters import count_translator
 from heed.tasks.capacity import nearest_size
 from heed.tasks.translation.recipe import Data, Hyperparameters
 from heed.tokens.meta import Meta
@@ -18,10 +18,10 @@ def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:
     sizes = {data.source: h.source_vocabulary, data.target: h.target_vocabulary}
     if h.segmentation == "words":
         sizes = {
-            language: min(size, meta.languages[language].types + len(SPECIAL))
+            language: min(size, meta.languages[language].types + len(SPECIAL_OF_PAIRS))
             for language, size in sizes.items()
         }
-    return count_parameters(sizes[data.source], sizes[data.target], h)
+    return count_translator(sizes[data.source], sizes[data.target], h)
 
 
 def widen(

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.inputs.pairs import UNKNOWN, EncodedPairs
+from heed.inputs.pairs import EncodedPairs
 from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
+from heed.inputs.special import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
 from heed.models.recurrent_translator import RecurrentTranslator

@@ -1,0 +1,260 @@
+"""What a stage costs before any of its work: the start of a command, and DVC's part.
+
+All figures but the last are seconds of processor time, of a process and what it starts, the least
+of some runs; all of the last commit, in temporary clones; "forked" those in forks of the server of
+a `snakemake` run (workflow/fork_server.py). DVC's part of a stage that runs is that
+of `python workflow/dvc_stage.py STAGE` without that of its command. It grows with the number of
+stages, so it is measured in studies of several sizes: generated models, each of whose stages has
+an entry in dvc.lock. `--sample` runs the sample study too, which takes some minutes.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.workload import Row, print_rows
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLE = "workflow/studies/sample.yaml"
+SIZES = {50: "<= 1.2 s", 150: "", 300: "<= 2 s", 600: ""}  # stages → target
+SEEDS, RUNS = 5, 3
+STAGES_OF_A_MODEL = SEEDS + 3  # recipe, predict, evaluate, and a training with each seed
+OTHER_STAGES = 10
+MODEL = "texts-attention"
+# in the order of the pipeline; what a command does with 200 short texts takes next to no time
+COMMANDS = {
+    "recipe": (("recipe", MODEL), "<= 1 s"),
+    "train": (("train", MODEL, "--seed", "1"), "<= import of torch + .5 s"),
+    "predict": (("predict", MODEL, "--seeds", "1"), "<= import of torch + .5 s"),
+    "opponents": (("opponents", "texts"), ""),
+    "evaluate": (("evaluate", MODEL, "--seeds", "1"), ""),
+}
+SERVER = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, "workflow")
+import fork_server
+fork_server.start(Path(".heed/forks"))
+print(os.environ["HEED_FORK_SERVER"], flush=True)
+sys.stdin.read()
+"""
+CLIENT = """
+import sys, time
+from heed.fork_client import run_in_fork
+usage = run_in_fork(sys.argv.pop(1))
+sys.exit("not forked: .heed/forks/forks.log") if usage is None else None
+print(usage["cpu_time"], time.process_time())
+"""
+TINY = {"epochs": 1, "hidden_size": 4, "embedding_dim": 4, "linear_size": 4}
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment of commands in a clone, which run its own code, with one thread."""
+    return os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(folder / "src"),
+        "HEED_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def processor_seconds(command: list[str], folder: Path) -> float:
+    """Return the processor time of a command in a clone, with that of the processes it waits for.
+
+    Raises SystemExit with the command's output if it fails.
+    """
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment(folder), stdout=output, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command)}\n{output.read()}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def least(command: list[str], folder: Path) -> float:
+    """Return the least processor time of some runs: other work on the machine only adds to it."""
+    return min(processor_seconds(command, folder) for _ in range(RUNS))
+
+
+def heed(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "heed.cli", *arguments]
+
+
+@contextmanager
+def clone() -> Iterator[Path]:
+    """Yield a temporary clone of the last commit."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "clone")
+        subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
+        yield folder
+
+
+@contextmanager
+def forks(folder: Path) -> Iterator[Callable[..., float]]:
+    """Yield a function that measures a command in forks of a clone's server.
+
+    It returns the least processor time of some runs, the first left out: there the server imports.
+    """
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER], cwd=folder, env=environment(folder), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert server.stdout is not None
+    address = {"HEED_FORK_SERVER": server.stdout.readline().strip()}
+
+    def measure(program: str, *arguments: str) -> float:
+        total, seconds = 0.0, []
+        for _ in range(RUNS + 1):
+            done = subprocess.run(
+                [sys.executable, "-c", CLIENT, program, *arguments], cwd=folder,
+                env=environment(folder) | address, capture_output=True, text=True,
+            )  # fmt: skip
+            if done.returncode:
+                raise SystemExit(done.stdout + done.stderr)
+            of_forks, of_client = map(float, done.stdout.splitlines()[-1].split())
+            seconds.append(of_forks - total + of_client)  # the server adds up the forks of a stage
+            total = of_forks
+        return min(seconds[1:])
+
+    try:
+        yield measure
+    finally:
+        server.communicate()
+
+
+def generated_study(stages: int) -> dict[str, Any]:
+    """Return the params of a study with about so many stages: the sample's, with other models."""
+    params = yaml.safe_load((ROOT / SAMPLE).read_text(encoding="utf-8"))
+    name = "sample-sentiment-baseline"
+    model = params["models"][name]
+    params["searches"], params["seeds"] = {}, list(range(1, SEEDS + 1))
+    models = (stages - OTHER_STAGES) // STAGES_OF_A_MODEL
+    variants = ["baseline", *(f"m{i}" for i in range(models - 1))]
+    names = {variant: f"sample-sentiment-{variant}" for variant in variants}
+    params["models"] = {
+        name: model | {"variant": variant, "match": name} for variant, name in names.items()
+    }
+    params["study"]["attention"] = [variants[-1]]
+    return params
+
+
+def write_lock(folder: Path) -> int:
+    """Write a dvc.lock with an entry for each stage of a clone; return the number of stages."""
+    code = (
+        "import json, sys; sys.path.insert(0, 'workflow'); import stages; "
+        "print(json.dumps([[s.name, s.deps, s.outs] for s in stages.read_stages()]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True,
+        env=environment(folder),
+    )  # fmt: skip
+    stages = yaml.safe_load(done.stdout)
+
+    def entries(paths: list[str]) -> list[dict[str, Any]]:
+        return [{"path": path, "hash": "md5", "md5": "0" * 32, "size": 1} for path in paths]
+
+    defaults = generated_study(STAGES_OF_A_MODEL + OTHER_STAGES)["defaults"]
+    params = {"params.yaml": {"defaults": defaults}}
+    locked = {
+        name: {"cmd": "heed", "deps": entries(deps), "params": params, "outs": entries(outs)}
+        for name, deps, outs in stages
+    }
+    dumper = yaml.SafeDumper
+    dumper.ignore_aliases = lambda self, data: True  # as DVC writes it, and lock_file.py reads it
+    lock = yaml.dump({"schema": "2.0", "stages": locked}, Dumper=dumper, sort_keys=False)
+    (folder / "dvc.lock").write_text(lock, encoding="utf-8")
+    return len(stages)
+
+
+def dvcs_parts() -> Iterator[Row]:
+    """Yield a row for each size of a study: DVC's part of a stage that runs, and of a dry run."""
+    with clone() as folder:
+        for size, target in SIZES.items():
+            params = yaml.safe_dump(generated_study(size), sort_keys=False)
+            (folder / "params.yaml").write_text(params, encoding="utf-8")
+            stages = write_lock(folder)
+            run = [sys.executable, "workflow/dvc_stage.py"]
+            processor_seconds([*run, "code"], folder)  # which the stage `untuned` depends on
+            whole = least([*run, "untuned", "--force"], folder)
+            command = least(heed("search", "none"), folder)
+            dry = least(["snakemake", "-n", "--quiet"], folder)
+            with forks(folder) as measure:
+                forked = measure("dvc", "untuned", "--force")  # whose command is not forked
+            yield Row(
+                f"DVC's part of a stage that runs, at {stages} stages",
+                f"{whole - command:.2f} s, forked {forked - command:.2f} s",
+                target,
+                f"`snakemake -n` there: {dry:.1f} s",
+            )
+
+
+def dry_run() -> Row:
+    """Return the cost of `snakemake -n` after `heed study desk`."""
+    with clone() as folder:
+        processor_seconds(heed("study", "desk", "--force"), folder)
+        seconds = least(["snakemake", "-n", "--quiet"], folder)
+        return Row("`snakemake -n` after `heed study desk`", f"{seconds:.1f} s", "<= 4 s")
+
+
+def starts() -> Iterator[Row]:
+    """Yield the cost of each command on a study of 200 short texts, by itself and in a fork."""
+    with clone() as folder:
+        torch = least([sys.executable, "-c", "import torch"], folder)
+        yield Row("import of torch", f"{torch:.2f} s", "")
+        words = ("good", "bad")
+        lines = [f"{words[i % 2]} text {i} of many,{words[i % 2]}\n" for i in range(200)]
+        (folder / "texts.csv").write_text("text,label\n" + "".join(lines), encoding="utf-8")
+        columns = ("--text-column", "text", "--label-column", "label")
+        processor_seconds(heed("corpus", "add", "texts.csv", *columns), folder)
+        params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
+        params["defaults"]["classification"] |= TINY
+        (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+        code = [sys.executable, "workflow/digests.py"]  # commands find the digests of their code
+        before = [heed(*words) for words in (("download", "texts"), ("tokenize", "texts"))]
+        for command in (code, *before, heed("search", "none")):
+            processor_seconds(command, folder)
+        with forks(folder) as measure:
+            for name, (arguments, target) in COMMANDS.items():
+                cold, forked = least(heed(*arguments), folder), measure("heed", *arguments)
+                value = f"{cold:.2f} s, forked {forked:.2f} s"
+                yield Row(f"`heed {name}` of 200 short texts", value, target)
+
+
+def sample_study(cores: int) -> Row:
+    """Return the time that the sample study takes in a fresh clone."""
+    with clone() as folder:
+        started = time.monotonic()
+        seconds = processor_seconds(["snakemake", "--cores", str(cores), "--quiet"], folder)
+        wall = time.monotonic() - started
+    note = f"{seconds:.0f} s of processor time"
+    return Row(f"the sample study on {cores} cores", f"{wall:.0f} s", "<= 90 s on 2", note)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sample", action="store_true", help="run the sample study too")
+    parser.add_argument("--cores", type=int, default=2, help="for the sample study")
+    parser.add_argument("--json", action="store_true", help="for python -m benchmarks")
+    options = parser.parse_args()
+    rows = [dry_run(), *dvcs_parts(), *starts()]
+    print_rows(rows + ([sample_study(options.cores)] if options.sample else []))
+
+
+if __name__ == "__main__":
+    main()
