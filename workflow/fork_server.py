@@ -58,8 +58,8 @@ DEATH_SIGNAL = 1  # prctl: the signal that a process gets when its parent ends
 class Usage:
     """What a stage used: its command, and the dvc that ran it."""
 
-    cpu_time: float = 0.0  # seconds of the processor
     max_rss: float = 0.0  # MiB: the peak memory of the largest process
+    cpu_time: float = 0.0  # seconds of the processor
 
     def add(self, used: resource.struct_rusage) -> None:
         """Add a process that has ended."""
