@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.generated import write_texts
 from heed.files import sha256
@@ -31,7 +32,10 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "compare": ("predict", "opponents"),
 }
 MEASURED = ("tokenize", "train", "predict", "evaluate", "opponents")
-PREPARATION = {"tokenize": [["download", "texts"]], "train": [["search", "none"], ["recipe", MODEL]]}
+PREPARATION = {
+    "tokenize": [["download", "texts"]],
+    "train": [["search", "none"], ["recipe", MODEL]],
+}
 ARGUMENTS = {
     "tokenize": ["texts"],
     "train": [MODEL, "--seed", "1"],
@@ -67,7 +71,12 @@ defaults:
     batch_size: 32
     learning_rate: 0.01
 models:
-  texts-baseline: {{experiment: texts, corpus: texts, variant: baseline, tuned_by: none, match: texts-baseline}}
+  texts-baseline:
+    experiment: texts
+    corpus: texts
+    variant: baseline
+    tuned_by: none
+    match: texts-baseline
 """
 
 
@@ -100,7 +109,7 @@ def run(arguments: list[str], folder: Path, limit: float) -> tuple[float, float]
     return usage.ru_maxrss * 1024 / 1e9, usage.ru_utime + usage.ru_stime
 
 
-def _wait(process: "subprocess.Popen[bytes]", limit: float) -> tuple[int | None, "object"]:
+def _wait(process: "subprocess.Popen[bytes]", limit: float) -> tuple[int | None, Any]:
     """Return the exit status of a process, None if it was ended after `limit`, and its usage."""
     started = time.monotonic()
     while True:
