@@ -595,11 +595,14 @@ def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
     from heed.code.guard import run_own_code
     from heed.files import HeedError
+    from heed.training.allocator import restart_without_cache
 
     try:
         run_own_code()
         arguments = vars(_parser().parse_args(_read_arguments()))
         function = arguments.pop("function")
+        if function in (train, search):
+            restart_without_cache()
         if function in STAGES:
             _run_stage(function, arguments)
         else:

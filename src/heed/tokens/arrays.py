@@ -149,7 +149,7 @@ def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame
     order = np.argsort(rows, kind="stable")
     wanted = rows[order]
     parts, start = [], 0
-    with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER) as file:
+    with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
         schema = file.schema_arrow
         for batch in file.iter_batches(READ_AT_ONCE, columns=columns):
             end = start + len(batch)
