@@ -15,10 +15,11 @@ from heed.models.parameters import count_classifier
 from heed.paths import TOKENS, recipe_file
 from heed.recipe import CorpusFacts, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
+from heed.training.allocator import environment_without_cache
 
 DOCUMENTS = 50_000
-# enough batches to reach the peak; the rest of the corpus is in memory, but in no split
-TRAINED, HELD_OUT = 1280, 640
+# 50 steps, so that memory which grows by the step shows; the other documents are in no split
+TRAINED, HELD_OUT = 3200, 640
 
 MEASURE = """
 import resource, sys
@@ -83,6 +84,7 @@ def main() -> None:
                 text=True,
                 check=True,
                 cwd=folder,
+                env=environment_without_cache(),
             )
         gigabytes = float(done.stdout.split()[-1]) / 1e9
         name = "baseline" if attention == "none" else "with attention"

@@ -90,6 +90,9 @@ class Clone:
 
 def make_clone(path: Path) -> Clone:
     shutil.copytree(ROOT / "src/heed/code", path / "src/heed/code")
+    (path / "src/heed/training").mkdir()
+    (path / "src/heed/training/__init__.py").touch()
+    shutil.copy(ROOT / "src/heed/training/allocator.py", path / "src/heed/training")
     for name in ("__init__", "files", "fork_client", "paths", "terminal"):
         shutil.copy(ROOT / f"src/heed/{name}.py", path / "src/heed")
     (path / "src/heed/cli.py").write_text(CLI)
@@ -162,6 +165,15 @@ def test_an_exception_is_told_with_its_place(clone) -> None:
     code, _, errors = clone.run("1 / 0")
     assert code == 1
     assert errors.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_a_fork_has_no_cache_of_small_blocks_and_is_not_restarted(clone) -> None:
+    program = (
+        "from heed.training.allocator import restart_without_cache\n"
+        "process = os.getpid(); restart_without_cache(); print(process == os.getpid())\n"
+        "print(open(f'/proc/{os.getppid()}/environ').read().count('tcache_count=0'))"
+    )
+    assert clone.run(program)[1] == "True\n1\n"
 
 
 def test_what_a_command_imported_and_changed_is_gone_with_its_fork(clone) -> None:

@@ -42,6 +42,7 @@ from heed.code.digests import PACKAGE, code_file, digest_file
 from heed.code.stage import running_stage, stage_arguments
 from heed.files import HeedError, read_json
 from heed.fork_client import ADDRESS, LENGTH, address, is_own
+from heed.training.allocator import environment_without_cache
 
 ROOT = Path(__file__).resolve().parent.parent
 # the threads of numerical libraries, as Snakemake sets them for a job; read when they are loaded
@@ -341,7 +342,7 @@ def start(folder: Path) -> subprocess.Popen[bytes] | None:
             stdout=log,
             stderr=log,
             pass_fds=[listener.fileno()],
-            env=os.environ | dict.fromkeys(THREADS, "1"),
+            env=environment_without_cache() | dict.fromkeys(THREADS, "1"),
         )
     os.environ[ADDRESS] = name
     return server

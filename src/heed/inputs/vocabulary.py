@@ -7,6 +7,8 @@ import numpy as np
 from heed.inputs.special import SPECIAL, UNKNOWN
 from heed.tokens.arrays import Side, Tokens
 
+COUNTED_AT_ONCE = 20_000  # documents
+
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
@@ -60,10 +62,7 @@ def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict
 
     Of types with equal frequency the first in the lexicon comes first.
     """
-    is_selected = np.zeros(len(tokens.offsets) - 1, bool)
-    is_selected[rows] = True
-    token_mask = np.repeat(is_selected, np.diff(tokens.offsets))
-    counts = np.bincount(tokens.ids[token_mask], minlength=len(tokens.lexicon))
+    counts = _count_types(tokens, rows)
     frequencies: dict[str, int] = {}
     for type_id in np.flatnonzero(counts):
         word = tokens.lexicon[type_id].lower() if lowercase else tokens.lexicon[type_id]
@@ -71,3 +70,16 @@ def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict
     # stable: ties keep the lexicon's order
     ranked = sorted(frequencies, key=frequencies.__getitem__, reverse=True)
     return {word: frequencies[word] for word in ranked}
+
+
+def _count_types(tokens: Tokens | Side, rows: np.ndarray) -> np.ndarray:
+    """Return how often each type of the lexicon occurs in the documents `rows`: int64 (types,)."""
+    offsets = tokens.offsets
+    is_selected = np.zeros(len(offsets) - 1, bool)
+    is_selected[rows] = True
+    counts = np.zeros(len(tokens.lexicon), np.int64)
+    for start in range(0, len(is_selected), COUNTED_AT_ONCE):
+        ends = offsets[start : start + COUNTED_AT_ONCE + 1]
+        token_mask = np.repeat(is_selected[start : start + COUNTED_AT_ONCE], np.diff(ends))
+        counts += np.bincount(tokens.ids[ends[0] : ends[-1]][token_mask], minlength=len(counts))
+    return counts

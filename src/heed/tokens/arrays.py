@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.compute
+import pyarrow.parquet
 
 from heed.evidence import Span
 from heed.files import HeedError, verify_checksums
@@ -15,8 +18,7 @@ from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
-BATCH = 1000  # texts that are read at once
-BUFFER = 2**20  # bytes of a file that are read at once; without it, a whole column
+READ_AT_ONCE, BUFFER = 20_000, 2**20  # documents, and bytes of a column
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,22 +28,38 @@ class TokenizedCorpus:
     path: Path
     meta: Meta  # meta.json
 
-    def documents(self, columns: list[str]) -> pd.DataFrame:
-        """Return these columns of documents.parquet, one row per document."""
-        return pd.read_parquet(self.path / "documents.parquet", columns=columns)
+    def documents(self, columns: list[str], rows: np.ndarray | None = None) -> pd.DataFrame:
+        """Return these columns of documents.parquet, one row per document.
+
+        With `rows` those of these documents, in this order; the file is read a part at a time, so
+        that the texts of a large corpus are never in memory at once.
+        """
+        path = self.path / "documents.parquet"
+        if rows is None:
+            return pd.read_parquet(path, columns=columns)
+        return _read_rows(path, columns, rows)
+
+    def rows_of(self, ids: pd.Series) -> np.ndarray:
+        """Return the row of each document in `ids`, all different: int64 (ids,)."""
+        # in Arrow's memory: a string of Python for each document would take five times as much
+        every_id, wanted = (pyarrow.array(column) for column in (self.documents(["id"])["id"], ids))
+        place = pyarrow.compute.index_in(every_id, wanted)
+        found = place.is_valid().to_numpy(zero_copy_only=False)
+        rows = np.empty(len(ids), np.int64)
+        rows[place.drop_null().to_numpy()] = np.flatnonzero(found)
+        return rows
 
     def texts(self) -> Iterator[str]:
         """Yield the cleaned text of each document; all of them may not fit in memory."""
-        from pyarrow.parquet import ParquetFile
-
-        with ParquetFile(self.path / "documents.parquet", buffer_size=BUFFER) as file:
-            for batch in file.iter_batches(BATCH, columns=["text"]):
+        path = self.path / "documents.parquet"
+        with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
+            for batch in file.iter_batches(READ_AT_ONCE, columns=["text"]):
                 yield from batch.column("text").to_pylist()
 
     def rows(self, part: str, fold: int) -> np.ndarray:
         """Return the rows of a part (train, validation, test), in the order of the corpus."""
         column = f"split_{fold}" if self.meta.folds else "split"
-        return np.flatnonzero(self.documents([column])[column].to_numpy() == part)
+        return np.flatnonzero(self.documents([column])[column] == part)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +149,24 @@ def _links_by_row(
         links = list(zip(source[start:end], target[start:end], strict=True))
         sure_links = (link for link, known in zip(links, sure[start:end], strict=True) if known)
         yield int(rows.iloc[start]), GoldLinks(frozenset(sure_links), frozenset(links))
+
+
+def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame:
+    """Return these rows of a Parquet file, in this order, without reading it all at once."""
+    order = np.argsort(rows, kind="stable")
+    wanted = rows[order]
+    parts, start = [], 0
+    with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
+        schema = file.schema_arrow
+        for batch in file.iter_batches(READ_AT_ONCE, columns=columns):
+            end = start + len(batch)
+            first, last = np.searchsorted(wanted, [start, end])
+            parts.append(batch.take(pyarrow.array(wanted[first:last] - start)))
+            start = end
+    table = pyarrow.Table.from_batches(parts, pyarrow.schema([schema.field(c) for c in columns]))
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.arange(len(rows))
+    return table.select(columns).take(pyarrow.array(place)).to_pandas()
 
 
 def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: Iterable[Span]) -> np.ndarray:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import scipy.sparse
 import torch
 from torch import nn
@@ -137,16 +138,16 @@ def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
     It is -1 for documents that are not in `rows`, whose labels are not read. Raises HeedError for
     a class that `data` lacks.
     """
-    index = {name: i for i, name in enumerate(data.classes)}
     column = f"label_{data.label}"
     indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
-    labels = tokens.documents([column])[column].to_numpy()[rows]
-    if unknown := set(labels) - index.keys():
+    labels = tokens.documents([column], rows)[column]
+    codes = pd.Categorical(labels, categories=data.classes).codes
+    if (codes < 0).any():
         raise HeedError(
-            f"{tokens.path}: documents have the class {min(unknown)!r}, which the recipe lacks. "
-            "Run again: heed recipe"
+            f"{tokens.path}: documents have the class {min(labels[codes < 0])!r}, which the recipe "
+            "lacks. Run again: heed recipe"
         )
-    indices[rows] = [index[name] for name in labels]
+    indices[rows] = codes
     return indices
 
 
@@ -165,8 +166,10 @@ def probabilities(
             logits = model(batch.to(device))
             by_batch.append(torch.softmax(logits.float(), -1).cpu().numpy())
             order.append(batch.rows)
-    index = {row: i for i, row in enumerate(np.concatenate(order))}
-    return np.concatenate(by_batch)[[index[row] for row in rows]]
+    predicted_rows = np.concatenate(order)
+    by_row = np.argsort(predicted_rows, kind="stable")
+    place = by_row[np.searchsorted(predicted_rows, rows, sorter=by_row)]
+    return np.concatenate(by_batch)[place]
 
 
 def linear_features(
@@ -193,5 +196,5 @@ def _fit_branch(
 def read_texts(tokens: Tokens, rows: np.ndarray) -> list[str]:
     """Return the text of each document of the corpus; empty for those that are not in `rows`."""
     texts = np.full(len(tokens.offsets) - 1, "", object)
-    texts[rows] = tokens.documents(["text"])["text"].to_numpy()[rows]
+    texts[rows] = tokens.documents(["text"], rows)["text"].to_numpy()
     return list(texts)

@@ -47,8 +47,8 @@ class ClassificationPredictor(Predictor):
         classes = self.recipe.data.classes
         batches = self._encode(tokens, rows).evaluation_batches(rows)
         predicted = probabilities(self.model, batches, rows, self.device)
-        label = np.asarray(classes)[class_indices(tokens, self.recipe.data, rows)[rows]]
-        ids = tokens.documents(["id"])["id"].to_numpy()[rows]
+        label = np.asarray(classes, object)[class_indices(tokens, self.recipe.data, rows)[rows]]
+        ids = tokens.documents(["id"], rows)["id"].to_numpy()
         return prediction_table(ids, label, predicted, classes)
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:

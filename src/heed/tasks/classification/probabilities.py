@@ -18,7 +18,7 @@ def prediction_table(
         classes: names of the classes, in order
 
     """
-    predicted = np.asarray(classes)[probabilities.argmax(1)]
+    predicted = np.asarray(classes, object)[probabilities.argmax(1)]
     head = pd.DataFrame({"id": ids, "label": label, "predicted": predicted})
     return head.join(
         pd.DataFrame(probabilities.astype(np.float32), columns=[f"p:{name}" for name in classes])

@@ -91,19 +91,21 @@ def weight_tables(
             planted span.
 
     """
-    columns = tokens.documents(["id", "text"])
-    row_by_id = pd.Series(np.arange(len(columns)), columns["id"])
-    rows = row_by_id[predictions["id"]].to_numpy()
+    rows = tokens.rows_of(predictions["id"])
     table = predictions[["id", "label", "predicted"]].assign(
-        text=columns["text"].to_numpy()[rows], probability=predicted_probability(predictions)
+        probability=predicted_probability(predictions)
     )
     chosen = choose_documents(table, np.diff(tokens.offsets)[rows])
-    documents = table.iloc[chosen["row"]].assign(rule=chosen["rule"].to_numpy())
+    chosen_rows = rows[chosen["row"]]
+    documents = table.iloc[chosen["row"]].assign(
+        rule=chosen["rule"].to_numpy(),
+        text=tokens.documents(["text"], chosen_rows)["text"].to_numpy(),
+    )
     marked = MarkedTokens(tokens)
-    read = reader(rows[chosen["row"]])
+    read = reader(chosen_rows)
     frames = [
         _token_table(name, tokens, row, read(row), marked)
-        for name, row in zip(documents["id"], rows[chosen["row"]], strict=True)
+        for name, row in zip(documents["id"], chosen_rows, strict=True)
     ]
     order = ["id", "text", "label", "predicted", "probability", "rule"]
     return documents[order].reset_index(drop=True), pd.concat(frames, ignore_index=True)
