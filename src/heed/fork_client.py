@@ -45,6 +45,7 @@ def run_in_fork(program: Literal["heed", "dvc"]) -> dict[str, float] | None:
     if not reply:
         sys.exit("heed: killed, together with the process that started this command: run it again")
     if reply["status"] is None:
+        del os.environ[ADDRESS]  # so that this process does not ask again when it restarts itself
         return None
     if reply["status"] < 0:  # the fork was killed by this signal
         with contextlib.suppress(OSError):  # SIGKILL has no other handler

@@ -6,7 +6,6 @@ import matplotlib.figure
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from sklearn.decomposition import PCA
 
 from heed.evaluation.families import BASELINE
 from heed.files import reading
@@ -102,6 +101,8 @@ def _draw_plane(axes: Axes, table: pd.DataFrame, groups: list[tuple[int, int]]) 
 
     The sign of a component is scikit-learn's: its largest weight is positive.
     """
+    from sklearn.decomposition import PCA  # here: it takes a second, and few reports need it
+
     analysis = PCA(2, svd_solver="full")
     points = analysis.fit_transform(_states(table))
     for series, (shortest, longest) in enumerate(groups):
