@@ -3,7 +3,8 @@
 `python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written on
 the machine kind that it names; results are the same bytes on one machine kind only. Its values are
 those of commit 3678362, but for those of the comparison and of metrics.json, which changed with the
-verdicts, and for the linear opponent's shares, which are of 32-bit features since. A file that a later version of heed moved is read from its old or its new path.
+verdicts, and for the linear opponent's shares, which are of 32-bit features since. A file that a
+later version of heed moved is read from its old or its new path.
 """
 
 import hashlib

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from heed.fork_client import ADDRESS
+from heed.fork_client import ADDRESS, address
 from tests.conftest import ROOT
 
 CLI = """
@@ -32,8 +33,9 @@ def main():
 HEED = "import sys, heed.cli; sys.exit(heed.cli.main())"  # as the script `heed` does
 # holds a server, as snakemake does, until its input ends
 HOLDER = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored
 sys.path.insert(0, "workflow")
 import fork_server
 server = fork_server.start(Path("run"))
@@ -88,14 +90,15 @@ class Clone:
         return (self.path / "run/forks.log").read_text()
 
 
-def make_clone(path: Path) -> Clone:
+def make_clone(path: Path, cli: str = "") -> Clone:
+    """Make a clone; `cli` is added to the module that the server imports first."""
     shutil.copytree(ROOT / "src/heed/code", path / "src/heed/code")
     (path / "src/heed/training").mkdir()
     (path / "src/heed/training/__init__.py").touch()
     shutil.copy(ROOT / "src/heed/training/allocator.py", path / "src/heed/training")
     for name in ("__init__", "files", "fork_client", "paths", "terminal"):
         shutil.copy(ROOT / f"src/heed/{name}.py", path / "src/heed")
-    (path / "src/heed/cli.py").write_text(CLI)
+    (path / "src/heed/cli.py").write_text(CLI + cli)
     (path / "src/heed/numerical.py").write_text("import numpy\n")
     shutil.copytree(ROOT / "workflow", path / "workflow", ignore=shutil.ignore_patterns("studies"))
     (path / "results/code").mkdir(parents=True)
@@ -152,6 +155,7 @@ def started_process(process: subprocess.Popen) -> int:
         ("os.kill(os.getpid(), signal.SIGSEGV)", (-11, "", "")),
         ("print(sys.argv[1], sys.stdin.read() == '')", (0, "download True\n", "")),
         ("print(os.environ['HEED_THREADS'])", (0, "7\n", "")),
+        ("sys.exit([1, 2])", (1, "", "[1, 2]\n")),
     ],
 )
 def test_a_command_ends_in_a_fork_as_in_a_process_of_its_own(clone, program, ending) -> None:
@@ -189,7 +193,7 @@ def test_the_modules_of_a_command_are_imported_before_its_fork(clone) -> None:
     assert clone.run(found, command="compare")[1] == "True True\n"
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", ["1", "2", "2,1"])
 def test_numerical_libraries_have_the_threads_of_the_job(clone, threads: str) -> None:
     program = (
         "import numpy, threadpoolctl; numpy.ones((2, 2)) @ numpy.ones((2, 2))\n"
@@ -197,6 +201,7 @@ def test_numerical_libraries_have_the_threads_of_the_job(clone, threads: str) ->
     )
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     environment = dict.fromkeys(names, threads)
+    threads = threads.split(",")[0]
     assert clone.run(program, **environment)[1] == f"{{{threads}}}\n"
     describe(clone.path, "report", "src/heed/numerical.py")
     assert clone.run(program, command="report", **environment)[1] == f"{{{threads}}}\n"
@@ -231,11 +236,95 @@ def test_edited_code_is_run_and_not_the_code_that_was_imported(tmp_path: Path) -
     clone = make_clone(tmp_path)
     with clone.hold() as holder:
         assert clone.parent() == clone.server
-        (tmp_path / "src/heed/cli.py").write_text(CLI.replace("exec(", "sys.exit('edited') or ("))
+        path = tmp_path / "src/heed/cli.py"
+        state = path.stat()
+        path.write_text(CLI.replace("exec(", "sys.exit('edited') or ("))
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
         code, _, errors = clone.run("print(1)")
         assert (code, errors) == (1, "edited\n")
         assert "not as it was imported" in clone.log()
         holder.communicate("")
+
+
+FAIL = """
+if "fork_server" in sys.argv[0]:
+    fork, count = os.fork, iter(range(10))
+    def fail_once():
+        if next(count) == 1:
+            raise OSError(12, "no memory")
+        return fork()
+    os.fork = fail_once
+"""
+
+
+def test_a_fork_that_fails_harms_no_other_command(tmp_path: Path) -> None:
+    clone = make_clone(tmp_path, FAIL)
+    with clone.hold() as holder:
+        first = clone.start("print(os.getpid(), flush=True); time.sleep(1)")
+        started_process(first)
+        assert clone.parent() == os.getpid()
+        assert "no memory" in clone.log()
+        assert first.wait(20) == 0
+        assert clone.parent() == clone.server
+        holder.communicate("")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "function"), [("os.pidfd_open", "lack"), ("Path.is_dir", "lambda path: False")]
+)
+def test_no_server_starts_where_the_system_lacks_what_it_uses(tmp_path, lacks, function) -> None:
+    clone = make_clone(tmp_path)
+    program = f"""
+import os, sys
+from pathlib import Path
+def lack(*_): raise OSError(38, "not implemented")
+{lacks} = {function}
+sys.path.insert(0, "workflow")
+import fork_server
+print(fork_server.start(Path("run")), fork_server.ADDRESS in os.environ)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=clone.environment, text=True,
+        capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "None False\n"
+
+
+def test_a_silent_process_does_not_stop_others(tmp_path: Path) -> None:
+    clone = make_clone(tmp_path)
+    server = tmp_path / "workflow/fork_server.py"
+    server.write_text(server.read_text().replace("PATIENCE = 10", "PATIENCE = 0.2"))
+    with clone.hold() as holder, socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(address(clone.address))
+        assert clone.parent() == clone.server
+        assert "no request" in clone.log()
+        holder.communicate("")
+
+
+@pytest.mark.parametrize("server", [True, False])
+def test_output_that_cannot_be_written_is_a_failure(clone, server) -> None:
+    program = "sys.stdout = open(1, 'w', buffering=8192, closefd=False); print(1)"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", HEED, "download", program], cwd=clone.path, stdout=full,
+            env=clone.environment | {ADDRESS: clone.address if server else ""}, text=True,
+            stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert (done.returncode, "No space left" in done.stderr) == (120, True)
+
+
+def test_a_declined_command_ends_with_the_process_that_started_it(clone) -> None:
+    program = "print(os.getpid(), flush=True); time.sleep(60)"
+    command = [sys.executable, "-c", HEED, "search", program]
+    starter = subprocess.Popen(
+        [sys.executable, "-c", f"import subprocess; subprocess.run({command!r})"],
+        cwd=clone.path, env=clone.environment | {ADDRESS: clone.address}, text=True,
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    declined = started_process(starter)
+    starter.kill()
+    starter.communicate(timeout=20)
+    wait_until(lambda: not is_running(declined))
 
 
 def test_a_killed_command_leaves_no_process(clone) -> None:

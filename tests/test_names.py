@@ -120,6 +120,15 @@ def test_no_command_of_a_stage_has_a_name_and_each_output_by_a_name_has_the_guar
                 assert stage["vars"] == ["workflow/safe-names.yaml"], name
 
 
+def test_the_vars_of_stages_have_no_keys() -> None:
+    """engine_names.share_params relies on it."""
+    read = YAML(typ="safe").load
+    stages_of_dvc = read(ROOT / "dvc.yaml")["stages"].values()
+    names = {name for stage in stages_of_dvc for name in stage.get("do", stage).get("vars", [])}
+    assert names == {"workflow/safe-names.yaml"}
+    assert read(ROOT / "workflow/safe-names.yaml") == {}
+
+
 @pytest.mark.parametrize("name", ["x; touch y", "../../../victim"])
 def test_a_corpus_with_such_a_name_stops_dvc_repro(clone: Toy, name: str) -> None:
     victims = make_victims(clone)

@@ -22,8 +22,9 @@ def main() -> None:
         if status := engine.run_stage():
             sys.exit(status)
         own, command = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        unit = 1024 if sys.platform == "linux" else 1024**2  # kibibytes; elsewhere bytes
         usage = {
-            "max_rss": max(own.ru_maxrss, command.ru_maxrss) / 1024,
+            "max_rss": max(own.ru_maxrss, command.ru_maxrss) / unit,
             "cpu_time": own.ru_utime + own.ru_stime + command.ru_utime + command.ru_stime,
         }
     figures = {"s": time.monotonic() - started} | usage

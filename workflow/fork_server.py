@@ -7,7 +7,7 @@ it was started, as long as the code that it has imported is unchanged; else it d
 command runs in a process of its own. When snakemake ends, however it ends, the server and its forks
 end too.
 
-    python workflow/fork_server.py N    (a listening socket; standard input ends with snakemake)
+    python workflow/fork_server.py N STATE    (a listening socket; the state of the code)
 """
 
 import atexit
@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import dataclasses
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -53,13 +54,15 @@ LATER = ("pyarrow.parquet", "pandas.io.parquet", "pyarrow.dataset")
 MEMORY_THREAD = "jemalloc_bg_thd"
 DECLINED = ("search",)  # Ray starts threads, and reads the environment when it is imported
 DEATH_SIGNAL = 1  # prctl: the signal that a process gets when its parent ends
+FLUSH_FAILED = 120  # Python's exit status
+PATIENCE = 10  # seconds for a request: a process may be stopped while it sends one
 
 
 @dataclasses.dataclass
 class Usage:
     """What a stage used: its command, and the dvc that ran it."""
 
-    max_rss: float = 0.0  # MiB: the peak memory of the largest process
+    max_rss: float = 0.0  # MiB: the peak memory of the largest process, with what forks share
     cpu_time: float = 0.0  # seconds of the processor
 
     def add(self, used: resource.struct_rusage) -> None:
@@ -80,11 +83,11 @@ class Fork:
 class Server:
     """Forks, and replies when a fork ends."""
 
-    def __init__(self, listener: socket.socket) -> None:
-        """Serve the present folder at a listening socket."""
+    def __init__(self, listener: socket.socket, code: str) -> None:
+        """Serve the present folder at a listening socket, while the code has the state `code`."""
         self._selector = selectors.DefaultSelector()
-        self._listener = listener
-        self._sources = _read_states()
+        self._listener, self._code = listener, code
+        self._environment = dict(os.environ)
         self._usage: dict[str, Usage] = {}
         self._prctl = ctypes.CDLL(None).prctl
         # Ctrl-C reaches the forks, which are of the same group of processes
@@ -109,7 +112,11 @@ class Server:
 
     def _accept(self) -> None:
         """Start a command, or decline it."""
-        connection, _ = self._listener.accept()
+        try:
+            connection, _ = self._listener.accept()
+        except OSError as error:
+            _log(f"no connection: {error}")
+            return
         try:
             if not is_own(connection):
                 raise ValueError("of another user")
@@ -119,47 +126,53 @@ class Server:
             connection.close()
             return
         try:
-            if not self._import_modules(request):
-                _reply(connection, None)
-                return
+            self._import_modules(request)
             self._start(request, streams, connection)
+        except Exception as error:  # the command runs, or fails with it, in its own process
+            command = " ".join([request["program"], *request["arguments"]])
+            _log(f"{command}: not forked: {error}")
+            _reply(connection, None)
         finally:
             for stream in streams:
                 os.close(stream)
 
-    def _import_modules(self, request: Mapping[str, Any]) -> bool:
-        """Import what a command needs; return whether it can run in a fork."""
-        try:
-            for name in _module_names(request):
-                if name not in sys.modules:
-                    importlib.import_module(name)
-            if self._sources != _read_states():
-                raise HeedError("the code is not as it was imported")
-            if threads := _threads():
-                raise HeedError(f"a fork would lose threads: {', '.join(threads)}")
-        except Exception as error:  # of the code: the command fails with it in its own process
-            command = " ".join([request["program"], *request["arguments"]])
-            _log(f"{command}: not forked: {error}")
-            return False
-        return True
+    def _import_modules(self, request: Mapping[str, Any]) -> None:
+        """Import what a command needs. Raises HeedError if it cannot run in a fork."""
+        for name in _module_names(request):
+            if name not in sys.modules:
+                importlib.import_module(name)
+        if self._code != code_state():
+            raise HeedError("the code is not as it was imported")
+        if threads := _threads():
+            raise HeedError(f"a fork would lose threads: {', '.join(threads)}")
 
     def _start(
         self, request: Mapping[str, Any], streams: list[int], connection: socket.socket
     ) -> None:
-        """Fork, and watch the fork and the process that has asked for it."""
+        """Fork, and watch the fork and the process that has asked for it.
+
+        Raises OSError: no process can be started.
+        """
         gc.freeze()  # the fork's collector leaves what was imported alone, so that it stays shared
         server = os.getpid()
         process = os.fork()
         if not process:
             try:
                 self._leave(server, connection)
-                os._exit(_run(request, streams))
+                os._exit(self._run(request, streams))
             finally:
                 traceback.print_exc()
                 os._exit(1)
+        try:
+            ended = os.pidfd_open(process)
+        except OSError:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            raise
         stage = running_stage(request["environment"]) or request["arguments"][0]
+        if request["program"] == "dvc":
+            self._usage[stage] = Usage()
         fork = Fork(process, stage, connection)
-        ended = os.pidfd_open(process)
         self._watch(ended, lambda: self._reap(fork, ended))
         self._watch(connection, lambda: self._kill(fork))
 
@@ -179,6 +192,21 @@ class Server:
             ):  # the command's own takes its place
                 os.close(file)
 
+    def _run(self, request: Mapping[str, Any], streams: list[int]) -> int:
+        """Run a command as a process of its own would; return its exit status."""
+        for stream, descriptor in enumerate(streams):
+            os.dup2(descriptor, stream)
+            os.close(descriptor)
+        imported = os.environ.items() - self._environment.items()  # what imports have set
+        os.environ.clear()
+        os.environ.update(dict(imported) | request["environment"])
+        program = request["program"]
+        if program == "heed":
+            del os.environ[ADDRESS]  # what a stage starts is the stage's own
+        _set_threads(os.environ.get(THREADS[0], ""))
+        sys.argv = [program, *request["arguments"]]
+        return run_to_end(engine.run_stage if program == "dvc" else heed.cli.main)
+
     def _kill(self, fork: Fork) -> None:
         """Kill a fork, and what it has started, when the process that asked for it has ended."""
         self._selector.unregister(fork.connection)
@@ -196,15 +224,16 @@ class Server:
         _reply(fork.connection, os.waitstatus_to_exitcode(status), usage)
 
 
-def _read_states() -> dict[str, tuple[int, int]]:
-    """Return inode and time of modification of heed's modules and of the installed packages."""
-    paths = [
-        *ROOT.glob("src/heed/**/*.py"),
-        *ROOT.glob("workflow/*.py"),
-        Path(sysconfig.get_path("purelib")),
-    ]
-    states = {str(path): path.stat() for path in paths if path.exists()}
-    return {path: (state.st_ino, state.st_mtime_ns) for path, state in states.items()}
+def code_state() -> str:
+    """Return a hash that changes when a module of heed or an installed package does."""
+    installed = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    modules = [*ROOT.glob("src/heed/**/*.py"), *ROOT.glob("workflow/*.py")]
+    states = {}
+    for path in [*modules, *map(Path, installed)]:
+        with contextlib.suppress(FileNotFoundError):
+            state = path.stat()
+            states[str(path)] = state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+    return hashlib.sha256(json.dumps(states, sort_keys=True).encode()).hexdigest()
 
 
 def _kill_tree(process: int) -> None:
@@ -260,12 +289,14 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
     Raises ValueError or OSError: it ended before.
     """
+    connection.settimeout(PATIENCE)
     part, streams, _, _ = socket.recv_fds(connection, 1 << 16, 3)
     message = part
     while len(message) < LENGTH + int.from_bytes(message[:LENGTH], "big"):
         if not (part := connection.recv(1 << 16)):
             raise ValueError("cut off")
         message += part
+    connection.settimeout(None)
     return json.loads(message[LENGTH:]), list(streams)
 
 
@@ -276,27 +307,13 @@ def _reply(connection: socket.socket, status: int | None, usage: Usage | None = 
         connection.sendall(json.dumps(reply).encode())
 
 
-def _run(request: Mapping[str, Any], streams: list[int]) -> int:
-    """Run a command as a process of its own would; return its exit status."""
-    for stream, descriptor in enumerate(streams):
-        os.dup2(descriptor, stream)
-        os.close(descriptor)
-    os.environ.clear()
-    os.environ.update(request["environment"])
-    program = request["program"]
-    if program == "heed":
-        del os.environ[ADDRESS]  # what a stage starts is the stage's own
-    _set_threads(int(os.environ.get(THREADS[0], "0")))
-    sys.argv = [program, *request["arguments"]]
-    return run_to_end(engine.run_stage if program == "dvc" else heed.cli.main)
-
-
-def _set_threads(number: int) -> None:
+def _set_threads(number: str) -> None:
     """Give the numerical libraries, which were loaded with one thread, as many as the job has."""
-    if number != 1:
+    first = number.split(",")[0].strip()
+    if first != "1":
         from threadpoolctl import threadpool_limits
 
-        threadpool_limits(number or len(os.sched_getaffinity(0)))
+        threadpool_limits(int(first) if first.isdecimal() else len(os.sched_getaffinity(0)))
 
 
 def run_to_end(main: Callable[[], Any]) -> int:
@@ -307,17 +324,36 @@ def run_to_end(main: Callable[[], Any]) -> int:
     except SystemExit as end:
         if end.code is not None:
             status = end.code if isinstance(end.code, int) else 1
-        if isinstance(end.code, str):
+        if not isinstance(end.code, int | None):
             print(end.code, file=sys.stderr)
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     except BaseException:
         traceback.print_exc()
         status = 1
     threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:  # a full disk, or closed
+        print(f"standard output: {error}", file=sys.stderr)
+        status = FLUSH_FAILED
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
     return status
+
+
+def _can_serve() -> bool:
+    """Return whether the system has what the server uses: Linux since 5.3, and no ban on it."""
+    if sys.platform != "linux" or not Path("/proc/self/task").is_dir():
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 def start(folder: Path) -> subprocess.Popen[bytes] | None:
@@ -326,7 +362,7 @@ def start(folder: Path) -> subprocess.Popen[bytes] | None:
     Writes its messages into a folder. Returns None, and starts none, where the system cannot tell a
     process that its parent has ended, or which of its children has.
     """
-    if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+    if not _can_serve():
         return None
     folder.mkdir(parents=True, exist_ok=True)
     name = f"heed-{uuid.uuid4().hex}"
@@ -337,7 +373,7 @@ def start(folder: Path) -> subprocess.Popen[bytes] | None:
         listener.bind(address(name))
         listener.listen(64)
         server = subprocess.Popen(
-            [sys.executable, __file__, str(listener.fileno())],
+            [sys.executable, __file__, str(listener.fileno()), code_state()],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -349,4 +385,4 @@ def start(folder: Path) -> subprocess.Popen[bytes] | None:
 
 
 if __name__ == "__main__":
-    Server(socket.socket(fileno=int(sys.argv[1]))).serve()
+    Server(socket.socket(fileno=int(sys.argv[1])), sys.argv[2]).serve()

@@ -598,13 +598,14 @@ def main() -> None:
         return
     from heed.code.guard import run_own_code
     from heed.files import HeedError
-    from heed.training.allocator import restart_without_cache
 
     try:
         run_own_code()
         arguments = vars(_parser().parse_args(_read_arguments()))
         function = arguments.pop("function")
         if function in (train, search):
+            from heed.training.allocator import restart_without_cache
+
             restart_without_cache()
         if function in STAGES:
             _run_stage(function, arguments)

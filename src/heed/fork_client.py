@@ -32,7 +32,7 @@ def run_in_fork(program: Literal["heed", "dvc"]) -> dict[str, float] | None:
         connection.connect(address(name))
     except OSError:  # the server has ended, or runs on another machine
         return None
-    if not is_own(connection):
+    if not is_own(connection) or not _has_streams():
         return None
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the fork itself
     try:
@@ -43,9 +43,13 @@ def run_in_fork(program: Literal["heed", "dvc"]) -> dict[str, float] | None:
         signal.signal(signal.SIGINT, handler)
         connection.close()
     if not reply:
-        sys.exit("heed: killed, together with the process that started this command: run it again")
+        sys.exit(
+            "heed: killed, together with the process that started this command: run it again. "
+            ".heed/snakemake/*/forks.log may say why"
+        )
     if reply["status"] is None:
         del os.environ[ADDRESS]  # so that this process does not ask again when it restarts itself
+        _end_with_parent()
         return None
     if reply["status"] < 0:  # the fork was killed by this signal
         with contextlib.suppress(OSError):  # SIGKILL has no other handler
@@ -65,6 +69,21 @@ def is_own(connection: socket.socket) -> bool:
     """Return whether a process of this user is at the other end: a name protects nothing."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
+
+
+def _has_streams() -> bool:
+    try:
+        return all(os.fstat(stream) for stream in (0, 1, 2))
+    except OSError:  # closed, so that it cannot be passed on
+        return False
+
+
+def _end_with_parent() -> None:
+    """Let the kernel kill this process when the dvc that started it is killed, as forks are."""
+    import ctypes
+
+    set_death_signal = 1
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
 
 
 def _request(connection: socket.socket, program: str) -> dict[str, Any]:
