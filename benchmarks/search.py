@@ -55,6 +55,7 @@ def study(
     model, corpus = f"{experiment}-attention", EXPERIMENTS[experiment]
     params["models"] = {model: params["models"][model] | hyperparameters}
     params["experiments"] = {experiment: params["experiments"][experiment]}
+    params["study"]["attention"] = ["attention"]
     subject = {"corpus": corpus, "experiment": experiment, "model": model, "after": "none"}
     params["searches"] = {"measured": subject | search}
     with tempfile.TemporaryDirectory() as name:
