@@ -13,7 +13,7 @@ import spacy
 
 from benchmarks.workload import Row, print_rows
 from heed.tokens.chunks import tokenize_chunk
-from heed.tokens.cleaned import CHUNK
+from heed.tokens.cleaned import CHUNK_DOCUMENTS
 from heed.tokens.cleaning import clean
 
 TEXTS, ROUNDS = 4000, 3
@@ -50,8 +50,8 @@ def main() -> None:
         tokens = sum(len(doc) for doc in tokenizer.pipe(texts))
         spacy_rates.append(tokens / (time.process_time() - started))
         started = time.process_time()
-        for start in range(0, len(texts), CHUNK):
-            tokenize_chunk(texts[start : start + CHUNK], "en")
+        for start in range(0, len(texts), CHUNK_DOCUMENTS):
+            tokenize_chunk(texts[start : start + CHUNK_DOCUMENTS], "en")
         heed_rates.append(tokens / (time.process_time() - started))
     ours, bare = max(heed_rates), max(spacy_rates)
     note = f"{name}: {ours:,.0f} tokens/s, spaCy alone {bare:,.0f}"

@@ -1,9 +1,14 @@
 """The linear opponent: features and weights of a corpus that is read a chunk at a time."""
 
+import functools
+import gc
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
+import warnings
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,12 +16,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
 from heed.inputs import tfidf_file
-from heed.inputs.array_file import ArrayFile, SparseFile
+from heed.inputs.temporary_arrays import SparseFile, TemporaryArrays
 from heed.inputs.tfidf import ANALYZERS
 from heed.inputs.tfidf_file import chunks_of, count_ngrams, write_tfidf
 from heed.tasks.classification import linear_svm, opponents
@@ -92,7 +98,7 @@ def test_the_features_are_those_of_scikit_learn_whatever_the_chunks(
     tmp_path, monkeypatch, kind, merged
 ):
     monkeypatch.setattr(tfidf_file, "MERGED", merged)  # hashes merged at once
-    monkeypatch.setattr(tfidf_file, "CHUNK", 40)
+    monkeypatch.setattr(tfidf_file, "CHUNK_CHARACTERS", 40)
     file = written(TEXTS, kind, tmp_path)
     vectorizer = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
     expected = vectorizer.fit_transform(TEXTS[:20]).toarray()
@@ -110,11 +116,46 @@ def test_where_too_many_ngrams_would_remain_the_rare_ones_are_left_out(tmp_path,
     features = written(texts, "words", tmp_path, slice(40)).features
     monkeypatch.setattr(tfidf_file, "MAX_FEATURES", features - 1)
     fewer = written(texts, "words", tmp_path, slice(40))
-    assert 0 < fewer.features < features and fewer.min_documents > 2
+    assert fewer.features == features - 1 and 2 <= fewer.min_documents < 40
+    monkeypatch.setattr(tfidf_file, "MAX_FEATURES", 2)
+    fewest = written(texts, "words", tmp_path, slice(40))
+    assert fewest.features == 2 and fewest.min_documents == 40, "the two words of all documents"
 
 
-def test_an_array_file_has_no_name_and_keeps_types_and_empty_arrays(tmp_path):
-    file = ArrayFile(tmp_path)
+@pytest.mark.parametrize("limit", [60, 1])
+def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
+    tmp_path, monkeypatch, limit
+):
+    texts = [f"w{i}" for i in range(100)] * 2
+    complete = written(texts, "words", tmp_path, slice(200))
+    assert complete.features == 100
+    monkeypatch.setattr(tfidf_file, "MAX_FEATURES", limit)
+    fewer = written(texts, "words", tmp_path, slice(200))
+    assert fewer.features == limit and fewer.min_documents == 2
+    # columns are sorted by their hashes, and each text has one word
+    assert (dense(fewer.parts["train"]) == dense(complete.parts["train"])[:, :limit]).all()
+
+
+def test_the_smallest_hashes_are_chosen_across_analyzers(monkeypatch):
+    counted = [
+        (np.asarray([3, 5, 8]), np.asarray([2, 9, 2])),
+        (np.asarray([1, 3, 4, 9]), np.asarray([2, 2, 3, 2])),
+    ]
+    expected = {
+        1: ([False, True, False], [False, False, False, False], 9),
+        2: ([False, True, False], [False, False, True, False], 3),
+        4: ([True, True, False], [True, False, True, False], 2),
+        5: ([True, True, False], [True, True, True, False], 2),
+        7: ([True] * 3, [True] * 4, 2),
+    }
+    for limit, (*kept, min_documents) in expected.items():
+        monkeypatch.setattr(tfidf_file, "MAX_FEATURES", limit)
+        selected, least = tfidf_file._select_features(counted)
+        assert [each.tolist() for each in selected] == kept and least == min_documents
+
+
+def test_temporary_arrays_have_no_name_and_keep_types_and_empty_arrays(tmp_path):
+    file = TemporaryArrays(tmp_path)
     tuples = [
         (np.asarray([1, 2, 3], np.int32), np.asarray([], np.float32)),
         (np.asarray([4], np.int32), np.asarray([0.5, 1.5], np.float32)),
@@ -131,7 +172,7 @@ def test_an_array_file_has_no_name_and_keeps_types_and_empty_arrays(tmp_path):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes):
     corpus = write_documents(folder, 600, classes)
-    monkeypatch.setattr(tfidf_file, "CHUNK", 15_000)
+    monkeypatch.setattr(tfidf_file, "CHUNK_CHARACTERS", 15_000)
     in_memory = fit(corpus, "words", classes)
     monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
     streamed = fit(corpus, "words", classes)
@@ -165,6 +206,29 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
         assert scores[:, 0] == pytest.approx(model.decision_function(matrix), abs=2e-3)
 
 
+def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
+    documents, classes = 50_000, 8
+    groups, peaks = [], []
+
+    def record(rows: SparseFile, columns: int, targets: np.ndarray) -> SimpleNamespace:
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        groups.append(targets.shape)
+        weights = np.zeros((columns + 1, targets.shape[1]))
+        optimum = linear_svm.Optimum(1, weights, "", 0, True)
+        return SimpleNamespace(solve=lambda *arguments: optimum)
+
+    monkeypatch.setattr(linear_svm, "_Problem", record)
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", -1)
+    monkeypatch.setattr(linear_svm, "MAX_TARGETS", 3 * documents)
+    labels = np.arange(documents) % classes
+    tracemalloc.start()
+    assert len([*linear_svm.optima(SparseFile(tmp_path), 2, labels, (1,))]) == 3
+    tracemalloc.stop()
+    assert groups == [(documents, 3), (documents, 3), (documents, 2)]
+    # the targets take 4 bytes each, a comparison 1; 8 bytes each in between would show
+    assert peaks[0] < 3 * documents * 7
+
+
 @pytest.mark.parametrize("in_memory", [0, 10**9])
 def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     folder, monkeypatch, in_memory
@@ -174,7 +238,7 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     table["split_1"] = table["split_0"].to_numpy()[::-1]
     table.to_parquet(folder / "documents.parquet", index=False)
     monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
-    monkeypatch.setattr(tfidf_file, "CHUNK", 3000)
+    monkeypatch.setattr(tfidf_file, "CHUNK_CHARACTERS", 3000)
     first, second = fit(corpus), fit(corpus)
     assert first.selection == second.selection and len(first.selection["C"]) == 2
     assert json.loads(json.dumps(first.selection)) == first.selection
@@ -185,10 +249,51 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     assert not [*Path(".heed/work").iterdir()]
 
 
-def test_too_few_passes_are_told_in_opponents_json(folder, monkeypatch):
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
+@pytest.mark.parametrize("in_memory", [0, 10**9])
+def test_the_file_of_a_fold_is_gone_before_that_of_the_next_is_written(
+    folder, monkeypatch, in_memory
+):
+    corpus = write_documents(folder, 100, 3, folds=3)
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
+    references: list[weakref.ref[SparseFile]] = []
+
+    def write(*arguments):
+        assert not any(reference() for reference in references)
+        file = write_tfidf(*arguments)
+        references.extend(weakref.ref(part) for part in file.parts.values())
+        return file
+
+    monkeypatch.setattr(opponents, "write_tfidf", write)
+    gc.disable()  # nothing but the end of a fold may free its file
+    try:
+        fit(corpus, "words")
+    finally:
+        gc.enable()
+    assert len(references) == 9
+
+
+@pytest.mark.parametrize("in_memory", [0, 10**9])
+def test_too_few_passes_are_told_in_opponents_json_and_in_a_line(
+    folder, monkeypatch, capsys, in_memory
+):
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
     monkeypatch.setattr(linear_svm, "MAX_PASSES", 2)
-    assert fit(write_documents(folder, 100, 2), classes=2).selection["converged"] == [False]
+    monkeypatch.setattr(linear_svm, "LinearSVC", functools.partial(LinearSVC, max_iter=2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        fitted = fit(write_documents(folder, 100, 2), classes=2)
+    assert fitted.selection["converged"] == [False]
+    solver, passes = fitted.selection["solver"][0], fitted.selection["passes"][0]
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"label_kind: the linear opponent ({solver}) did not converge with ")
+    assert f"C = 2.0 in {passes[-1]} passes" in line
+
+
+@pytest.mark.parametrize("in_memory", [0, 10**9])
+def test_nothing_is_printed_of_fits_that_converge(folder, monkeypatch, capsys, in_memory):
+    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
+    assert fit(write_documents(folder, 100, 2), classes=2).selection["converged"] == [True]
+    assert not capsys.readouterr().out
 
 
 def test_a_class_without_a_training_document_has_no_share(folder):
@@ -215,7 +320,7 @@ MEASURED = """
 import resource
 from tests.test_linear_opponent import Path, SimpleNamespace, TokenizedCorpus
 from tests.test_linear_opponent import fit, linear_svm, tfidf_file
-linear_svm.IN_MEMORY, tfidf_file.CHUNK, tfidf_file.MERGED = 0, 500_000, 500_000
+linear_svm.IN_MEMORY, tfidf_file.CHUNK_CHARACTERS, tfidf_file.MERGED = 0, 500_000, 500_000
 tfidf_file.MAX_FEATURES = 50_000
 fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

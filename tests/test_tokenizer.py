@@ -147,7 +147,7 @@ def make(tmp_path: Path, processes: int, name: str = "mine", **changes) -> Path:
 
 
 def test_the_files_are_the_same_for_any_number_of_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr(cleaned, "CHUNK", 100)
+    monkeypatch.setattr(cleaned, "CHUNK_DOCUMENTS", 100)
 
     def hashes(path: Path) -> dict[str, str]:
         return {

@@ -23,7 +23,7 @@ from heed.tokens import chunks, cleaned, documents, shingles, writer
 from heed.tokens.chunks import tokenize_chunk, tokenize_chunks
 from heed.tokens.facts import DocumentFacts, TextDigests
 from heed.tokens.tokenizer import tokenize
-from heed.tokens.writer import ArrayFile, ArrayWriter
+from heed.tokens.writer import ArrayWriter, NpyFile
 
 RANDOM = Split(kind="random", test=0.2)
 
@@ -50,7 +50,7 @@ def tokenize_sample(tmp_path: Path, kind: str, folder: str, **changes) -> Path:
 )
 def test_the_size_of_a_chunk_changes_no_byte(tmp_path, monkeypatch, kind, changes):
     whole = hashes(tokenize_sample(tmp_path, kind, "whole", **changes))
-    monkeypatch.setattr(cleaned, "CHUNK", 7)
+    monkeypatch.setattr(cleaned, "CHUNK_DOCUMENTS", 7)
     monkeypatch.setattr(shingles, "BLOCK_TOKENS", 100)
     assert hashes(tokenize_sample(tmp_path, kind, "sevens", **changes)) == whole
     monkeypatch.setattr(cleaned, "MAX_CHUNK_CHARACTERS", 1)
@@ -61,7 +61,7 @@ def test_the_size_of_a_chunk_changes_no_byte(tmp_path, monkeypatch, kind, change
 
 def test_row_groups_hold_the_same_documents(tmp_path, monkeypatch):
     one = tokenize_sample(tmp_path, "sample-letters", "one") / "documents.parquet"
-    monkeypatch.setattr(cleaned, "CHUNK", 7)
+    monkeypatch.setattr(cleaned, "CHUNK_DOCUMENTS", 7)
     monkeypatch.setattr(documents, "ROW_GROUP", 1)
     many = tokenize_sample(tmp_path, "sample-letters", "many") / "documents.parquet"
     assert (pq.ParquetFile(one).num_row_groups, pq.ParquetFile(many).num_row_groups) == (1, 9)
@@ -80,7 +80,7 @@ def write_table(tmp_path: Path, texts: list[str], parts: list[str]) -> Corpus:
 
 
 def test_a_chunk_of_which_all_documents_are_dropped_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(cleaned, "CHUNK", 2)
+    monkeypatch.setattr(cleaned, "CHUNK_DOCUMENTS", 2)
     parts = ["train"] * 6 + ["validation", "test"]
     corpus = write_table(tmp_path, ["a", "a", "b c", "", "same", "same", "same", "a"], parts)
     tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
@@ -170,7 +170,7 @@ def test_an_array_written_in_pieces_has_the_bytes_of_one_saved_at_once(tmp_path,
     grown.close()
     np.save(tmp_path / "saved.npy", array)
     assert (tmp_path / "grown.npy").read_bytes() == (tmp_path / "saved.npy").read_bytes()
-    file = ArrayFile(tmp_path / "grown.npy")
+    file = NpyFile(tmp_path / "grown.npy")
     assert len(file) == len(array)
     for part in (slice(None), slice(2, 900), slice(5, 2), slice(-3, None)):
         assert np.array_equal(file[part], array[part]) and file[part].dtype == dtype

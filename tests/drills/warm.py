@@ -27,7 +27,6 @@ LATER = (
     "pyarrow.parquet",
     "scipy.stats",
     "spacy.lang.xx",
-    "torch._dynamo",
 )  # modules that are imported only when they are needed
 CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree")
 

@@ -2,7 +2,7 @@
 
 The features are those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm
 1) with two differences: an n-gram is known by its hash, one of 2**31 - 1, and where too many
-n-grams would remain, the rare ones are left out. Time grows with the number of characters, memory
+n-grams would remain, the rarest are left out. Time grows with the number of characters, memory
 with a chunk and with the number of features.
 """
 
@@ -17,10 +17,10 @@ import scipy.sparse
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
-from heed.inputs.array_file import ArrayFile, SparseFile
+from heed.inputs.temporary_arrays import SparseFile, TemporaryArrays
 from heed.inputs.tfidf import ANALYZERS, MIN_DOCUMENTS, analyzer_names
 
-CHUNK = 8_000_000  # characters of a chunk of texts
+CHUNK_CHARACTERS = 8_000_000  # characters of a chunk of texts
 MERGED = 8_000_000  # hashes of several chunks that are merged in memory at once
 MAX_FEATURES = 3_000_000  # of one experiment; each takes 300 bytes in the solver
 HASHES = 2**31 - 1  # as many as HashingVectorizer can
@@ -57,7 +57,7 @@ class NgramCounts:
         )
         self._by_type = analyzer == "characters"
         self._folder = folder
-        self._hashes, self._counts = ArrayFile(folder), SparseFile(folder)
+        self._hashes, self._counts = TemporaryArrays(folder), SparseFile(folder)
 
     @property
     def values(self) -> int:
@@ -103,7 +103,7 @@ class NgramCounts:
             report: called for each chunk.
 
         """
-        counted, first = ArrayFile(self._folder), 0
+        counted, first = TemporaryArrays(self._folder), 0
         for (hashes,), chunk in zip(self._hashes, self._counts, strict=True):
             last = first + chunk.shape[0]
             numbers = np.bincount(chunk[rows[first:last]].indices, minlength=len(hashes))
@@ -124,13 +124,13 @@ class NgramCounts:
             idf: their inverse document frequencies, float32 (features,)
 
         """
-        for (of_chunk,), counts in zip(self._hashes, self._counts, strict=True):
+        for (chunk_hashes,), counts in zip(self._hashes, self._counts, strict=True):
             if not len(hashes):
                 yield scipy.sparse.csr_matrix((counts.shape[0], 0), dtype=np.float32)
                 continue
-            features = np.searchsorted(hashes, of_chunk)
+            features = np.searchsorted(hashes, chunk_hashes)
             features[features == len(hashes)] = 0
-            known = hashes[features] == of_chunk
+            known = hashes[features] == chunk_hashes
             features = np.where(known, features, -1).astype(np.int32)[counts.indices]
             kept = features >= 0
             indptr = np.append(0, np.cumsum(kept))[counts.indptr]
@@ -154,7 +154,7 @@ def count_ngrams(
 
     """
     counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
-    for chunk in chunks_of(texts, CHUNK):
+    for chunk in chunks_of(texts, CHUNK_CHARACTERS):
         for each in counts:
             each.append(chunk)
         done += len(chunk)
@@ -162,16 +162,16 @@ def count_ngrams(
     return counts
 
 
-def _merge(counted: ArrayFile, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+def _merge(counted: TemporaryArrays, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the hashes from `low` to below `high` of all chunks and the sums of their numbers.
 
     Those of fewer than MIN_DOCUMENTS documents are left out.
     """
     hashes, numbers = [], []
-    for of_chunk, counts in counted:
-        span = slice(*np.searchsorted(of_chunk, [low, high]))
-        hashes.append(of_chunk[span])
-        numbers.append(counts[span])
+    for chunk_hashes, chunk_numbers in counted:
+        span = slice(*np.searchsorted(chunk_hashes, [low, high]))
+        hashes.append(chunk_hashes[span])
+        numbers.append(chunk_numbers[span])
     merged, which = np.unique(np.concatenate(hashes), return_inverse=True)
     sums = np.bincount(which, np.concatenate(numbers), len(merged)).astype(np.int64)
     return merged[sums >= MIN_DOCUMENTS], sums[sums >= MIN_DOCUMENTS]
@@ -183,7 +183,8 @@ class TfIdfFile:
 
     parts: part → its rows, in the order of the corpus.
     features: number of columns.
-    min_documents: n-grams of fewer training documents are no features.
+    min_documents: n-grams of fewer training documents are no features; of those of so many, some
+        may be left out.
     """
 
     parts: dict[str, SparseFile]
@@ -207,14 +208,15 @@ def write_tfidf(
 
     """
     counted = [each.document_counts(parts["train"], report) for each in counts]
-    minimum = _min_documents(np.concatenate([numbers for _, numbers in counted]))
+    kept_ngrams, min_documents = _select_features(counted)
     columns = []
-    for hashes, numbers in counted:
-        kept = numbers >= minimum
+    for (hashes, numbers), kept in zip(counted, kept_ngrams, strict=True):
         idf = 1 + np.log((1 + parts["train"].sum()) / (1 + numbers[kept]))
         columns.append((hashes[kept], idf.astype(np.float32)))
     files = {part: SparseFile(folder) for part in parts}
-    by_analyzer = [each.tfidf(*of_it) for each, of_it in zip(counts, columns, strict=True)]
+    by_analyzer = [
+        each.tfidf(hashes, idf) for each, (hashes, idf) in zip(counts, columns, strict=True)
+    ]
     first = 0
     for chunks in zip(*by_analyzer, strict=True):
         features = scipy.sparse.hstack(chunks, format="csr")
@@ -223,11 +225,28 @@ def write_tfidf(
             files[part].append(features[rows[first:last]])
         report("features", last, len(parts["train"]))
         first = last
-    return TfIdfFile(files, sum(len(hashes) for hashes, _ in columns), minimum)
+    return TfIdfFile(files, sum(len(hashes) for hashes, _ in columns), min_documents)
 
 
-def _min_documents(numbers: np.ndarray) -> int:
-    """Return MIN_DOCUMENTS, or the smallest number that leaves at most MAX_FEATURES features."""
-    if len(numbers) <= MAX_FEATURES:
-        return MIN_DOCUMENTS
-    return int(np.partition(numbers, -MAX_FEATURES - 1)[-MAX_FEATURES - 1]) + 1
+def _select_features(
+    counted: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[list[np.ndarray], int]:
+    """Return which n-grams of each analyzer are features, and the least number of their documents.
+
+    Where there are more than MAX_FEATURES, those of the most documents are; of equally many, those
+    with the smallest hashes.
+
+    Args:
+        counted: of each analyzer, the hashes of its n-grams and in how many documents they occur.
+
+    """
+    hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
+    kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS
+    if len(numbers) > MAX_FEATURES:
+        min_documents = int(np.partition(numbers, -MAX_FEATURES)[-MAX_FEATURES])
+        kept = numbers > min_documents
+        rarest = np.flatnonzero(numbers == min_documents)
+        rarest = rarest[np.argsort(hashes[rarest], kind="stable")]
+        kept[rarest[: MAX_FEATURES - kept.sum()]] = True
+    ends = np.cumsum([len(each) for each, _ in counted])
+    return np.split(kept, ends[:-1]), min_documents

@@ -43,10 +43,10 @@ class TokenizedCorpus:
         """Return the row of each document in `ids`, all different: int64 (ids,)."""
         # in Arrow's memory: a string of Python for each document would take five times as much
         every_id, wanted = (pyarrow.array(column) for column in (self.documents(["id"])["id"], ids))
-        place = pyarrow.compute.index_in(every_id, wanted)
-        found = place.is_valid().to_numpy(zero_copy_only=False)
+        position = pyarrow.compute.index_in(every_id, wanted)
+        is_known = position.is_valid().to_numpy(zero_copy_only=False)
         rows = np.empty(len(ids), np.int64)
-        rows[place.drop_null().to_numpy()] = np.flatnonzero(found)
+        rows[position.drop_null().to_numpy()] = np.flatnonzero(is_known)
         return rows
 
     def texts(self) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 CLEANED = ".cleaned.arrow"  # its name, in the folder of the tokens
 # The size of a chunk, which is tokenised at once: enough to hide the transfer between processes,
 # few enough to balance the load.
-CHUNK, MAX_CHUNK_CHARACTERS = 2000, 1_000_000  # documents; characters
+CHUNK_DOCUMENTS, MAX_CHUNK_CHARACTERS = 2000, 1_000_000  # documents; characters
 
 
 class CleanedDocuments:
@@ -42,7 +42,7 @@ class CleanedDocuments:
         """Add a document; all have the same columns."""
         self._rows.append(row)
         self._characters += sum(map(len, row.values()))
-        if len(self._rows) == CHUNK or self._characters > MAX_CHUNK_CHARACTERS:
+        if len(self._rows) == CHUNK_DOCUMENTS or self._characters > MAX_CHUNK_CHARACTERS:
             self._write_chunk()
 
     def finish(self) -> None:

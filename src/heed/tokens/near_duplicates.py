@@ -20,7 +20,7 @@ import numpy as np
 from heed.progress import Bar, progress_bar
 from heed.tokens.meta import NearDuplicates
 from heed.tokens.shingles import Shingles, Words, prefix_sizes, ranges, shingle_sets
-from heed.tokens.writer import ArrayFile
+from heed.tokens.writer import NpyFile
 
 # Comparisons of shingles before the search ends with lower bounds: so many, and so many more for
 # each token. IMDB needs 0.03 for each token; a comparison takes about 0.3 microseconds.
@@ -30,7 +30,7 @@ FIRST_CANDIDATES = 16  # compared in the first round; four times as many in each
 
 
 def count_near_duplicates(
-    ids: np.ndarray | ArrayFile,
+    ids: np.ndarray | NpyFile,
     offsets: np.ndarray,
     lexicon: list[str],
     columns: dict[str, np.ndarray],
@@ -40,12 +40,12 @@ def count_near_duplicates(
 
     See `find_near_duplicates`.
     """
-    found, is_complete = find_near_duplicates(ids, offsets, lexicon, columns, title)
-    return NearDuplicates([int(tested.sum()) for tested in found], complete=is_complete)
+    documents, is_complete = find_near_duplicates(ids, offsets, lexicon, columns, title)
+    return NearDuplicates([int(column.sum()) for column in documents], complete=is_complete)
 
 
 def find_near_duplicates(
-    ids: np.ndarray | ArrayFile,
+    ids: np.ndarray | NpyFile,
     offsets: np.ndarray,
     lexicon: list[str],
     columns: dict[str, np.ndarray],
@@ -67,12 +67,12 @@ def find_near_duplicates(
     with progress_bar(title) as bar:
         shingles = shingle_sets(Words(ids, offsets, lexicon), bar)
         work = WORK + WORK_PER_TOKEN * len(ids)
-        found, is_complete = [], True
+        documents, is_complete = [], True
         for column in columns.values():
             has_duplicate, work = _search(shingles, column == "test", column == "train", work, bar)
-            found.append(has_duplicate)
+            documents.append(has_duplicate)
             is_complete = is_complete and work > 0
-    return found, is_complete
+    return documents, is_complete
 
 
 def _search(

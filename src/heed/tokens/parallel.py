@@ -145,11 +145,11 @@ def _clean_documents(
         texts: dict[str, str] = {}
         counts: Counter[str] = Counter()
         for language, text in document.texts.items():
-            cleaned_text, of_text = clean(text, corpus.max_characters)
-            if of_text["empty"] and language in (corpus.optional_languages or ()):
-                cleaned_text, of_text = "", Counter()
+            cleaned_text, treatments = clean(text, corpus.max_characters)
+            if treatments["empty"] and language in (corpus.optional_languages or ()):
+                cleaned_text, treatments = "", Counter()
             texts[language] = cleaned_text
-            counts.update(of_text)
+            counts.update(treatments)
             _require_same_words(raw, document, language, cleaned_text)
         if reason := next((DROPPED[each] for each in ("empty", "cut") if counts[each]), None):
             treated[reason] += 1
@@ -269,12 +269,12 @@ def _count_near_duplicates(
     name: str, sides: dict[str, TokenWriter], columns: dict[str, np.ndarray]
 ) -> NearDuplicates:
     """Return how many test documents have a near duplicate in train in any language."""
-    found = [
+    results = [
         find_near_duplicates(
             side.ids, side.offsets, side.lexicon, columns, f"{name}: near duplicates {language}"
         )
         for language, side in sides.items()
     ]
-    by_column = zip(*(documents for documents, _ in found), strict=True)
+    by_column = zip(*(documents for documents, _ in results), strict=True)
     counts = [int(np.logical_or.reduce(documents).sum()) for documents in by_column]
-    return NearDuplicates(counts, complete=all(is_complete for _, is_complete in found))
+    return NearDuplicates(counts, complete=all(is_complete for _, is_complete in results))

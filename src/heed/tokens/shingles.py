@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from heed.progress import Bar
-from heed.tokens.writer import ArrayFile
+from heed.tokens.writer import NpyFile
 
 SHINGLE = 5  # words
 BLOCK_TOKENS = 1 << 18  # read at once, so that the work on them stays in the processor's cache
@@ -49,9 +49,7 @@ def prefix_sizes(sizes: np.ndarray) -> np.ndarray:
 class Words:
     """The words of all documents as numbers, read by blocks of documents."""
 
-    def __init__(
-        self, ids: np.ndarray | ArrayFile, offsets: np.ndarray, lexicon: list[str]
-    ) -> None:
+    def __init__(self, ids: np.ndarray | NpyFile, offsets: np.ndarray, lexicon: list[str]) -> None:
         self._ids, self._offsets = ids, offsets
         index: dict[str, int] = {}
         self._word_of_type = np.asarray(
@@ -175,17 +173,22 @@ def _select_possible(words: Words, bar: Bar) -> np.ndarray:
     for part in range(parts):
         blocks, documents = [], []
         first, last = ((part + i) * (1 << 24) // parts for i in (0, 1))
-        for rows, number[rows], block in words.shingles(everything):
+        for rows, counts, block in words.shingles(everything):
+            number[rows] = counts
             bits = block >> np.uint64(40)
             in_part = np.flatnonzero((bits >= first) & (bits < last))
             blocks.append(block[in_part])
-            row = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), number[rows])
+            row = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), counts)
             documents.append(row[in_part])
             bar.update(part + rows.stop / words.documents, parts)
         hashes = np.concatenate(blocks)
         del blocks
         entries = _occurrences(hashes, _repeated(hashes)[0])
         repeated += np.bincount(np.concatenate(documents)[entries], minlength=words.documents)
+    # A shingle that a document repeats counts each time, and as one that repeats. So the difference
+    # is at most the number of the document's shingles that occur nowhere else, and `number` is at
+    # least the size of its set: a document may be selected in vain, and none is left out that has a
+    # near duplicate.
     return (number > 0) & (number - repeated < prefix_sizes(number))
 
 

@@ -37,7 +37,7 @@ class ArrayWriter:
         self._file.close()
 
 
-class ArrayFile:
+class NpyFile:
     """A .npy file of one dimension, read by slices.
 
     Of a memory-mapped array all that was read would count as memory of the process.
@@ -112,9 +112,9 @@ class TokenWriter:
         return offsets(self._counts["offsets"])
 
     @property
-    def ids(self) -> ArrayFile:
+    def ids(self) -> NpyFile:
         """The index in the lexicon of each token, once the files are complete."""
-        return ArrayFile(self._folder / "ids.npy")
+        return NpyFile(self._folder / "ids.npy")
 
 
 def tokenize_column(

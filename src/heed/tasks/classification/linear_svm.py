@@ -7,19 +7,22 @@ losses and its gradient: a pass over the rows, a chunk at a time.
 """
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import scipy.optimize
 import scipy.sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from heed.inputs.array_file import SparseFile
+from heed.inputs.temporary_arrays import SparseFile
 
 # Values of the rows that LIBLINEAR may hold: it copies them, 40 bytes each. On small corpora it is
 # faster than L-BFGS (letters by author: 14.6 CPU s in place of 20.4), and all at hand fit.
 IN_MEMORY = 16_000_000
 MAX_WEIGHTS = 3_000_000  # that L-BFGS searches for at once: 300 bytes each
+MAX_TARGETS = 25_000_000  # documents times classes of such a search: 4 bytes each, as scores do
 # L-BFGS stops when the last steps together lowered the objective by less than this share of it.
 STEPS, TOLERANCE = 5, 1e-3
 MAX_PASSES = 300  # of L-BFGS, for one C
@@ -70,10 +73,10 @@ def optima(
             yield _liblinear(matrix, labels, strength)
         return
     classes = range(1, 2) if labels.max() == 1 else range(labels.max() + 1)
-    at_once = max(1, MAX_WEIGHTS // columns)
+    at_once = max(1, min(MAX_WEIGHTS // columns, MAX_TARGETS // len(labels)))
     for first in range(0, len(classes), at_once):
         group = np.asarray(classes[first : first + at_once])
-        targets = np.where(labels[:, None] == group, 1, -1).astype(np.float32)
+        targets = np.where(labels[:, None] == group, np.float32(1), np.float32(-1))
         problem = _Problem(rows, columns, targets)
         weights = np.zeros((columns + 1, len(group)))
         for strength in strengths:
@@ -89,7 +92,10 @@ def decide(rows: SparseFile, weights: np.ndarray) -> np.ndarray:
 
 
 def _liblinear(matrix: scipy.sparse.csr_matrix, labels: np.ndarray, strength: float) -> Optimum:
-    model = LinearSVC(C=strength, random_state=0).fit(matrix, labels)
+    model = LinearSVC(C=strength, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # `converged` says it
+        model.fit(matrix, labels)
     weights = np.vstack([model.coef_.T, model.intercept_])
     passes = int(np.max(model.n_iter_))
     return Optimum(strength, weights, "LIBLINEAR", passes, passes < model.max_iter)

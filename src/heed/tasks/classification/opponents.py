@@ -14,10 +14,11 @@ from heed.files import HeedError
 from heed.inputs.tfidf_file import TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
-from heed.tasks.classification.linear_svm import decide, optima
+from heed.tasks.classification import linear_svm
 from heed.tasks.classification.probabilities import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
 from heed.tasks.interface import Fitted
+from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> F
             parts = {part: documents[rows[part]] for part in PARTS}
             file = write_tfidf(counts, rows, WORK, report)
             linear, chosen = _fit_linear(parts, column, file, data.classes, bar)
+            del file  # before that of the next fold is written: two would take twice the disk
             majority = _predict_majority(parts, column, data.classes)
             predictions["majority", fold] = _prediction_table(parts, column, majority, data.classes)
             predictions["linear", fold] = _prediction_table(parts, column, linear, data.classes)
@@ -86,11 +88,12 @@ def _fit_linear(
             f"{column}: no linear opponent can be fitted: no word occurs in "
             f"{file.min_documents} training documents. The corpus is too small or has no words"
         )
-    found = _find_optima(file, label, present, bar)
+    optima = _find_optima(file, label, present, bar)
+    _warn_unless_converged(column, optima)
     truth = parts["validation"][column].to_numpy()
     accuracies = [
-        float((np.asarray(present)[of_parts["validation"].argmax(1)] == truth).mean())
-        for of_parts in found.scores.values()
+        float((np.asarray(present)[scores["validation"].argmax(1)] == truth).mean())
+        for scores in optima.scores.values()
     ]
     strength = STRENGTHS[int(np.argmax(accuracies))]
     chosen = {
@@ -98,14 +101,14 @@ def _fit_linear(
         "validation_accuracy": accuracies,
         "columns": file.features,
         "min_documents": file.min_documents,
-        "solver": found.solver,
-        "passes": list(found.passes.values()),
-        "converged": found.converged,
+        "solver": optima.solver,
+        "passes": list(optima.passes.values()),
+        "converged": all(optima.converged.values()),
     }
-    places = [classes.index(name) for name in present]
+    class_columns = [classes.index(name) for name in present]
     shares = {
-        part: _class_shares(of_part, places, len(classes))
-        for part, of_part in found.scores[strength].items()
+        part: _class_shares(scores, class_columns, len(classes))
+        for part, scores in optima.scores[strength].items()
     }
     return shares, chosen
 
@@ -116,40 +119,57 @@ class _Optima:
 
     scores: C → part → decision function, (documents, classes)
     passes: C → passes over the training documents, of the slowest class.
+    converged: C → whether every class did.
     """
 
     scores: dict[float, dict[str, np.ndarray]]
     passes: dict[float, int]
+    converged: dict[float, bool]
     solver: str = ""
-    converged: bool = True
 
 
 def _find_optima(file: TfIdfFile, label: pd.Series, classes: list[str], bar: Bar) -> _Optima:
-    found = _Optima({c: {} for c in STRENGTHS}, dict.fromkeys(STRENGTHS, 0))
+    scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
+    optima = _Optima(scores, dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True))
 
     def report(strength: float, passes: int) -> None:
         bar.update(passes, text=f"C = {strength}, {passes} passes")
 
     labels = pd.Categorical(label, categories=classes).codes.astype(np.int64)
     train = file.parts["train"]
-    for optimum in optima(train, file.features, labels, STRENGTHS, report):
+    for optimum in linear_svm.optima(train, file.features, labels, STRENGTHS, report):
         c = optimum.strength
-        found.solver, found.converged = optimum.solver, found.converged and optimum.converged
-        found.passes[c] = max(found.passes[c], optimum.passes)
+        optima.solver = optimum.solver
+        optima.converged[c] = optima.converged[c] and optimum.converged
+        optima.passes[c] = max(optima.passes[c], optimum.passes)
         for part in ("validation", "test"):
-            values = decide(file.parts[part], optimum.weights)
+            values = linear_svm.decide(file.parts[part], optimum.weights)
             if len(classes) == 2:
                 values = np.hstack([-values, values])
-            former = found.scores[c].get(part, values[:, :0])
-            found.scores[c][part] = np.hstack([former, values])
-    return found
+            former = scores[c].get(part, values[:, :0])
+            scores[c][part] = np.hstack([former, values])
+    return optima
 
 
-def _class_shares(scores: np.ndarray, places: list[int], classes: int) -> np.ndarray:
-    """Return the softmax of `scores` in the columns `places` of (documents, classes), else 0."""
+def _warn_unless_converged(column: str, optima: _Optima) -> None:
+    """Print a line if the weights of some C are not the optimum."""
+    passes = [
+        f"C = {strength} in {optima.passes[strength]} passes"
+        for strength, converged in optima.converged.items()
+        if not converged
+    ]
+    if passes:
+        print_line(
+            f"{column}: the linear opponent ({optima.solver}) did not converge with "
+            f"{', '.join(passes)}: its accuracy may be too low"
+        )
+
+
+def _class_shares(scores: np.ndarray, class_columns: list[int], classes: int) -> np.ndarray:
+    """Return the softmax of `scores` in `class_columns` of (documents, classes), else 0."""
     shares = np.zeros((len(scores), classes))
     weights = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
-    shares[:, places] = weights / weights.sum(1, keepdims=True)
+    shares[:, class_columns] = weights / weights.sum(1, keepdims=True)
     return shares
 
 

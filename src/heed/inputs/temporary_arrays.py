@@ -10,7 +10,7 @@ import scipy.sparse
 Arrays = tuple[np.ndarray, ...]
 
 
-class ArrayFile:
+class TemporaryArrays:
     """Tuples of one-dimensional arrays, written one after the other and mapped when they are read.
 
     The file has no name: it disappears with the process, however that ends.
@@ -20,38 +20,38 @@ class ArrayFile:
         """Open an empty file in `folder`, which is made if it is not there."""
         folder.mkdir(parents=True, exist_ok=True)
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (open as long as this is)
-        self._places: list[list[tuple[int, int, np.dtype]]] = []  # offset in bytes, length, type
+        self._positions: list[list[tuple[int, int, np.dtype]]] = []  # offset in bytes, length, type
 
     def append(self, *arrays: np.ndarray) -> None:
         """Write a tuple of one-dimensional arrays. Raises OSError where the disk is full."""
-        places = []
+        positions = []
         for array in arrays:
             offset = self._file.seek(-(-self._file.tell() // 8) * 8)
             self._file.write(np.ascontiguousarray(array).data)
-            places.append((offset, len(array), array.dtype))
-        self._places.append(places)
+            positions.append((offset, len(array), array.dtype))
+        self._positions.append(positions)
 
     def __len__(self) -> int:
         """Return the number of tuples."""
-        return len(self._places)
+        return len(self._positions)
 
     def __iter__(self) -> Iterator[Arrays]:
         """Yield the tuples, mapped read-only: the memory of one is free when it is dropped."""
         self._file.flush()
-        for places in self._places:
+        for positions in self._positions:
             yield tuple(
                 np.memmap(self._file, dtype, "r", offset, length)
                 if length
                 else np.empty(0, dtype)  # nothing cannot be mapped
-                for offset, length, dtype in places
+                for offset, length, dtype in positions
             )
 
 
 class SparseFile:
-    """The rows of a sparse matrix (rows, columns) in an ArrayFile, a chunk of rows at a time."""
+    """The rows of a sparse matrix (rows, columns) in TemporaryArrays, a chunk of rows at a time."""
 
     def __init__(self, folder: Path) -> None:
-        self._arrays, self._columns = ArrayFile(folder), list[int]()
+        self._arrays, self._columns = TemporaryArrays(folder), list[int]()
         self.rows, self.values = 0, 0  # number of rows, and of values that are not zero
 
     def append(self, chunk: scipy.sparse.csr_matrix) -> None:
