@@ -145,7 +145,7 @@ def started_process(process: subprocess.Popen) -> int:
         ("sys.exit(3)", (3, "", "")),
         ("status = 4", (4, "", "")),
         ("print(1); sys.exit('wrong')", (1, "1\n", "wrong\n")),
-        ("sys.stderr.write('lost?'); os._exit(0)", (0, "", "lost?")),
+        ("sys.stderr.write('told\\n'); os._exit(0)", (0, "", "told\n")),
         ("import atexit; atexit.register(print, 'left')", (0, "left\n", "")),
         (
             "import threading; threading.Thread(target=lambda: (time.sleep(.1), print(2))).start()",
