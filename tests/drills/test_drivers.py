@@ -277,5 +277,7 @@ def test_the_real_study_killed_is_that_of_the_plain_commands(
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     toy.run(*DRIVERS[driver])
-    assert Study(clone, plain.heed).files() == plain.expected
+    files = Study(clone, plain.heed).files()
+    made = {name: digest for name, digest in files.items() if not name.startswith("results/code/")}
+    assert made == plain.expected  # plain commands need no description of their code
     assert "up to date" in toy.run("dvc", "status")
