@@ -43,7 +43,7 @@ import os, sys
 from pathlib import Path
 sys.path.insert(0, "workflow")
 import fork_server
-fork_server.start(Path(".heed/forks"))
+server = fork_server.start(Path(".heed/forks"))  # kept: it ends with its input
 print(os.environ["HEED_FORK_SERVER"], flush=True)
 sys.stdin.read()
 """

@@ -12,7 +12,6 @@ end too.
 
 import atexit
 import contextlib
-import ctypes
 import dataclasses
 import gc
 import hashlib
@@ -42,7 +41,7 @@ import heed.cli
 from heed.code.digests import PACKAGE, code_file, digest_file
 from heed.code.stage import running_stage, stage_arguments
 from heed.files import HeedError, read_json
-from heed.fork_client import ADDRESS, LENGTH, address, is_own
+from heed.fork_client import ADDRESS, LENGTH, address, end_with_parent, is_own
 from heed.training.allocator import environment_without_cache
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,7 +52,6 @@ LATER = ("pyarrow.parquet", "pandas.io.parquet", "pyarrow.dataset")
 # of pyarrow's jemalloc, which stops it before a fork (its atfork handlers)
 MEMORY_THREAD = "jemalloc_bg_thd"
 DECLINED = ("search",)  # Ray starts threads, and reads the environment when it is imported
-DEATH_SIGNAL = 1  # prctl: the signal that a process gets when its parent ends
 FLUSH_FAILED = 120  # Python's exit status
 PATIENCE = 10  # seconds for a request: a process may be stopped while it sends one
 
@@ -89,7 +87,6 @@ class Server:
         self._listener, self._code = listener, code
         self._environment = dict(os.environ)
         self._usage: dict[str, Usage] = {}
-        self._prctl = ctypes.CDLL(None).prctl
         # Ctrl-C reaches the forks, which are of the same group of processes
         self._interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -178,7 +175,7 @@ class Server:
 
     def _leave(self, server: int, connection: socket.socket) -> None:
         """Drop, in a fork, what is the server's: it would keep connections open."""
-        self._prctl(DEATH_SIGNAL, signal.SIGKILL)
+        end_with_parent()
         if os.getppid() != server:
             os._exit(1)
         signal.signal(signal.SIGINT, self._interrupt)

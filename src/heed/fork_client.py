@@ -49,7 +49,7 @@ def run_in_fork(program: Literal["heed", "dvc"]) -> dict[str, float] | None:
         )
     if reply["status"] is None:
         del os.environ[ADDRESS]  # so that this process does not ask again when it restarts itself
-        _end_with_parent()
+        end_with_parent()  # the dvc that started it, as forks do
         return None
     if reply["status"] < 0:  # the fork was killed by this signal
         with contextlib.suppress(OSError):  # SIGKILL has no other handler
@@ -71,19 +71,19 @@ def is_own(connection: socket.socket) -> bool:
     return int.from_bytes(credentials[4:8], sys.byteorder) == os.getuid()
 
 
+def end_with_parent() -> None:
+    """Let Linux kill this process when the process that started it ends."""
+    import ctypes  # here: few processes need it
+
+    set_death_signal = 1  # PR_SET_PDEATHSIG of prctl
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+
+
 def _has_streams() -> bool:
     try:
         return all(os.fstat(stream) for stream in (0, 1, 2))
     except OSError:  # closed, so that it cannot be passed on
         return False
-
-
-def _end_with_parent() -> None:
-    """Let the kernel kill this process when the dvc that started it is killed, as forks are."""
-    import ctypes
-
-    set_death_signal = 1
-    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
 
 
 def _request(connection: socket.socket, program: str) -> dict[str, Any]:
