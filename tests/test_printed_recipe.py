@@ -109,7 +109,6 @@ def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_defaul
         "baseline": "no",
         "attention": "yes",
         "mean": "no",
-        "Group": "What the talk leaves open",
     }
     assert rows["max_tokens"][names.index("attention")] == "12,000"
     assert {"epochs", "heads", "attention", "patience", "best_epochs"} < set(rows)
