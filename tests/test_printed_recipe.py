@@ -111,7 +111,7 @@ def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_defaul
         "mean": "no",
     }
     assert rows["max_tokens"][names.index("attention")] == "12,000"
-    assert {"epochs", "heads", "attention", "patience", "best_epochs"} < set(rows)
+    assert {"attention", "patience", "best_epochs"} < set(rows)
     ((note, *spans),) = table.notes
     text = note + "".join(part if isinstance(part, str) else part.text for part in spans)
     assert text.startswith("All others have their default: lowercase yes, ")
