@@ -282,6 +282,17 @@ def study(name: str, force: bool) -> None:
         print_line(f"{'*' if active else ' '} {key:{width}} {title}")
 
 
+def cost(name: str) -> None:
+    """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
+    from heed.calibration import calibrate
+    from heed.study.cost import format_cost
+    from heed.study.estimate import study_workloads
+    from heed.study.studies import read_study
+
+    params = read_study(name)
+    print_line(format_cost(params, calibrate(study_workloads(params)), _count_cores()))
+
+
 def classify(model: str, text: str) -> None:
     """Classify a text with a model's runs: mean probabilities and the weights over its words."""
     from heed.tasks.classification.classify import classify
@@ -451,6 +462,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
+    )
+    add(cost).add_argument(
+        "name",
+        metavar="STUDY",
+        nargs="?",
+        default="",
+        help="a name in workflow/studies, or a file; without one the active study",
     )
     command = add(classify)
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")

@@ -6,6 +6,7 @@ from heed.files import HeedError, write_text
 from heed.paths import PARAMS
 from heed.study.cost import format_cost
 from heed.study.reader import load
+from heed.study.schema import Params
 
 STUDIES = Path("workflow/studies")
 # for completion in editors; the path is relative to params.yaml
@@ -57,6 +58,11 @@ def activate_study(study: str, force: bool) -> str:
         )
     write_text(PARAMS, SCHEMA + text)
     return f"{name} is active now.\n{format_cost(params)}"
+
+
+def read_study(study: str) -> Params:
+    """Return a study by its name or path, or the active one for "". Raises HeedError."""
+    return load(_find_study(study) if study else PARAMS)
 
 
 def _find_study(study: str) -> Path:
