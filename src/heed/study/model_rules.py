@@ -32,7 +32,7 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
         return
     if list(wrong_hyperparameters(task, params.presets(task).get(model.preset, {}))):
         return  # a rule on presets reports this
-    for contradiction in hyperparameter_contradictions(task, params.hyperparameters(name)):
+    for contradiction in hyperparameter_contradictions(task, params.apply_defaults(model)):
         yield _locate(key, model, contradiction)
     # with another name the variant may be wrong, which is reported above
     if name == f"{model.experiment}-{model.variant}":
