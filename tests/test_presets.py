@@ -80,7 +80,7 @@ def test_wide_matches_a_model_with_attention_in_its_preset() -> None:
 def test_a_preset_may_say_how_is_predicted() -> None:
     text = (ROOT / "workflow/studies/translation.yaml").read_text()
     text = text.replace("defaults:\n", "defaults:\n  presets: {greedy: {beam: 1}}\n")
-    name, line = re.search(r"^  ([a-z-]+-attention): (.*)$", text, re.MULTILINE).groups()
+    name, line = re.search(r"^  ([a-z0-9-]+-attention): (.*)$", text, re.MULTILINE).groups()
     params = study.parse(text.replace(line, line.replace("match:", "preset: greedy, match:")))
     assert params.models[name].preset == "greedy"
     assert params.prediction(name).beam == 1
