@@ -8,7 +8,7 @@ from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.token_weights import WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.tokens.arrays import Tokens
-from heed.tokens.tokenizer import tokenize_text
+from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training.run import read_run
 
 
@@ -26,8 +26,8 @@ def classify(model: str, text: str) -> str:
     seeds = trained_seeds(model)
     runs = [_load(model, seed) for seed in seeds]
     recipe = runs[0].recipe
-    cleaned, tokens = tokenize_text(read_text(text), recipe.tokenizer)
-    documents = [run.reader(tokens, np.zeros(1, np.int64), texts=[cleaned])(0) for run in runs]
+    cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
+    documents = [run.reader(tokens, np.zeros(1, np.int64), texts=cleaned)(0) for run in runs]
     probability = np.mean([document.probability for document in documents], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
     lines += [
