@@ -82,9 +82,8 @@ class TextClassifier:
         """
         weighted = []
         for cleaned, tokens in self._tokenize(texts):
-            rows = np.arange(len(cleaned))
-            read = self.predictor.reader(tokens, rows, cleaned)
-            for row in rows:
+            read = self.predictor.reader(tokens, np.arange(len(cleaned)), cleaned)
+            for row in range(len(cleaned)):
                 document, types = read(row), tokens.ids[tokens.offsets[row] :]
                 words = [tokens.lexicon[types[position]] for position in document.positions]
                 weighted.append(WeightedWords(words, document.weights))
