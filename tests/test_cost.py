@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -117,7 +118,9 @@ def test_of_a_large_table_a_part_is_read(suffix: str, monkeypatch: pytest.Monkey
 
 
 def test_a_text_without_spaces_is_counted_by_characters() -> None:
-    Path("table.csv").write_text("text,label\n" + "".join(f"{'字' * 40},{i % 2}\n" for i in range(9)))
+    Path("table.csv").write_text(
+        "text,label\n" + "".join(f"{'字' * 40},{i % 2}\n" for i in range(9))
+    )
     assert corpus_size(study.parse(own_study()), "sample-letters").mean_length == 40
 
 
@@ -224,7 +227,7 @@ def test_a_model_is_measured_on_this_machine_in_a_moment() -> None:
     started = time.process_time()
     small, large = (measure(workload(size), 0.1) for size in (8, 128))
     assert 0 < small.training < large.training < 1
-    assert 0 < small.prediction and 0 < small.epoch
+    assert small.prediction > 0 and small.epoch > 0
     assert time.process_time() - started < 1.5
 
 
@@ -246,10 +249,14 @@ def test_models_that_differ_in_what_takes_no_time_are_one_measurement() -> None:
     assert len(study_workloads(study.parse(text))) == len(study_workloads(study.parse(SAMPLE)))
 
 
-def test_hybrid_and_hierarchical_models_are_measured() -> None:
+@pytest.mark.parametrize(
+    "branch",
+    ["none", pytest.param("both", marks=pytest.mark.slow)],  # imports scikit-learn
+)
+def test_hybrid_and_hierarchical_models_are_measured(branch: Literal["none", "both"]) -> None:
     h = Hyperparameters(
         hidden_size=8, embedding_dim=8, batch_size=4, hierarchical=True, bigram_buckets=9,
-        character_buckets=9, linear_branch="both", branch_buckets=16, pooling="attention",
+        character_buckets=9, linear_branch=branch, branch_buckets=16, pooling="attention",
     )  # fmt: skip
     assert measure(dataclasses.replace(workload(8), hyperparameters=h), 0.01).training > 0
 
@@ -271,7 +278,9 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     assert "21 trainings: 7 models x 3 seeds" in text
     assert "file systems without reflink" in text and "heed cost" in text
     assert "7 of 7 models train for fewer than 10 epochs without patience" in text
-    assert re.search(r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text)
+    assert re.search(
+        r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text
+    )
     works = study_workloads(study.parse(SAMPLE))
     slow = format_cost(study.parse(SAMPLE), {works[0]: Speed(50.0, 10.0)}, cores=2)
     assert "Speeds were measured" in slow and "10 minutes" not in slow and "hours" in slow

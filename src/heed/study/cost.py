@@ -58,7 +58,7 @@ def _table(params: Params, cost: Cost) -> Iterator[str]:
     for name, experiment in params.experiments.items():
         models = [model for model in cost.models if model.experiment == name]
         if models:
-            yield f"  {name}: {_format_size(cost.sizes[experiment.corpus])}"
+            yield _wrap(f"{name}: {_format_size(cost.sizes[experiment.corpus])}")
             yield from (_row(f"    {model.variant}", model) for model in models)
 
 
@@ -71,11 +71,9 @@ def _row(label: str, model: ModelCost) -> str:
 
 def _format_size(size: CorpusSize) -> str:
     """Return the size of a corpus in words."""
-    texts = f", in each of {size.texts} languages" if size.texts > 1 else ""
-    return (
-        f"{_format_documents(size.train)} documents to train on, {size.mean_length:.0f} tokens "
-        f"each{texts}"
-    )
+    texts = f" in each of {size.texts} languages" if size.texts > 1 else " each"
+    documents = _format_documents(size.train)
+    return f"{documents} documents to train on, {size.mean_length:.0f} tokens{texts}"
 
 
 def _totals(cost: Cost, cores: int) -> Iterator[str]:
@@ -106,7 +104,7 @@ def _budgets(cost: Cost, cores: int) -> Iterator[str]:
     }
     parts = [f"{span}: {format_seeds(seeds)}" for span, seeds in [*enough.items()][:SPANS]]
     text = "; ".join(parts) or "not even 1 in a week. Make the study smaller"
-    yield _wrap(f"There is time for, on {cores}: {text}.")
+    yield _wrap(f"Seeds for which the time is enough: {text}.")
 
 
 def format_seeds(seeds: int) -> str:

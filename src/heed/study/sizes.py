@@ -96,9 +96,7 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     tokens = documents * statistics.fmean(rows.lengths) * texts
     types = GENERATED_TYPES if kind.generated else HEAPS_FACTOR * tokens**HEAPS_EXPONENT
     folds = corpus.split.k or 0
-    return CorpusSize(
-        *parts, rows.lengths, texts, types, rows.values, folds, rows.note
-    )
+    return CorpusSize(*parts, rows.lengths, texts, types, rows.values, folds, rows.note)
 
 
 @dataclasses.dataclass(frozen=True)
