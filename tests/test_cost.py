@@ -71,7 +71,7 @@ def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> 
         "folds": 0, "labels": {"author": ["a", "b", "c"]}, "documents": 4, "tokens": 40,
         "types": 7, "parts": {"train": 2, "validation": 1, "test": 1}, "reduced": False,
         "generated": True, "duplicates": {}, "near_duplicates": {"test": [0], "complete": True},
-        "treated": {},
+        "treated": {}, "evidence": None, "languages": {}, "alignments": [],
     }  # fmt: skip
     folder.mkdir(parents=True)
     write_json(folder / "meta.json", meta)
@@ -283,7 +283,7 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     )
     works = study_workloads(study.parse(SAMPLE))
     slow = format_cost(study.parse(SAMPLE), {works[0]: Speed(50.0, 10.0)}, cores=2)
-    assert "Speeds were measured" in slow and "10 minutes" not in slow and "hours" in slow
+    assert "Speeds were measured" in slow and "10 minutes:" not in slow and "hours" in slow
 
 
 @pytest.mark.parametrize(
