@@ -85,7 +85,7 @@ def _count_rows_and_classes(file: Path, corpus: Corpus) -> tuple[int, int]:
     from heed.tokens.splits import require_learnable, split_documents
 
     facts, has_text = DocumentFacts(), False
-    for document in read_documents(file, corpus):
+    for document in read_documents({"": file}, corpus):
         facts.append(document)
         has_text = has_text or bool(document.text)
     if not len(facts):
