@@ -44,12 +44,13 @@ BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
 
 @dataclasses.dataclass(frozen=True)
 class ModelCost:
-    """The cost of a model with one seed: core-seconds of all its stages, and bytes."""
+    """The cost of a model with one seed: core-seconds of its training, of all stages, and bytes."""
 
     name: str
     experiment: str
     variant: str
     parameters: int
+    training: float
     seconds: float
     disk: float
 
@@ -186,11 +187,13 @@ def _model_cost(
     size = sizes[section.corpus]
     predicted = (size.validation + size.test) * speed.prediction
     beam = getattr(params.prediction(name), "beam", 0)
-    seconds = _training(params, name, size, speed) + predicted * (1 + beam / 2)
-    seconds += stage + COMMANDS
+    training = _training(params, name, size, speed)
+    seconds = training + predicted * (1 + beam / 2) + stage + COMMANDS
     disk: float = workload.parameters * BYTES_PER_PARAMETER
     disk += (size.validation + size.test) * BYTES_PER_PREDICTION
-    return ModelCost(name, section.experiment, section.variant, workload.parameters, seconds, disk)
+    return ModelCost(
+        name, section.experiment, section.variant, workload.parameters, training, seconds, disk
+    )
 
 
 def _training(params: Params, model: str, size: CorpusSize, speed: Speed) -> float:

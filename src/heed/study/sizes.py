@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from heed.corpora.kinds import KINDS, corpus_languages
+from heed.corpora.parts import PARTS, part_of, part_of_key
 from heed.corpora.publication import Kind
 from heed.corpora.rows import SUFFIXES, read_rows
 from heed.files import HeedError
@@ -21,7 +22,6 @@ from heed.study.corpora import Corpus, Source
 from heed.study.schema import Params
 from heed.tokens.meta import Meta, read_meta
 
-PARTS = ("train", "validation", "test")
 LENGTHS = 500  # documents whose lengths stand for all
 SPREAD = 0.6  # of the logarithm of lengths, where only their mean is known: from .5 to .8 in prose
 # tokens of a word between spaces, by the tokenizers: punctuation is a token of its own. 1.13 to
@@ -30,6 +30,7 @@ TOKENS_PER_WORD = 1.2
 # types = 14 x tokens^.6 (Heaps' law): 12 to 18 on the corpora at hand
 HEAPS_FACTOR, HEAPS_EXPONENT = 14, 0.6
 GENERATED_TYPES = 1000
+UNKNOWN_TEST_SHARE = 0.2  # of a given split
 MAX_CHARACTERS, MAX_ROWS = 40_000_000, 300_000  # of a user's file that are read: a second or two
 MAX_WORD = 15  # characters; in text with more for each word there are no spaces between words
 
@@ -152,17 +153,26 @@ def _divide(
     """Return how many of the documents are in train, validation and test, of one fold."""
     split = corpus.split
     if split.kind == "given":
-        tested = 1 - kind.learned / rows.documents if kind.learned else rows.parts.get("test", 0.2)
+        tested = rows.parts.get("test", 0.0) if rows.parts else UNKNOWN_TEST_SHARE
+        if kind.learned:
+            tested = 1 - kind.learned / rows.documents
         test = documents * tested
         if validation := documents * rows.parts.get("validation", 0):
-            return documents - test - validation, validation, test
+            return _keep(corpus, rows, documents - test - validation), validation, test
     elif split.kind == "folds":
         test = documents / (split.k or 1)
     else:
         test = split.test if isinstance(split.test, int) else documents * (split.test or 0)
     test = min(test, documents)
     validation = split.validation * (documents - test)
-    return documents - test - validation, validation, test
+    return _keep(corpus, rows, documents - test - validation), validation, test
+
+
+def _keep(corpus: Corpus, rows: _Rows, documents: float) -> float:
+    """Return how many of the training documents the split keeps."""
+    split, combinations = corpus.split, math.prod(rows.values.values())
+    most = split.train or (split.train_per_class or math.inf) * combinations
+    return min(documents, most)
 
 
 def _read_files(source: Source, corpus: Corpus) -> _Rows:
@@ -170,49 +180,64 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
 
     Raises HeedError when one is missing or broken.
     """
-    counted = _Counted(corpus)
-    for file in source.user_files():
-        path = Path(file.path)
-        if file.language and path.suffix not in SUFFIXES:
-            return _count_lines(path, corpus)  # a line is a sentence; all files have equally many
-        counted.read(path)
+    files = list(source.user_files())
+    texts = [file for file in files if file.name and Path(file.path).suffix.lower() not in SUFFIXES]
+    if texts:  # a language each; all have equally many lines
+        return _count_lines(Path(texts[0].path), corpus)
+    counted = _CountedRows(corpus, len(files))
+    for file in files:
+        counted.read(file.name, Path(file.path))
     if not counted.lengths:
-        raise HeedError(f"{source.path}: no row below the names of the columns")
-    documents = len(counted.lengths) / counted.share
-    parts = {part: count / len(counted.lengths) for part, count in counted.parts.items()}
-    values = {label: len(names) for label, names in counted.labels.items()}
-    note = "" if counted.share == 1 else f"from the first {counted.share:.0%} of its file"
-    return _Rows(documents, _thin_out(counted.lengths), values, parts, note)
+        raise HeedError(f"{files[0].path}: no row below the names of the columns")
+    rows = counted.documents
+    parts = {part: count / rows for part, count in counted.parts.items()}
+    values = {label: len(names) for label, names in counted.values.items()}
+    return _Rows(
+        rows, _thin_out(counted.lengths), values, parts, _note(len(counted.lengths) / rows)
+    )
 
 
-class _Counted:
-    """Lengths, labels and parts of the rows of tables, or of the first of them."""
+def _note(share: float) -> str:
+    return "" if share >= 1 else f"from about {share:.0%} of its rows"
 
-    def __init__(self, corpus: Corpus) -> None:
-        """Count rows as this section says they are to be read."""
-        self._corpus = corpus
-        self._texts = [*(corpus.columns or {}).values()][:1] or [corpus.text_column or ""]
-        self._labels = [corpus.label_column] if corpus.label_column else []
+
+class _CountedRows:
+    """Lengths, labels and parts of the rows of tables, or of the first rows of each.
+
+    documents, parts: numbers of rows, in all and by part; estimated where a file was not read
+    whole.
+    """
+
+    def __init__(self, corpus: Corpus, files: int) -> None:
+        """Count rows as this section says they are to be read, of so many files."""
+        self._corpus, self._files = corpus, files
+        self._texts = corpus.text_names or [*(corpus.columns or {}).values()][:1]
+        self.documents = 0.0
+        self.parts: dict[str, float] = {}
         self.lengths: list[int] = []
-        self.labels: dict[str, set[str]] = {"label": set()} if self._labels else {}
-        self.parts: dict[str, int] = {}
-        self.share = 1.0  # of the bytes
+        self.values: dict[str, set[str]] = {name: set() for name in corpus.label_names}
 
-    def read(self, path: Path) -> None:
+    def read(self, key: str, path: Path) -> None:
         """Count the rows of a table. Raises HeedError when it is missing or broken."""
-        corpus, characters = self._corpus, 0
-        columns = [*self._texts, *self._labels, *filter(None, [corpus.split_column])]
-        for location, cells in read_rows(path, columns, corpus.encoding):
-            text = str(cells[0])
+        corpus, characters, rows, share = self._corpus, 0, 0, 1.0
+        parts: dict[str, float] = {}
+        columns = [*self._texts, *self.values, *filter(None, [corpus.split_column])]
+        options = corpus.encoding, corpus.delimiter, corpus.quotes
+        for location, cells in read_rows(path, columns, *options):
+            rows += 1
+            text = " ".join(str(cell) for cell in cells[: len(self._texts)])
             self.lengths.append(_count_tokens(text, corpus.tokenizer))
-            for names, cell in zip(self.labels.values(), cells[1:], strict=False):
+            for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
                 names.add(str(cell))
-            if corpus.split_column:
-                self.parts[str(cells[-1])] = self.parts.get(str(cells[-1]), 0) + 1
+            part = part_of(str(cells[-1])) if corpus.split_column else part_of_key(key)
+            parts[part or ""] = parts.get(part or "", 0) + 1
             characters += len(text)
-            if characters > MAX_CHARACTERS or len(self.lengths) >= MAX_ROWS:
-                self.share = _share(path, location)
-                return
+            enough = max(characters / MAX_CHARACTERS, rows / MAX_ROWS) * self._files >= 1
+            if enough and (share := _share(path, location)) < 1:
+                break
+        self.documents += rows / share
+        for name, count in parts.items():
+            self.parts[name] = self.parts.get(name, 0) + count / share
 
 
 def _count_tokens(text: str, tokenizer: str) -> int:
@@ -226,16 +251,21 @@ def _count_tokens(text: str, tokenizer: str) -> int:
 
 
 def _share(path: Path, location: str) -> float:
-    """Return the share of a table up to a location of `read_rows`, 0 to 1."""
+    """Return the share of a table up to a location of `read_rows`, above 0 to 1.
+
+    Of a JSON file it is 1: it is in memory as a whole already.
+    """
+    if path.suffix.lower() == ".json":
+        return 1.0
     number = int(re.split(r"[: ]", location)[-1])
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         import pyarrow.parquet  # not at the top: only a large file of this kind needs it
 
         with pyarrow.parquet.ParquetFile(path) as file:
-            return min(1.0, number / max(1, file.metadata.num_rows))
+            return number / max(number, file.metadata.num_rows)
     with path.open("rb") as lines:
         read = sum(len(line) for line, _ in zip(lines, range(number), strict=False))
-    return min(1.0, read / max(1, path.stat().st_size))
+    return read / max(read, path.stat().st_size)
 
 
 def _count_lines(path: Path, corpus: Corpus) -> _Rows:
@@ -248,5 +278,4 @@ def _count_lines(path: Path, corpus: Corpus) -> _Rows:
     lengths = [_count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
     if not lengths:
         raise HeedError(f"{path}: no line")
-    note = "" if share == 1 else f"from the first {share:.0%} of its file"
-    return _Rows(len(lengths) / share, _thin_out(lengths), {}, {}, note)
+    return _Rows(len(lengths) / share, _thin_out(lengths), {}, {}, _note(share))
