@@ -12,7 +12,8 @@ section for each key:
 | `rules` `model_rules` `preset_rules` `search_rules` | the checks across sections |
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
-| `studies` `cost` | workflow/studies: list the studies, activate one, estimate its cost |
+| `studies` | workflow/studies: list the studies, activate one |
+| `sizes` `speed` `estimate` `cost` | from the sizes of corpora and the speeds of models to the table of costs |
 | `editing` `own_corpus` | edit params.yaml and keep its comments |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).
