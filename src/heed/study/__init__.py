@@ -13,7 +13,7 @@ section for each key:
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
 | `studies` | workflow/studies: list the studies, activate one |
-| `sizes` `speed` `estimate` `cost` | from the sizes of corpora and the speeds of models to the table of costs |
+| `sizes` `speed` `estimate` `cost` | from sizes of corpora and speeds of models to the costs |
 | `editing` `own_corpus` | edit params.yaml and keep its comments |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).
