@@ -269,17 +269,17 @@ def _read_comparison() -> "Comparison":
     return read_comparison(COMPARISON / "comparison.json")
 
 
-def study(name: str, force: bool) -> None:
-    """List the studies, or make one active and estimate what it will cost."""
-    from heed.study.studies import activate_study, list_studies
+def study(name: str, new_name: str, title: str, force: bool) -> None:
+    """List the studies, make one active and estimate what it will cost, or make one of your own."""
+    from heed.files import HeedError
+    from heed.study.studies import NEW, activate_study, format_studies, make_study
 
-    if name:
-        print_line(activate_study(name, force))
-        return
-    studies = list_studies()
-    width = max(len(key) for key, _, _ in studies)
-    for key, title, active in studies:
-        print_line(f"{'*' if active else ' '} {key:{width}} {title}")
+    if name != NEW and (new_name or title):
+        raise HeedError(f"to make a study of your own: heed study {NEW} NAME --title TITLE")
+    if name == NEW:
+        print_line(make_study(new_name, title))
+    else:
+        print_line(activate_study(name, force) if name else format_studies())
 
 
 def classify(model: str, text: str) -> None:
@@ -445,10 +445,14 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         default="",
         help=(
-            "a name in workflow/studies, or a file from elsewhere, which is checked first; without "
-            "one they are listed"
+            "the name of a study of heed's or of your own, or a file from elsewhere, which is "
+            "checked first; without one they are listed. `new`: make one of your own"
         ),
     )
+    command.add_argument(
+        "new_name", metavar="NAME", nargs="?", default="", help="of the study that `new` makes"
+    )
+    command.add_argument("--title", default="", help="of the study that `new` makes")
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
     )

@@ -24,8 +24,12 @@ from heed.study.syntax import read_yaml
 MAX_SHOWN = 200  # characters of a key or a value in a message
 
 
-def load(path: str | Path = PARAMS) -> Params:
+def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
     """Return the params in `path`, checked.
+
+    Args:
+        path: of the file.
+        may_be_empty: whether a study without any corpus is no mistake.
 
     Raises:
         HeedError: one line for each mistake: file, line, key, what was found, what is allowed.
@@ -41,11 +45,11 @@ def load(path: str | Path = PARAMS) -> Params:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise HeedError(f"{path}: cannot be read: {error}") from None
-    return parse(text, path)
+    return parse(text, path, may_be_empty)
 
 
-def parse(text: str, path: str | Path = PARAMS) -> Params:
-    """Return the params in the YAML `text`; `path` is for messages.
+def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
+    """Return the params in the YAML `text`; `path` is for messages, `may_be_empty` as in `load`.
 
     Raises HeedError as `load` does.
     """
@@ -54,6 +58,8 @@ def parse(text: str, path: str | Path = PARAMS) -> Params:
         params = Params.model_validate(values)
     except ValidationError as error:
         raise HeedError("\n".join(_messages(path, tree, error))) from None
+    if params.is_empty and may_be_empty:
+        return params
     if mistakes := list(contradictions(params)):
         lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
         raise HeedError("\n".join(lines))
