@@ -135,6 +135,7 @@ SOURCE = SourceKind(
     make=make,
     alternative_keys=(("path", "sha256"), ("paths", "hashes")),
     optional_keys=(),
+    parallel=True,
 )
 KINDS = (
     Kind(
@@ -143,6 +144,8 @@ KINDS = (
         read=_read,
         parallel=True,
         splits=("given", "random", "folds"),
-        optional_keys=("columns", "split_column", "encoding", "alignment_base"),
+        optional_keys=(
+            "columns", "split_column", "encoding", "delimiter", "quotes", "alignment_base",
+        ),
     ),
-)
+)  # fmt: skip

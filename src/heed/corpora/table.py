@@ -31,7 +31,7 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
     names = []
     for file in source.user_files():
         path = Path(file.path)
-        copy = folder / (f"{file.language}.txt" if file.language else path.name)
+        copy = folder / (f"{file.name}.txt" if file.name else path.name)
         declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
         if not path.is_file():
             raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
@@ -55,17 +55,16 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
             more than one, names another part than SPLITS, or has evidence that is not in its text.
 
     """
-    assert corpus.text_column and corpus.label_column
-    columns = [corpus.text_column, corpus.label_column]
+    columns = [corpus.text_names[0], corpus.label_names[0]]
     columns += filter(None, [corpus.split_column, corpus.evidence_column])
     labels: dict[str, str] = {}
     for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
         text, label = (
-            as_text(f"{location}: column {column!r}", cell, column == corpus.label_column)
+            as_text(f"{location}: column {column!r}", cell, column in corpus.label_names)
             for column, cell in zip(columns[:2], cells[:2], strict=True)
         )
         if label not in labels:
-            labels[label] = _check_label(f"{location}: column {corpus.label_column!r}", label)
+            labels[label] = _check_label(f"{location}: column {corpus.label_names[0]!r}", label)
         split = cells[2] if corpus.split_column else ""
         if corpus.split_column and split not in SPLITS:
             raise HeedError(
@@ -77,7 +76,8 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
             f"{location}: column {corpus.evidence_column!r}",
             len(text),
         )
-        yield Document(f"row/{number}", text, {"label": labels[label]}, "", split, evidence)
+        named = {corpus.label_names[0]: labels[label]}
+        yield Document(f"row/{number}", text, named, "", split, evidence)
 
 
 def as_text(location: str, cell: Any, is_label: bool = False) -> str:
@@ -127,14 +127,22 @@ def _read(raw: Path, corpus: "Corpus") -> Documents:
     yield from read_documents(files[0], corpus)
 
 
-SOURCE = SourceKind(name="table", make=make, required_keys=("path", "sha256"), optional_keys=())
+SOURCE = SourceKind(
+    name="table",
+    make=make,
+    alternative_keys=(("path", "sha256"), ("paths", "hashes")),
+    optional_keys=(),
+)
 KIND = Kind(
     name="table",
     source=SOURCE,
     read=_read,
     splits=("given", "random", "folds"),
-    required_keys=("text_column", "label_column"),
-    optional_keys=("split_column", "evidence_column", "encoding"),
+    one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
+    optional_keys=(
+        "text_separator", "split_column", "id_column", "group_column", "evidence_column",
+        "encoding", "delimiter", "quotes",
+    ),
     evidence="given",
-)
+)  # fmt: skip
 KINDS = (KIND,)
