@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.parts import PARTS, part_of
+from heed.corpora.rows import read_columns, sniff_delimiter
 from heed.files import HeedError, sha256
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def name_files(arguments: list[str]) -> UserFiles:
         return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)}, False)
     if not all(parts):
         has_part, has_none = paths[parts.index(next(filter(None, parts)))], paths[parts.index("")]
-        command = " ".join(f"{part or 'PART'}={path}" for part, path in zip(parts, paths, strict=True))
+        command = " ".join(
+            f"{part or 'PART'}={path}" for part, path in zip(parts, paths, strict=True)
+        )
         raise HeedError(
             f"{has_none}: train, validation or test? {has_part} is a part by its name. Write the "
             f"part of each file: heed corpus add {command}. For one corpus of all rows that heed "
@@ -93,7 +96,9 @@ def _split_argument(argument: str) -> tuple[str, Path]:
     if not equals or Path(argument).is_file():
         return "", Path(argument)
     if not part_of(part):
-        raise HeedError(f"{argument}: {part!r} is no part: write {', '.join(PARTS)}, as in test=FILE")
+        raise HeedError(
+            f"{argument}: {part!r} is no part: write {', '.join(PARTS)}, as in test=FILE"
+        )
     return part_of(part) or "", Path(path)
 
 
@@ -126,36 +131,38 @@ def default_name(files: UserFiles) -> str:
     Raises HeedError when no name can be made of these.
     """
     paths = [*files.paths.values()]
-    shared = ["-".join(w for w in _words(path) if not part_of(w)) for path in paths]
-    folders = {path.parent.name for path in paths}
-    names = [_words_joined(paths[0]) if len(paths) == 1 else "", *({*shared} if len({*shared}) == 1 else ())]
-    names += [_words_joined(Path(folder)) for folder in folders if len(folders) == 1]
-    if not (name := next(filter(None, names), "")):
+    if len(paths) == 1:
+        names = {_as_name(re.split(r"[^a-z0-9]+", paths[0].stem.lower()))}
+    else:
+        names = {_as_name([w for w in _words(path) if not part_of(w)]) for path in paths}
+        if len(names) > 1 or not any(names):
+            names = {_as_name([path.parent.name.lower()]) for path in paths}
+    if len(names) > 1 or not (name := names.pop()):
         raise HeedError(f"no name can be made of {files}: add --name NAME")
     return name
 
 
-def _words_joined(path: Path) -> str:
-    return "-".join(word for word in re.split(r"[^a-z0-9]+", path.stem.lower()) if word)
+def _as_name(words: list[str]) -> str:
+    """Return words joined to a name; "" where they have no letter that a name may have."""
+    return "-".join(re.findall("[a-z0-9]+", " ".join(words)))
 
 
-def changed_file_warnings(params: "Params") -> Iterator[str]:
-    """Yield a warning for each user file whose hash differs from params.yaml.
+def find_columns(
+    files: UserFiles, encoding: str, delimiter: str, quotes: bool | None
+) -> tuple[list[str], str]:
+    """Return the columns of the first file, and the delimiter that it needs, "" where none.
 
-    Neither dvc nor snakemake looks at these files.
+    The arguments are the user's, empty or None where nothing was typed. Raises HeedError when the
+    file cannot be read.
     """
-    for name, source in params.sources.items():
-        for file in source.user_files():
-            if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
-                yield (
-                    f"{file.path}: changed since it was added; the study still uses the copy in "
-                    f"data/raw/{name}. "
-                    f"To use the changed file, set in params.yaml: sources.{name}.{file.hash_key}: "
-                    f"{digest}"
-                )
+    first = next(iter(files.paths.values()))
+    delimiter = delimiter or sniff_delimiter(first, encoding or None) or ""
+    return read_columns(first, encoding or None, delimiter or None, quotes), delimiter
 
 
-def recognise_columns(files: UserFiles, columns: list[str], texts: list[str], labels: list[str]) -> tuple[list[str], list[str]]:
+def recognise_columns(
+    files: UserFiles, columns: list[str], texts: list[str], labels: list[str]
+) -> tuple[list[str], list[str]]:
     """Return the columns of text and of labels: as given, else those with a known name.
 
     Args:
@@ -185,5 +192,23 @@ def recognise_columns(files: UserFiles, columns: list[str], texts: list[str], la
 
 def _first_known(columns: list[str], names: tuple[str, ...], taken: list[str]) -> list[str]:
     """Return the column with the first of the known names, in any case, or none."""
-    by_name = {column.strip().lower(): column for column in reversed(columns) if column not in taken}
+    by_name = {
+        column.strip().lower(): column for column in reversed(columns) if column not in taken
+    }
     return [by_name[name] for name in names if name in by_name][:1]
+
+
+def changed_file_warnings(params: "Params") -> Iterator[str]:
+    """Yield a warning for each user file whose hash differs from params.yaml.
+
+    Neither dvc nor snakemake looks at these files.
+    """
+    for name, source in params.sources.items():
+        for file in source.user_files():
+            if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
+                yield (
+                    f"{file.path}: changed since it was added; the study still uses the copy in "
+                    f"data/raw/{name}. "
+                    f"To use the changed file, set in params.yaml: sources.{name}.{file.hash_key}: "
+                    f"{digest}"
+                )
