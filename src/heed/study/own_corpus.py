@@ -56,6 +56,8 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
         raise HeedError(
             f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
         )
+    unknown = options.text_column or ["(text)"], options.label_column or ["(label)"]
+    check_corpus(corpus_section(name, options, files, *unknown))  # before any file is read
     quotes = False if options.no_quotes else None
     columns, delimiter = find_columns(files, options.encoding, options.delimiter, quotes)
     options = dataclasses.replace(options, delimiter=delimiter)

@@ -14,9 +14,10 @@ from heed.files import HeedError
 from heed.study.corpora import Corpus
 from heed.study.own_facts import CorpusFacts
 from heed.study.own_files import UserFiles
-from heed.study.presets import choose_preset
+from heed.study.presets import PRESETS, choose_preset
 from heed.tasks.classification.recipe import FIGURES
 
+TASK = "classification"
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 400  # no more of a document is read: a recurrent network takes its time by the token
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
@@ -157,7 +158,7 @@ def make_entries(
         key = name if len(facts.classes) == 1 else f"{name}-{_as_name(label, [*facts.classes])}"
         title = name if len(facts.classes) == 1 else f"{name} by {label}"
         data = {"label": label}
-        experiments[key] = {"task": "classification", "corpus": name, "data": data, "title": title}
+        experiments[key] = {"task": TASK, "corpus": name, "data": data, "title": title}
         if options.metric:
             experiments[key]["metric"] = options.metric
         presets[key] = choose_preset(facts.documents, len(classes), facts.mean_length)
@@ -173,6 +174,8 @@ def make_entries(
                 "max_tokens": max_tokens,
                 **values,
             }
+            if values["pooling"] == "last" and PRESETS[TASK][presets[key]].values.get("skip"):
+                models[model]["skip"] = False  # the last state alone: the usual classifier
             if options.metric in FIGURES:
                 models[model]["select"] = options.metric
     source = {"kind": KIND.source.name, **files.source()}

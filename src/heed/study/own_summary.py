@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from heed.study.corpora import Corpus
-from heed.study.own_entries import VARIANTS, CorpusEntries
+from heed.study.own_entries import TASK, VARIANTS, CorpusEntries
 from heed.study.own_facts import LONG, CorpusFacts
 from heed.study.own_files import SPLIT_NAMES, UserFiles
 from heed.study.presets import PRESETS
@@ -50,7 +50,7 @@ def _describe_classes(classes: dict[str, int]) -> str:
 def describe_entries(entries: CorpusEntries, facts: CorpusFacts, cores: int) -> Iterator[str]:
     """Yield lines on the models and the sizes that were chosen for this corpus and machine."""
     whole = 100 * facts.share_within(entries.max_tokens)
-    presets = PRESETS["classification"]
+    presets = PRESETS[TASK]
     for experiment, preset in entries.presets.items():
         yield (
             f"experiment {experiment}: models {', '.join(VARIANTS)}, with the linear model and the "
