@@ -70,12 +70,8 @@ KNOW_CLASSIFICATION = (
     "explanation/",  # of decisions between classes
     "report/",
     "corpora/",
-<<<<<<< HEAD
     "study/own_",
-=======
-    "study/own_corpus.py",
     "study/presets.py",
->>>>>>> main
 )
 
 

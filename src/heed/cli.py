@@ -479,7 +479,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-<<<<<<< HEAD
 def _add_corpus_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files",
@@ -519,7 +518,8 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--train", type=_size, metavar="N", help="train on at most so many texts")
     command.add_argument("--train-per-class", type=_size, metavar="N", help="as --train, by class")
     command.add_argument("--seeds", type=_count, metavar="N", help="of the study; default: 3")
-=======
+
+
 def _add_classify(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
     given = command.add_mutually_exclusive_group(required=True)
@@ -550,7 +550,6 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         type=Path,
         help="of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
     )
->>>>>>> main
 
 
 def _add_translate(command: argparse.ArgumentParser) -> None:
