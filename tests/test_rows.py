@@ -20,7 +20,7 @@ CORPUS = Corpus(
 
 
 def documents(path: Path, **changes):
-    return list(read_documents(path, CORPUS.model_copy(update=changes)))
+    return list(read_documents({"": path}, CORPUS.model_copy(update=changes)))
 
 
 CSV = [
@@ -31,7 +31,11 @@ CSV = [
     ("a quote that is not closed", 'text,label\na,x\n"b,y\nc,z\n', ":3: not a row of a CSV file"),
     ("text after a quote", 'text,label\n"b"c,y\n', ":2: not a row of a CSV file"),
     ("a column twice", "text,label,text\na,b,c\n", "2 columns are named 'text'"),
-    ("other separators", "text;label\na;b\n", "Columns: text;label. Fields are separated by comm"),
+    (
+        "other separators",
+        "text;label\na;b\n",
+        "Columns: text;label. The delimiter of the fields may",
+    ),
     ("an empty file", "", "empty: expected a line with the names"),
     ("no label", "text,label\na,x\nb,\n", ":3: column 'label': no label"),
     ("a blank label", "text,label\na,x\nb,  \n", ":3: column 'label': no label"),

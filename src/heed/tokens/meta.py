@@ -110,6 +110,11 @@ def format_summary(meta: Meta) -> str:
         f"{meta.corpus}: {meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} "
         f"types; {json.dumps(meta.parts)}"
     )
+    if meta.left_out:
+        summary += (
+            f"\n{meta.corpus}: {meta.left_out:,} training documents are left out (split.train or "
+            "split.train_per_class in params.yaml)"
+        )
     if count := meta.duplicates["test_texts_in_train"]:
         summary += (
             f"\n{meta.corpus}: {count:,} test texts are in the training part too "
