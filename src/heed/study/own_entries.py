@@ -152,7 +152,7 @@ def make_entries(
         facts: of the corpus.
 
     """
-    max_tokens = choose_max_tokens(facts)
+    max_tokens, documents = choose_max_tokens(facts), sum(facts.parts.values())
     experiments, models, presets = {}, {}, {}
     for label, classes in facts.classes.items():
         key = name if len(facts.classes) == 1 else f"{name}-{_as_name(label, [*facts.classes])}"
@@ -161,7 +161,7 @@ def make_entries(
         experiments[key] = {"task": TASK, "corpus": name, "data": data, "title": title}
         if options.metric:
             experiments[key]["metric"] = options.metric
-        presets[key] = choose_preset(facts.documents, len(classes), facts.mean_length)
+        presets[key] = choose_preset(documents, len(classes), facts.mean_length)
         for variant, values in VARIANTS.items():
             model = f"{key}-{variant}"
             models[model] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from heed.corpora.parts import PARTS
 from heed.files import HeedError
 
 if TYPE_CHECKING:
@@ -24,12 +25,14 @@ LONG = 95  # percent of the documents that a length includes
 class CorpusFacts:
     """Facts of a corpus. Tokens are counted roughly, without a tokenizer.
 
-    `classes` has the documents of each class by label; `parts` those of each part of the split.
+    `classes` has the documents of each class by label; `parts` those of each part of the split,
+    without those that are left out of train.
     """
 
     documents: int
     classes: dict[str, dict[str, int]]
     parts: dict[str, int]
+    left_out: int
     lengths: np.ndarray  # tokens of each document, (documents,)
 
     @property
@@ -90,4 +93,6 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
         raise HeedError(f"{name}: {column}{error}") from None
     (column_of_split,) = columns_of_split.values()
     parts = {part: int((column_of_split == part).sum()) for part in PARTS}
-    return CorpusFacts(len(known), classes, parts, np.frombuffer(lengths, np.int32))
+    left_out = int(draw_left_out(corpus.split, column_of_split == "train", known.strata).sum())
+    parts["train"] -= left_out
+    return CorpusFacts(len(known), classes, parts, left_out, np.frombuffer(lengths, np.int32))

@@ -28,7 +28,9 @@ def describe_corpus(files: UserFiles, corpus: Corpus, facts: CorpusFacts) -> Ite
         f"{facts.long_length:,}"
     )
     parts = ", ".join(f"{count:,} for {part}" for part, count in facts.parts.items())
-    yield f"  {parts}: {'drawn at random' if corpus.split.kind == 'random' else 'as given'}"
+    drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
+    left_out = f"; {facts.left_out:,} are left out of train" if facts.left_out else ""
+    yield f"  {parts}: {drawn}{left_out}"
 
 
 def _columns(names: list[str]) -> str:
@@ -49,14 +51,15 @@ def _describe_classes(classes: dict[str, int]) -> str:
 
 def describe_entries(entries: CorpusEntries, facts: CorpusFacts, cores: int) -> Iterator[str]:
     """Yield lines on the models and the sizes that were chosen for this corpus and machine."""
-    whole = 100 * facts.share_within(entries.max_tokens)
-    presets = PRESETS[TASK]
-    for experiment, preset in entries.presets.items():
+    for experiment, name in entries.presets.items():
+        preset = PRESETS[TASK][name]
+        epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
         yield (
-            f"experiment {experiment}: models {', '.join(VARIANTS)}, with the linear model and the "
-            "majority class as opponents"
+            f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents linear and majority"
         )
-        yield f"  preset {preset}: {presets[preset].description}"
+        yield f"  preset {name}: {preset.description}"
+        yield f"  at most {epochs} epochs, {batch} texts a batch"
+    whole = 100 * facts.share_within(entries.max_tokens)
     yield (
         f"  the first {entries.max_tokens:,} tokens of a text are read: of {whole:.0f}% of the "
         f"texts all. This machine has {cores} core{'s' * (cores > 1)}"
