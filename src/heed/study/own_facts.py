@@ -64,7 +64,7 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     """
     # not at the top: scikit-learn takes long
     from heed.tokens.facts import DocumentFacts
-    from heed.tokens.splits import PARTS, require_learnable, split_documents
+    from heed.tokens.splits import draw_left_out, require_learnable, split_documents
 
     known, lengths = DocumentFacts(), array("i")
     for document in documents:
