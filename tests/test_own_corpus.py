@@ -192,10 +192,11 @@ def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
     table = TABLE.rename(columns={"text": "what was said", "label": "stars"})
     expected = (
         "more.csv: which column has the text and the label? Columns: what was said, stars, part. "
-        "Run: heed corpus add more.csv --text-column COLUMN --label-column COLUMN"
+        "Run, with its name for COLUMN: heed corpus add more.csv --text-column COLUMN "
+        "--label-column COLUMN --language en --train 20"
     )
     with pytest.raises(HeedError, match=f"^{re.escape(expected)}$"):
-        add_table(table, "more.csv")
+        add_table(table, "more.csv", language="en", train=20)
     with pytest.raises(HeedError, match=r"has the label\? .*--text-column 'what was said' --label"):
         add_table(table, "more.csv", text_column=["what was said"])
 

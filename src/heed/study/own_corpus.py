@@ -60,8 +60,10 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
     check_corpus(corpus_section(name, options, files, *unknown))  # before any file is read
     quotes = False if options.no_quotes else None
     columns, delimiter = find_columns(files, options.encoding, options.delimiter, quotes)
+    texts, labels = recognise_columns(columns, options.text_column, options.label_column)
+    if not (texts and labels):
+        raise _unknown_columns(options, columns, texts, labels)
     options = dataclasses.replace(options, delimiter=delimiter)
-    texts, labels = recognise_columns(files, columns, options.text_column, options.label_column)
     section = corpus_section(name, options, files, texts, labels)
     corpus = check_corpus(section)
     facts = read_facts(read_documents(files.paths, corpus), corpus, str(files))
@@ -76,6 +78,20 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
             *lines,
             describe_cost(parse(text, PARAMS)),
         ]
+    )
+
+
+def _unknown_columns(
+    options: CorpusOptions, columns: list[str], texts: list[str], labels: list[str]
+) -> HeedError:
+    """Return the error of columns that are not known, with all columns and the command to type."""
+    unknown = " and ".join(["the text"] * (not texts) + ["the label"] * (not labels))
+    named = dataclasses.replace(
+        options, text_column=texts or ["COLUMN"], label_column=labels or ["COLUMN"]
+    )
+    return HeedError(
+        f"{options.files[0]}: which column has {unknown}? Columns: {', '.join(columns)}. Run, with "
+        f"its name for COLUMN: {named.command()}"
     )
 
 

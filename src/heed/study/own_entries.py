@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,19 @@ class CorpusOptions:
     test: float | None = None
     train: int | None = None
     train_per_class: int | None = None
+
+    def command(self) -> str:
+        """Return the command line that gives these options."""
+        words = ["heed", "corpus", "add", *self.files]
+        for field in dataclasses.fields(self)[1:]:
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if value is True:
+                words.append(option)
+            elif isinstance(value, list):
+                words += [word for each in value for word in (option, each)]
+            elif value not in ("", None, False):
+                words += [option, str(value)]
+        return shlex.join(words)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -161,33 +160,18 @@ def find_columns(
 
 
 def recognise_columns(
-    files: UserFiles, columns: list[str], texts: list[str], labels: list[str]
+    columns: list[str], texts: list[str], labels: list[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the columns of text and of labels: as given, else those with a known name.
+    """Return the columns of text and of labels: as given, else those with a known name, or none.
 
     Args:
-        files: for the message.
         columns: of the first file.
         texts: the columns that were given for the text.
         labels: those for the labels.
 
-    Raises HeedError, with all columns and the command to type, when one is not known.
-
     """
     texts = texts or _first_known(columns, TEXT_NAMES, labels)
-    labels = labels or _first_known(columns, LABEL_NAMES, texts)
-    if texts and labels:
-        return texts, labels
-    unknown = " and ".join(["the text"] * (not texts) + ["the label"] * (not labels))
-    first = next(iter(files.paths.values()))
-    words = ["heed", "corpus", "add", *map(str, files.paths.values())]
-    command = shlex.join(words) + "".join(
-        f" --{key}-column {' '.join(map(shlex.quote, names)) or 'COLUMN'}"
-        for key, names in (("text", texts), ("label", labels))
-    )
-    raise HeedError(
-        f"{first}: which column has {unknown}? Columns: {', '.join(columns)}. Run: {command}"
-    )
+    return texts, labels or _first_known(columns, LABEL_NAMES, texts)
 
 
 def _first_known(columns: list[str], names: tuple[str, ...], taken: list[str]) -> list[str]:
