@@ -65,16 +65,13 @@ def read_json(path: Path, file: IO[str]) -> Objects:
 
 
 def _has_object_a_line(file: IO[str]) -> bool:
-    """Return whether the first line that is not empty is an object, and a row by itself."""
+    """Return whether the first line that is not empty is an object, and not all of the file."""
     first = next((line for line in _bounded_lines(file) if line.strip()), "")
     try:
-        row = json.loads(first)
+        is_object = isinstance(json.loads(first), dict)
     except (ValueError, RecursionError):
         return False
-    if not isinstance(row, dict):
-        return False
-    is_last = not any(line.strip() for line in _bounded_lines(file))
-    return not (is_last and any(map(_is_list_of_objects, row.values())))
+    return is_object and any(line.strip() for line in _bounded_lines(file))
 
 
 def _bounded_lines(file: IO[str]) -> Iterator[str]:
