@@ -71,6 +71,7 @@ def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
         f"'text' has {TABLE['text'].nunique()} classes in {len(TABLE)} rows: is it a label?"
         in message
     )
+    assert load("params.yaml").experiments["mine"].data.label == "text", "the column's name"
     message = add_corpus(Path("table.csv"), "ours", COLUMNS, Path("params.yaml"))
     assert "is it a label?" not in message
 
