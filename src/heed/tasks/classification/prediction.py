@@ -45,11 +45,20 @@ class ClassificationPredictor(Predictor):
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
         classes = self.recipe.data.classes
-        batches = self._encode(tokens, rows).evaluation_batches(rows)
-        predicted = probabilities(self.model, batches, rows, self.device)
+        predicted = self.probabilities(tokens, rows)
         label = np.asarray(classes, object)[class_indices(tokens, self.recipe.data, rows)[rows]]
         ids = tokens.documents(["id"], rows)["id"].to_numpy()
         return prediction_table(ids, label, predicted, classes)
+
+    def probabilities(
+        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
+    ) -> np.ndarray:
+        """Return the class probabilities of the documents `rows`, float32 (rows, classes).
+
+        `texts` are those of all documents, for a corpus that is only in memory.
+        """
+        batches = self._encode(tokens, rows, texts).evaluation_batches(rows)
+        return probabilities(self.model, batches, rows, self.device)
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the statistics of each document, as metrics.py defines them."""
