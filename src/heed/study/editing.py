@@ -25,15 +25,9 @@ def editing(path: Path) -> Iterator[tuple[Params, Any]]:
     """
     with _locked(path):
         params = load(path)
-        yaml = YAML()
-        yaml.width = 10_000
-        yaml.preserve_quotes = True
-        tree = yaml.load(path.read_text(encoding="utf-8"))
+        tree = _yaml().load(path.read_text(encoding="utf-8"))
         yield params, tree
-        changed = StringIO()
-        yaml.dump(tree, changed)
-        parse(changed.getvalue(), path)
-        write_text(path, changed.getvalue())
+        write_text(path, _as_text(tree, path))
 
 
 def edit_text(path: Path, change: Callable[[str], tuple[str, Params, Message]]) -> Message:
@@ -70,3 +64,37 @@ def _locked(path: Path) -> Iterator[None]:
         return
     with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
         yield
+
+
+def changed_text(
+    text: str, path: Path, change: Callable[[Any], None], may_be_empty: bool = False
+) -> str:
+    """Return the text of params after `change` of its YAML tree, checked.
+
+    Args:
+        text: of the params.
+        path: for messages.
+        change: a function that changes the tree, whose comments are kept.
+        may_be_empty: whether no corpus may be left.
+
+    Raises HeedError as `load` does.
+
+    """
+    tree = _yaml().load(text)
+    change(tree)
+    return _as_text(tree, path, may_be_empty)
+
+
+def _as_text(tree: Any, path: Path, may_be_empty: bool = False) -> str:
+    """Return a YAML tree as text. Raises HeedError for a mistake in it."""
+    changed = StringIO()
+    _yaml().dump(tree, changed)
+    parse(changed.getvalue(), path, may_be_empty)
+    return changed.getvalue()
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.width = 10_000
+    yaml.preserve_quotes = True
+    return yaml

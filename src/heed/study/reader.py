@@ -25,14 +25,18 @@ from heed.study.syntax import read_yaml
 MAX_SHOWN = 200  # characters of a key or a value in a message
 
 
-def load(path: str | Path = PARAMS) -> Params:
+def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
     """Return the params in `path`, checked.
+
+    Args:
+        path: of the file.
+        may_be_empty: whether a study without any corpus is no mistake.
 
     Raises:
         HeedError: one line for each mistake: file, line, key, what was found, what is allowed.
 
     """
-    return parse(read_text(Path(path)), path)
+    return parse(read_text(Path(path)), path, may_be_empty)
 
 
 def read_text(path: Path) -> str:
@@ -48,16 +52,16 @@ def read_text(path: Path) -> str:
         raise HeedError(f"{path}: cannot be read: {error}") from None
 
 
-def parse(text: str, path: str | Path = PARAMS) -> Params:
-    """Return the params in the YAML `text`; `path` is for messages.
+def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
+    """Return the params in the YAML `text`; `path` is for messages, `may_be_empty` as in `load`.
 
     Raises HeedError as `load` does.
     """
     tree, values = read_yaml(text, path)
-    return check(values, tree, path)
+    return check(values, tree, path, may_be_empty)
 
 
-def check(values: Any, tree: Node, path: str | Path) -> Params:
+def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False) -> Params:
     """Return the params with these `values`; `tree` has the lines of `path`, for messages.
 
     Raises HeedError as `load` does.
@@ -66,6 +70,8 @@ def check(values: Any, tree: Node, path: str | Path) -> Params:
         params = Params.model_validate(values)
     except ValidationError as error:
         raise HeedError("\n".join(_messages(path, tree, error))) from None
+    if params.is_empty and may_be_empty:
+        return params
     if mistakes := list(contradictions(params)):
         raise mistakes_error(mistakes, tree, path)
     return params
