@@ -13,6 +13,7 @@ section for each key:
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
 | `studies` `cost` | workflow/studies: list the studies, activate one, estimate its cost |
+| `following` `formatting` `model_lines` | what follows of a model: write it; add a model |
 | `editing` `own_corpus` | edit params.yaml and keep its comments |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).
