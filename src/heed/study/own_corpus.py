@@ -8,7 +8,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.table import read_documents
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
-from heed.study.editing import edit_text
+from heed.study.editing import changed_text
 from heed.study.own_entries import (
     CorpusEntries,
     CorpusOptions,
@@ -110,7 +110,7 @@ def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list
             tree["study"]["title"] = DoubleQuotedScalarString(options.title)
 
     old = PARAMS.read_text(encoding="utf-8") if extends else empty_study(study, options.title)
-    text = edit_text(old, path, change)
+    text = changed_text(old, path, change)
     if not extends:
         return start_study(study, text), text
     _replace_study(study, text)
@@ -133,7 +133,7 @@ def remove_corpus(name: str) -> str:
                 f"{PARAMS}: is no study of your own: `heed study` lists them, heed study NAME "
                 "activates one"
             )
-        text = edit_text(
+        text = changed_text(
             PARAMS.read_text(encoding="utf-8"),
             PARAMS,
             lambda tree: remove_entries(tree, name, PARAMS),
