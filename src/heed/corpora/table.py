@@ -1,15 +1,14 @@
 """A file of the user's own: CSV, JSON lines or parquet with a text column and a label column."""
 
-import shutil
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
+from heed.corpora.publication import Document, Documents, Kind, SourceKind
 from heed.corpora.rows import SUFFIXES, read_rows
+from heed.corpora.user_files import copy_user_file
 from heed.evidence import parse_spans
-from heed.files import HeedError, writing
-from heed.terminal import print_line
+from heed.files import HeedError
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Source
@@ -32,17 +31,8 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
     for file in source.user_files():
         path = Path(file.path)
         copy = folder / (f"{file.language}.txt" if file.language else path.name)
-        declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
-        if not path.is_file():
-            raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
-        if mismatch := declared.mismatch(path):
-            raise HeedError(
-                f"{path}: changed since it was added: {mismatch}. If the change is intended, "
-                f"update sources.{name}.{file.hash_key}"
-            )
-        with writing(copy) as temporary:
-            shutil.copyfile(path, temporary)
-        print_line(f"{copy}: copied from {path}, verified")
+        keys = f"sources.{name}.{file.key}", f"sources.{name}.{file.hash_key}"
+        copy_user_file(path, file.sha256, copy, keys)
         names.append(copy.name)
     return names
 

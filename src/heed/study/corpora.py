@@ -99,6 +99,26 @@ class Source(Section):
         None, description="of `paths`: the SHA-256 of each file, by the same keys"
     )
 
+    vectors: str | None = Field(
+        None,
+        description=(
+            "kinds whose documents have labels: a file with word vectors in the text format of "
+            "word2vec or GloVe, plain or .gz (docs/corpora.md)"
+        ),
+    )
+    vectors_sha256: Sha256 | None = Field(None, description="of `vectors`: the file's hash")
+
+    @model_validator(mode="after")
+    def _check_vectors(self) -> "Source":
+        if (self.vectors is None) != (self.vectors_sha256 is None):
+            raise ValueError("vectors needs vectors_sha256, and vectors_sha256 needs vectors")
+        parallel = {kind.source.name for kind in KINDS.values() if kind.parallel}
+        if self.vectors and self.kind in parallel:
+            raise ValueError(
+                f"a source of kind {self.kind} takes no vectors: no translator reads them"
+            )
+        return self
+
     @model_validator(mode="after")
     def _check_keys(self) -> "Source":
         kind = SOURCE_KINDS[self.kind]
