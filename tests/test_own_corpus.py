@@ -80,11 +80,14 @@ REFUSED = [
     ({"name": "My Corpus"}, "is no name"),
     ({"name": "sample"}, "sources: sample is there already"),
     ({"file": "none.csv"}, "none.csv: not there"),
-    ({"file": "table.txt"}, "ends in .csv, .jsonl, .parquet"),
+    ({"file": "table.txt"}, "ends in .csv, .tsv, .json, .jsonl, .parquet"),
     ({"label_column": "same"}, "column 'same' has 1 class in 60 rows"),
-    ({"label_column": "text"}, "text_column and label_column are both 'text'"),
+    ({"label_column": "text"}, "the column 'text' is both text and label"),
     ({"text_column": "none"}, "column 'none' has no text in any row"),
-    ({"split_column": "label"}, "table.csv:2: column 'label': expected train, validation, test, "),
+    (
+        {"split_column": "label"},
+        "table.csv:2: column 'label': expected train, validation, test (or ",
+    ),
     ({"split_column": "no test"}, "column 'no test': the given split needs documents to train an"),
     ({"split_column": "by class"}, "the part train has 1 class (label 'good'): there is nothing t"),
     ({"encoding": "klingon"}, "encoding: expected an encoding that Python knows"),
@@ -207,5 +210,6 @@ def write_csv(path: Path, rows: list[list[str]]) -> None:
 def test_the_documentation_names_the_command_and_the_columns_as_they_are():
     text = (ROOT / "docs/own-corpus.md").read_text()
     assert re.search(r"heed corpus add \S+ --text-column \S+ --label-column \S+", text)
-    for key in (*KIND.required_keys, *KIND.optional_keys, "sha256", "path"):
-        assert f"`{key}`" in text
+    _, _, reference = (ROOT / "docs/corpora.md").read_text().partition("## A table of yours")
+    for key in (*KIND.keys, "sha256", "path", "paths", "hashes"):
+        assert f"`{key}" in reference

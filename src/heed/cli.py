@@ -330,6 +330,27 @@ def check() -> None:
     )
 
 
+def format_study(file: Path) -> None:
+    """Write what follows from the rest into a study's models, one line a model, in order."""
+    from heed.study.formatting import format_study
+
+    print_line(format_study(file))
+
+
+def model_add(experiment: str, variant: str, settings: list[str], like: str) -> None:
+    """Add a model to params.yaml: its line with all that follows, checked."""
+    from heed.study.model_lines import add_model
+
+    print_line(add_model(PARAMS, experiment, variant, settings, like))
+
+
+def model_remove(model: str) -> None:
+    """Remove a model from params.yaml."""
+    from heed.study.model_lines import remove_model
+
+    print_line(remove_model(PARAMS, model))
+
+
 def schema() -> None:
     """Write docs/params.md and docs/params.schema.json from the schema."""
     from heed.files import write_json, write_text
@@ -472,6 +493,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_classify(add(classify))
     _add_translate(add(translate))
     add(check)
+    add(format_study, "format").add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        default=PARAMS,
+        help="the file of a study; default: params.yaml",
+    )
     add(schema)
     corpus = commands.add_parser(
         "corpus",
@@ -498,6 +527,14 @@ def _parser() -> argparse.ArgumentParser:
         help="of a .csv or .jsonl file, such as windows-1252; default: utf-8",
     )
     command.add_argument("--name", default="", help="name of the corpus; default: the file's name")
+    model = commands.add_parser(
+        "model", help=(description := "models: heed model add --help"), description=description
+    )
+    of_model = model.add_subparsers(metavar="COMMAND", required=True)
+    _add_model_add(add(model_add, "add", of_model))
+    add(model_remove, "remove", of_model).add_argument(
+        "model", metavar="MODEL", help="a key of `models`"
+    )
     return parser
 
 
@@ -530,6 +567,25 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
+    )
+
+
+def _add_model_add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
+    command.add_argument(
+        "variant", metavar="VARIANT", help="its name: the model is EXPERIMENT-VARIANT"
+    )
+    command.add_argument(
+        "settings",
+        metavar="KEY=VALUE",
+        nargs="*",
+        help="what differs from `defaults`, and preset, tuned_by, match, gpu (docs/params.md)",
+    )
+    command.add_argument(
+        "--like",
+        default="",
+        metavar="VARIANT",
+        help="take the keys of another variant or model; those of the command replace them",
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
-from heed.corpora.vectors import copy_vectors
+from heed.corpora.user_files import copy_vectors
 from heed.files import HeedError, write_checksums, writing
 from heed.paths import WORK
 from heed.progress import progress_bar

@@ -85,7 +85,7 @@ def _count_rows_and_classes(file: Path, corpus: Corpus) -> tuple[int, int]:
     from heed.tokens.splits import require_learnable, split_documents
 
     facts, has_text = DocumentFacts(), False
-    for document in read_documents(file, corpus):
+    for document in read_documents({"": file}, corpus):
         facts.append(document)
         has_text = has_text or bool(document.text)
     if not len(facts):
@@ -93,7 +93,7 @@ def _count_rows_and_classes(file: Path, corpus: Corpus) -> tuple[int, int]:
     if not has_text:
         raise HeedError(f"{file}: column {corpus.text_column!r} has no text in any row")
     labels = facts.labels
-    classes = len(labels["label"].categories)
+    classes = len(labels[corpus.label_names[0]].categories)
     if classes < 2:
         raise HeedError(
             f"{file}: column {corpus.label_column!r} has {classes} class in {len(facts):,} "
@@ -116,7 +116,7 @@ def _add_entries(tree: Any, name: str, file: Path, columns: dict[str, str]) -> N
     tree["corpora"][name] = _on_one_line(
         {"source": name, "kind": KIND.name, **columns, "split": split}
     )
-    data = _on_one_line({"label": "label"})
+    data = _on_one_line({"label": columns["label_column"]})
     tree["experiments"][name] = _on_one_line(
         {"task": "classification", "corpus": name, "data": data, "title": name}
     )

@@ -130,6 +130,24 @@ def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str
             ),
         )
     yield from _split_contradictions(params, name)
+    yield from _given_split_contradictions(params, name)
+
+
+def _given_split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    """Yield an error unless exactly one of a column and the keys of the files gives the parts."""
+    corpus, kind = params.corpora[name], KINDS[params.corpora[name].kind]
+    source = params.sources.get(corpus.source)
+    if corpus.split.kind != "given" or "split_column" not in kind.keys or source is None:
+        return
+    if corpus.split_column and source.file_parts():
+        yield (
+            ("corpora", name, "split_column"),
+            f"the keys of sources.{corpus.source}.paths are parts too: remove split_column, or "
+            "name the files file_1, file_2",
+        )
+    if not corpus.split_column and not source.file_parts():
+        files = "" if kind.parallel else ", or a source with `paths` whose keys are train and test"
+        yield ("corpora", name, "split"), f"split kind given needs split_column{files}"
 
 
 def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -183,10 +201,7 @@ def _split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
 def _data_contradictions(
     params: Params, name: str, experiment: Experiment
 ) -> Iterator[tuple[Key, str]]:
-    """Yield an error when a corpus of this kind does not have what the experiment names.
-
-    The labels of a table are known only when it is read.
-    """
+    """Yield an error when a corpus of this kind does not have what the experiment names."""
     corpus = params.corpora.get(experiment.corpus)
     if corpus is None or corpus.source not in params.sources:
         return  # another rule reports this
@@ -202,13 +217,14 @@ def _data_contradictions(
         )
         return
     if isinstance(experiment, ClassificationExperiment):
-        label = experiment.data.label
-        if kind.labels and label not in kind.labels:
+        label, labels = experiment.data.label, kind.labels or corpus.label_names
+        if label not in labels:
+            named = "" if kind.labels else " (labels have the names of their columns)"
             yield (
                 (*key, "label"),
                 (
-                    f"corpus {experiment.corpus} has no label {label}{suggest(label, kind.labels)} "
-                    f"Known: {', '.join(kind.labels)}"
+                    f"corpus {experiment.corpus} has no label {label}{suggest(label, labels)} "
+                    f"Known: {', '.join(labels)}{named}"
                 ),
             )
     if isinstance(experiment, TranslationExperiment):

@@ -11,7 +11,7 @@ from typing import IO, NamedTuple, cast
 
 import numpy as np
 
-from heed.corpora.vectors import VECTORS
+from heed.corpora.user_files import VECTORS
 from heed.files import HeedError
 from heed.hyperparameters import MAX_SIZE
 from heed.progress import Bar, progress_bar
