@@ -13,6 +13,7 @@ from heed.evaluation.results import (
     ExperimentResult,
     Gain,
 )
+from heed.recipe import CorpusFacts
 from heed.report.answer import (
     Answer,
     TestedDifference,
@@ -193,7 +194,7 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
     text += say_count(
         "{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed
     )
-    text += _describe_near_duplicates(result)
+    text += _describe_near_duplicates(result) + describe_vectors(corpus.facts)
     text += (
         say(" Its text is generated: the figures say nothing about real text.")
         if is_generated(corpus)
@@ -252,6 +253,19 @@ def _describe_near_duplicates(result: ExperimentResult) -> str:
             "({share})."
         ),
         **values,
+    )
+
+
+def describe_vectors(facts: CorpusFacts) -> str:
+    """Return how much of a corpus its word vectors cover; empty without any."""
+    if facts.vectors is None:
+        return ""
+    return say(
+        " Word vectors from a file, of {size} numbers each: {types} of the types and {tokens} of "
+        "the test tokens have one.",
+        size=facts.vectors.size,
+        types=f"{facts.vectors.types:.1%}",
+        tokens=f"{facts.vectors.tokens['test']:.1%}",
     )
 
 

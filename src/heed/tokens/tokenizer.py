@@ -25,6 +25,7 @@ from heed.tokens.near_duplicates import count_near_duplicates
 from heed.tokens.parallel import tokenize_parallel
 from heed.tokens.reading import read_sample
 from heed.tokens.splits import PARTS, require_learnable
+from heed.tokens.vectors import write_vectors
 from heed.tokens.writer import TokenWriter, tokenize_column
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def _tokenize_labelled(
                     tokens.append(chunk)
                     evidence.add(chunk)
             write_documents(cleaned, kept.rows, kept.columns, out / "documents.parquet")
+        vectors = write_vectors(raw, out, tokens, first_column, f"{name}: word vectors")
         meta = Meta(
             digest=digest_folder(out),
             corpus=name,
@@ -103,6 +105,7 @@ def _tokenize_labelled(
             treated={key: documents.treated[key] for key in TREATMENTS},
             left_out=kept.left_out,
             evidence=evidence.result(),
+            vectors=vectors,
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))

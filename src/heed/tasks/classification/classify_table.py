@@ -28,28 +28,34 @@ Write = Callable[[pd.DataFrame], object]
 class TextTable:
     """A table with texts, whose labels are not known.
 
+    text_columns: the columns whose texts are joined by `separator`.
     id_column: the column with a name of each row; empty: rows are numbered from 1.
     encoding: of a file that is text; empty: UTF-8.
+    delimiter: between two fields; None: by the ending of the file.
     """
 
     path: Path
-    text_column: str
+    text_columns: tuple[str, ...]
+    separator: str = " "
     id_column: str = ""
     encoding: str = ""
+    delimiter: str | None = None
 
     def read(self) -> Iterator[tuple[str | int, str]]:
         """Yield the id and the text of each row; a missing text is an empty one.
 
         Raises HeedError as `read_rows` does, and for a cell that is no text.
         """
-        columns = [self.text_column, *([self.id_column] if self.id_column else [])]
-        rows = read_rows(self.path, columns, self.encoding or None)
+        columns = [*self.text_columns, *([self.id_column] if self.id_column else [])]
+        rows = read_rows(self.path, columns, self.encoding or None, self.delimiter)
         for number, (location, cells) in enumerate(rows, 1):
-            text, *name = (
+            values = [
                 as_text(f"{location}: column {column!r}", cell)
                 for column, cell in zip(columns, cells, strict=True)
-            )
-            yield (name[0] if name else number), text
+            ]
+            texts = values[: len(self.text_columns)]
+            text = self.separator.join(texts) if any(texts) else ""
+            yield (values[-1] if self.id_column else number), text
 
 
 def classify_table(model: str, table: TextTable, output: Path | None) -> str:

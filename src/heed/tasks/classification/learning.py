@@ -13,6 +13,7 @@ from torch import nn
 from heed.files import HeedError, write_text
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.inputs.tfidf import HashedTfIdf
+from heed.inputs.vectors import vocabulary_vectors
 from heed.inputs.vocabulary import Vocabulary, build_vocabulary
 from heed.models.classifier import Classifier, LinearBranch
 from heed.recipe import Recipe
@@ -137,6 +138,9 @@ def make_learner(
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
     labels = class_indices(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
     model = make_model(vocabulary, recipe)
+    if h.vectors != "none":
+        assert model.network is not None
+        model.network.embedding.set_words(*vocabulary_vectors(tokens, vocabulary))
     linear = _fit_branch(model.branch, tokens, rows, h) if model.branch else None
     encoded = EncodedCorpus(tokens, vocabulary, h, linear)
     return ClassificationLearner(model.to(device), encoded, labels, rows, h, seed, device)

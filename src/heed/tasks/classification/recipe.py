@@ -72,3 +72,20 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
             "is nothing to learn"
         )
     return Data(label, meta.labels[label])
+
+
+def corpus_contradiction(h: Hyperparameters, meta: Meta) -> str | None:
+    """Return what contradicts the corpus with this meta.json, and what to do, or None."""
+    if h.vectors == "none":
+        return None
+    if meta.vectors is None:
+        return (
+            f"vectors: {h.vectors}, and corpus {meta.corpus} has no word vectors. Name a file in "
+            "the `vectors` of its source"
+        )
+    if h.embedding_dim != meta.vectors.size:
+        return (
+            f"embedding_dim is {h.embedding_dim}, and the word vectors of corpus {meta.corpus} "
+            f"have {meta.vectors.size} numbers. Set embedding_dim: {meta.vectors.size}"
+        )
+    return None
