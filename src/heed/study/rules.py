@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.hyperparameters import MAX_SEED, Configuration
 from heed.study.corpora import Corpus
-from heed.study.experiments import ClassificationExperiment, Experiment, TranslationExperiment
+from heed.study.experiments import Experiment, LabelledExperiment, TranslationExperiment
 from heed.study.model_rules import (
     hyperparameter_contradictions,
     model_contradictions,
@@ -198,7 +198,7 @@ def _data_contradictions(
             f"{experiment.corpus} has {made_of}, and the task is {experiment.task}",
         )
         return
-    if isinstance(experiment, ClassificationExperiment):
+    if isinstance(experiment, LabelledExperiment):
         label = experiment.data.label
         if kind.labels and label not in kind.labels:
             yield (

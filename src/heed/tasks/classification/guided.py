@@ -54,8 +54,7 @@ class GuidedLearner(ClassificationLearner):
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents."""
-        loss: torch.Tensor = self._cross_entropy(model(batch), self._targets[batch.rows])
-        return loss
+        return self.cross_entropy(model(batch), self._targets[batch.rows])
 
 
 def make_guides(

@@ -20,8 +20,13 @@ from heed.tasks.classification.learning import (
     make_model,
     probabilities,
     read_texts,
+    softmax,
 )
-from heed.tasks.classification.probabilities import prediction_table, statistics_table
+from heed.tasks.classification.probabilities import (
+    predicted_probability,
+    prediction_table,
+    statistics_table,
+)
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
 from heed.tasks.interface import Predictor
@@ -44,12 +49,20 @@ class ClassificationPredictor(Predictor):
 
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
-        classes = self.recipe.data.classes
-        batches = self._encode(tokens, rows).evaluation_batches(rows)
-        predicted = probabilities(self.model, batches, rows, self.device)
+        classes, predicted = self.recipe.data.classes, self.probabilities(tokens, rows)
         label = np.asarray(classes, object)[class_indices(tokens, self.recipe.data, rows)[rows]]
         ids = tokens.documents(["id"], rows)["id"].to_numpy()
         return prediction_table(ids, label, predicted, classes)
+
+    def probabilities(self, tokens: Tokens, rows: np.ndarray) -> np.ndarray:
+        """Return the class probabilities of documents, float32 (rows, classes)."""
+        batches = self._encode(tokens, rows).evaluation_batches(rows)
+        return probabilities(self.model, batches, rows, self.device, self.activation)
+
+    @staticmethod
+    def activation(logits: torch.Tensor) -> torch.Tensor:
+        """Return the probability of each class from logits (..., classes)."""
+        return softmax(logits)
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the statistics of each document, as metrics.py defines them."""
@@ -61,9 +74,15 @@ class ClassificationPredictor(Predictor):
         token_weights.py has the rule by which the documents are chosen.
         """
         documents, weights = weight_tables(
-            lambda rows: self.reader(tokens, rows), tokens, predictions
+            lambda rows: self.reader(tokens, rows), tokens, self.certainties(predictions)
         )
         return {"documents": documents, "weights": weights}
+
+    def certainties(self, predictions: pd.DataFrame) -> pd.DataFrame:
+        """Return `id, label, predicted` and the probability of each prediction."""
+        return predictions[["id", "label", "predicted"]].assign(
+            probability=predicted_probability(predictions)
+        )
 
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
@@ -79,7 +98,7 @@ class ClassificationPredictor(Predictor):
         positions, token_mask = encoded.positions(rows)
         batch = encoded.batch(rows).to(self.device)
         with torch.inference_mode():
-            probability = torch.softmax(self.model(batch).float(), -1)[0]
+            probability = self.activation(self.model(batch).float())[0]
             weights = self.model.token_weights(batch)[0].float()
             sentence_weights = self.model.sentence_weights(batch)
         return WeightedDocument(
@@ -109,6 +128,7 @@ def load_predictor(
     settings: Prediction,
     device: str,
     command: str,
+    kind: type[ClassificationPredictor] = ClassificationPredictor,
 ) -> ClassificationPredictor:
     """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
@@ -120,7 +140,7 @@ def load_predictor(
     with whole_run(folder, command):
         vocabulary = _read_vocabulary(folder / VOCABULARY, recipe.hyperparameters)
         model = load_weights(folder / WEIGHTS, lambda: make_model(vocabulary, recipe))
-    return ClassificationPredictor(model.eval().to(device), vocabulary, recipe, device)
+    return kind(model.eval().to(device), vocabulary, recipe, device)
 
 
 def _read_vocabulary(path: Path, h: Hyperparameters) -> Vocabulary:
