@@ -240,6 +240,22 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     assert (edited / "results/code/train/feelings-baseline.json").exists()
 
 
+def test_other_presets_change_the_code_of_recipes_and_searches_alone(
+    edited: Path,
+) -> None:
+    """A training changes with its recipe, and downloads and tokens never."""
+    presets = edited / "src/heed/study/presets.py"
+    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
+    presets.write_text(
+        f'{presets.read_text()}PRESETS["classification"]["other"] = Preset("", {{}})'
+    )
+    assert run(edited) == ""
+    changed = {path for path, text in before.items() if path.read_bytes() != text}
+    assert changed == {
+        path for path in before if path.relative_to(edited).parts[2] in ("recipe", "search")
+    }
+
+
 @pytest.mark.parametrize(
     ("path", "text", "message"),
     [

@@ -109,13 +109,12 @@ def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_defaul
         "baseline": "no",
         "attention": "yes",
         "mean": "no",
-        "Group": "What the talk leaves open",
     }
     assert rows["max_tokens"][names.index("attention")] == "12,000"
-    assert {"epochs", "heads", "attention", "patience", "best_epochs"} < set(rows)
+    assert {"attention", "patience", "best_epochs"} < set(rows)
     ((note, *spans),) = table.notes
     text = note + "".join(part if isinstance(part, str) else part.text for part in spans)
-    assert text.startswith("All others have their default: lowercase yes, ")
+    assert text.startswith("All others have their default: vocabulary_size 30,000, lowercase yes, ")
     named = {part.text for part in spans if not isinstance(part, str) and part.style == "code"}
     assert named | set(rows) >= {field for _, field in FIELDS} and not named & set(rows)
     lines = list(csv.DictReader(io.StringIO(csv_table(in_csv))))

@@ -251,14 +251,27 @@ def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(tmp_path):
     assert "sample-author--linear_seeds" not in page.tables
 
 
+TALKS_WORDS = ("Steigerung durch Attention", "Standardabweichung", "the talk")
+TALKS_GROUPS = ("Group 1", "Group 2")  # of hyperparameters; on paper there are none
+
+
 def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
-    folder = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
-    for path in ("index.html", "report.tex"):  # each experiment has the control `mean` too
+    params = made_up.study("talk")
+    folder = render_to(params, made_up.comparison("talk"), tmp_path)
+    for path in ("index.html", "report.tex"):  # variants other than attention have a gain too
         text = (folder / path).read_text()
-        assert (
-            text.count("Steigerung durch Attention") == 2
-            and text.count("Gain over the baseline") == 4
-        )
+        assert text.count("Steigerung durch Attention") == len(params.experiments)
+        assert text.count("Gain over the baseline") >= len(params.experiments)
+
+
+def test_the_talks_words_are_only_where_its_figures_are_reproduced(tmp_path):
+    for study, is_talk in (("sample", False), ("talk", True)):
+        folder = render_to(made_up.study(study), made_up.comparison(study), tmp_path / study)
+        page, paper = ((folder / path).read_text() for path in ("index.html", "report.tex"))
+        for word in TALKS_WORDS:
+            assert (word in page, word in paper) == (is_talk, is_talk), word
+        for word in TALKS_GROUPS:
+            assert (word in page) == is_talk, word
 
 
 @pytest.mark.slow
@@ -560,7 +573,7 @@ def test_the_talks_figures_are_printed_with_ours(tmp_path):
     printed = next(row[2] for row in page.tables["news--attention"] if row[0] == "WEIRD NEWS")
     assert printed == f"{mean:.4f} 0.0564 ({100 * (mean - 0.0564):+.1f})".replace("(-", "(−")
     assert (
-        "the talk: 2.172%" in page.text
+        "the talk, which does not define its own: 2.172%" in page.text
         and "the talk: +0.31 p.p." in page.text
         and "the talk: 7.6 million" in page.text
     )

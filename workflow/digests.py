@@ -48,6 +48,10 @@ ONLY_FOR_CHECKS = (
     "heed.corpora.publication",
     *(f"heed.tasks.{task}.rules" for task in TASKS),
 )
+# The values of heed's presets are read where hyperparameters are resolved: with other values only
+# these stages differ, and a training only if its recipe does.
+PRESETS = "heed.study.presets"
+RESOLVING = ("search", "recipe")
 Functions = dict[str, ast.FunctionDef]
 
 
@@ -115,7 +119,8 @@ def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGra
     """Return the modules that a stage loads for `tasks`, with the packages that they import."""
     parts = {f"heed.tasks.{task}.{part}" for task in tasks for part in STAGE_MODULES.get(stage, ())}
     modules = (roots | parts) & graph.modules
-    return modules.union(*(graph.find_upstream_modules(module) for module in modules))
+    loaded = modules.union(*(graph.find_upstream_modules(module) for module in modules))
+    return loaded if stage in RESOLVING else loaded - {PRESETS}
 
 
 def describe(modules: set[str]) -> str:

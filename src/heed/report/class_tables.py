@@ -81,6 +81,7 @@ class ClassTable:
     gain: Gain | None
     talk_gain: float | None
     of_model: bool  # and of no opponent
+    of_talk: bool  # the talk has figures of this experiment
     unmatched: list[str]  # classes that only the talk has
 
     @property
@@ -135,6 +136,7 @@ def _table(
         gain=model.gain if model else None,
         talk_gain=talk_gain(talks) if key == "attention" else None,
         of_model=model is not None,
+        of_talk=bool(talks),
         unmatched=[row["class"] for name, row in talk.classes.items() if name not in ours],
     )
 

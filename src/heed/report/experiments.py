@@ -177,7 +177,9 @@ def _settings(
 ) -> dict[str, list[Setting]]:
     """Return the hyperparameters of the models by variant, those of `first` before all others."""
     return {
-        variant: model_settings(result.models[variant], talk.get(variant, NO_FIGURES), result.task)
+        variant: model_settings(
+            result.models[variant], talk.get(variant, NO_FIGURES) if talk else None
+        )
         for variant in sorted(result.models, key=lambda each: each not in first)
     }
 

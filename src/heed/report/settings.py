@@ -6,7 +6,6 @@ from typing import Any
 from heed.evaluation.results import ModelResult
 from heed.report.formats import format_count
 from heed.report.language import say
-from heed.report.measures import CLASSIFICATION
 from heed.report.published import Talk
 
 # The talk's hyperparameters, by its groups: the key of a recipe, and the column of the talk's
@@ -51,12 +50,13 @@ class Setting:
         return self.always or self.value != self.default
 
 
-def model_settings(model: ModelResult, talk: Talk, task: str) -> list[Setting]:
+def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
     """Return every hyperparameter of a model, and the numbers that follow from all of them.
 
-    Those of a classification are in the talk's groups: the talk's first, then all others.
+    Those of an experiment that is compared with the talk are in its groups: the talk's first, then
+    all others. `talk` is None for any other experiment.
     """
-    if task != CLASSIFICATION:
+    if talk is None:
         return _ungrouped(model)
     others = {field.name: field for field in dataclasses.fields(model.hyperparameters)}
     settings = [

@@ -8,7 +8,8 @@ section for each key:
 | `section` | the base class of all sections |
 | `corpora` `experiments` `defaults` `models` `searches` | the sections, with checks within one |
 | `schema` | `Params`: all sections together |
-| `rules` `model_rules` `search_rules` | the checks across sections |
+| `presets` | heed's presets, which a model takes by name |
+| `rules` `model_rules` `preset_rules` `search_rules` | the checks across sections |
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
 | `studies` `cost` | workflow/studies: list the studies, activate one, estimate its cost |

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
-from heed.study.section import Section
+from heed.hyperparameters import Configuration
+from heed.study.section import Name, Section
 from heed.study.tasks import RECIPES
 
 
@@ -49,38 +50,9 @@ SECTIONS: dict[str, type[Section]] = {
 NAMES_BY_TASK = {task: tuple(section.model_fields) for task, section in SECTIONS.items()}
 NAMES = tuple(dict.fromkeys(name for names in NAMES_BY_TASK.values() for name in names))
 
-if TYPE_CHECKING:
-
-    class Defaults(Section):
-        """The hyperparameters of all models that do not set their own, for each task."""
-
-        def __getattr__(self, key: str) -> Any: ...
-
-    class Overrides(Section):
-        """The hyperparameters that a model sets itself; None where it does not."""
-
-        def __getattr__(self, key: str) -> Any: ...
-
-else:
-    Defaults = create_model(
-        "Defaults",
-        __base__=Section,
-        __doc__="The hyperparameters of all models that do not set their own, for each task.",
-        **{
-            task: (
-                section,
-                Field(section(), description=f"for the models of experiments with task {task}"),
-            )
-            for task, section in SECTIONS.items()
-        },
-    )
-
 
 def _optional(fields: list[FieldInfo]) -> Any:
-    """Return the type of a hyperparameter, or None: of tasks that share its name, of any of them.
-
-    What is allowed in the model's own task is a rule (model_rules.py).
-    """
+    """Return the type of a hyperparameter, or None: of tasks that share its name, of any."""
     types = [field.annotation for field in fields]
     if all(get_origin(type_) is Literal for type_ in types):
         values = dict.fromkeys(value for type_ in types for value in get_args(type_))
@@ -91,10 +63,35 @@ def _optional(fields: list[FieldInfo]) -> Any:
     return (Annotated[(types[0], *limits)] if limits else types[0]) | None  # type: ignore[operator]
 
 
-if not TYPE_CHECKING:
+class _Overriding(Section):
+    """Some hyperparameters of any task, as a model or a preset sets them; None where it does not.
+
+    What is allowed in one task is a rule (model_rules.py, preset_rules.py).
+    """
+
+    def overrides(self) -> Configuration:
+        """Return the hyperparameters that are set here."""
+        return {key: value for key in NAMES if (value := getattr(self, key)) is not None}
+
+
+if TYPE_CHECKING:
+
+    class Overrides(_Overriding):
+        """Some hyperparameters of any task."""
+
+        def __getattr__(self, key: str) -> Any: ...
+
+    class Defaults(Section):
+        """The hyperparameters of all models that do not set their own, for each task."""
+
+        presets: dict[Name, Overrides]
+
+        def __getattr__(self, key: str) -> Any: ...
+
+else:
     Overrides = create_model(
         "Overrides",
-        __base__=Section,
+        __base__=_Overriding,
         **{
             name: (
                 _optional(
@@ -108,4 +105,20 @@ if not TYPE_CHECKING:
             )
             for name in NAMES
         },
+    )
+    Defaults = create_model(
+        "Defaults",
+        __base__=Section,
+        __doc__="The hyperparameters of all models that do not set their own, for each task.",
+        **{
+            task: (
+                section,
+                Field(section(), description=f"for the models of experiments with task {task}"),
+            )
+            for task, section in SECTIONS.items()
+        },
+        presets=(
+            dict[Name, Overrides],
+            Field({}, description="hyperparameters under a name, for the models that name it"),
+        ),
     )

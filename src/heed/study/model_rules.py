@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ValidationError
-
-from heed.study.defaults import NAMES_BY_TASK, SECTIONS
 from heed.study.models import Model
+from heed.study.preset_rules import wrong_hyperparameters, wrong_preset
 from heed.study.schema import Key, Params
-from heed.study.suggestions import suggest, unknown_name
+from heed.study.suggestions import unknown_name
 from heed.study.tasks import RULES
 from heed.tasks.interface import Contradiction
 
@@ -46,30 +44,23 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
     if model.match not in params.models:
         yield (*key, "match"), unknown_name(model.match, "model", params.models)
         return
-    if mistakes := list(_wrong_hyperparameters(params, model)):
+    task = params.task(model)
+    if mistakes := list(wrong_hyperparameters(task, model.overrides())):
         yield from (((*key, name), message) for name, message in mistakes)
         return
+    if message := wrong_preset(params, model):
+        yield (*key, "preset"), message
+        return
+    if model.preset in params.defaults.presets and any(
+        wrong_hyperparameters(task, params.presets(task)[model.preset])
+    ):
+        return  # a rule on presets reports this
     settings = params.hyperparameters(name)
-    for contradiction in hyperparameter_contradictions(params.task(model), settings):
+    for contradiction in hyperparameter_contradictions(task, settings):
         yield _locate(key, model, contradiction)
     # with another name the variant may be wrong, which is reported above
     if name == f"{model.experiment}-{model.variant}":
         yield from variant_contradictions(params, name, model)
-
-
-def _wrong_hyperparameters(params: Params, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield (name, message) for hyperparameters of another task, or with values of another."""
-    task = params.task(model)
-    names, overrides = NAMES_BY_TASK[task], model.overrides()
-    for name in overrides:
-        if name not in names:
-            yield name, f"is no hyperparameter of {task}{suggest(name, names)}"
-    try:
-        SECTIONS[task].model_validate({k: v for k, v in overrides.items() if k in names})
-    except ValidationError as error:
-        for mistake in error.errors():
-            text, found = mistake["msg"], mistake["input"]
-            yield str(mistake["loc"][0]), f"{text[0].lower()}{text[1:]}, found {found!r}"
 
 
 def _locate(key: Key, model: Model, contradiction: Contradiction) -> tuple[Key, str]:
@@ -119,6 +110,8 @@ def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
             ),
         )
         return
+    if model.preset:
+        yield (*key, "preset"), f"variant wide takes the preset of {model.match}; remove it"
     rules = RULES[params.task(model)]
     if extra := sorted({*model.overrides()} - {*rules.WIDE_KEYS}):
         allowed = " and ".join(rules.WIDE_KEYS) or "none"

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from heed.hyperparameters import Configuration
-from heed.study.defaults import NAMES, Overrides
+from heed.study.defaults import Overrides
 from heed.study.section import Name
 
 MAX_GPUS = 1024
@@ -28,7 +27,10 @@ class Model(Overrides):
     gpu: Annotated[int, Field(ge=0, le=MAX_GPUS)] = Field(
         0, description="GPUs that Snakemake counts for one training"
     )
-
-    def overrides(self) -> Configuration:
-        """Return the hyperparameters that this model sets itself."""
-        return {key: value for key in NAMES if (value := getattr(self, key)) is not None}
+    preset: str = Field(
+        "",
+        description=(
+            "hyperparameters that this model takes by a name: of heed's presets (below) or of "
+            "`defaults.presets`; its own keys replace them"
+        ),
+    )

@@ -11,7 +11,7 @@ from heed.files import HeedError
 from heed.paths import PARAMS
 from heed.study.adversaries import Adversary
 from heed.study.corpora import Corpus, Source, Split
-from heed.study.defaults import NAMES_BY_TASK, SECTIONS, Defaults
+from heed.study.defaults import NAMES, NAMES_BY_TASK, SECTIONS, Defaults
 from heed.study.experiments import EXPERIMENTS, Published, Study
 from heed.study.explain import Explain, ExplainedModel
 from heed.study.models import Model
@@ -175,6 +175,8 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
         sections |= {"experiments": experiment, "data": experiment.DATA}
     if key[:2] == ("explain", "models"):
         return list(ExplainedModel.model_fields)
+    if key[:2] == ("defaults", "presets"):
+        return list(NAMES)
     section: Any = Params
     for depth, part in enumerate(key):
         if depth != 1 or key[0] not in SINGULAR:  # else a name that the user chose

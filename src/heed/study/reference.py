@@ -11,6 +11,7 @@ from heed.study.defaults import NAMES, SECTIONS
 from heed.study.experiments import EXPERIMENTS, Published, Study
 from heed.study.explain import Explain, ExplainedModel
 from heed.study.models import Model
+from heed.study.presets import PRESETS
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
 
@@ -56,7 +57,26 @@ def reference() -> str:
             text.write(f"| {' | '.join(cells)} |\n")
         if section is Model:
             text.write("\nand any key of `defaults` of its task, for this model alone.\n")
+            text.write(_presets())
     return text.getvalue()
+
+
+def _presets() -> str:
+    """Return the part on presets: how they are written, and those of heed's own."""
+    lines = [
+        "\n## Presets\n",
+        "Hyperparameters under a name. A model with `preset: NAME` has the values of `defaults` of "
+        "its task, replaced by those of the preset, and these by the keys of its own line and by "
+        "the winner of its search. The control `wide` has the preset of the model in `match`.\n",
+        "`defaults.presets.NAME` is a preset of the study, with any keys of `defaults` of the task "
+        "of its models. heed's own are:\n",
+        "| task | preset | for | values |\n|---|---|---|---|",
+    ]
+    for task, presets in PRESETS.items():
+        for name, preset in presets.items():
+            values = ", ".join(f"{key}: {_format_value(v)}" for key, v in preset.values.items())
+            lines.append(f"| {task} | `{name}` | {preset.description} | `{values}` |")
+    return "\n".join(lines) + "\n"
 
 
 def _titles() -> dict[Any, str]:
@@ -84,7 +104,11 @@ def _format_default(field: FieldInfo) -> str:
         return "required"
     if field.default is None:
         return ""
-    return f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
+    return f"`{_format_value(field.default)}`"
+
+
+def _format_value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _format_type(schema: dict[str, Any]) -> str:

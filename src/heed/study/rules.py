@@ -17,6 +17,7 @@ from heed.study.model_rules import (
     model_contradictions,
     variant_contradictions,
 )
+from heed.study.preset_rules import preset_contradictions
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
@@ -40,6 +41,8 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     for name in params.searches:
         yield from search_contradictions(params, name)
     yield from unequal_searches(params)
+    for name in params.defaults.presets:
+        yield from preset_contradictions(params, name)
     for name, model in params.models.items():
         yield from model_contradictions(params, name, model)
     for name in params.explain.models:

@@ -13,6 +13,7 @@ from heed.study.defaults import SECTIONS, Defaults
 from heed.study.experiments import AnyExperiment, Study
 from heed.study.explain import Explain
 from heed.study.models import Model
+from heed.study.presets import PRESETS
 from heed.study.searches import Search
 from heed.study.section import Name, Section
 from heed.study.suggestions import unknown_name
@@ -62,6 +63,11 @@ class Params(Section):
         first = RECIPES[self.experiments[search.experiment].task].FIGURES[0]
         return search.model_copy(update={"metric": search.metric or first})
 
+    def presets(self, task: str) -> dict[str, Configuration]:
+        """Return the presets that models of `task` may name: heed's own, and all of this study."""
+        own = {name: preset.values for name, preset in PRESETS[task].items()}
+        return own | {name: values.overrides() for name, values in self.defaults.presets.items()}
+
     def task(self, model: Model) -> str:
         """Return the task of a model's experiment."""
         return self.experiments[model.experiment].task
@@ -95,9 +101,13 @@ class Params(Section):
         return _read(RECIPES[self.task(model)].Hyperparameters, self._values(model))
 
     def _values(self, model: Model) -> Configuration:
-        """Return the values of a section of `models` and of the defaults of its task."""
+        """Return the defaults of a model's task, replaced by its preset, and this by its own keys.
+
+        The control wide has the preset of the model that it matches.
+        """
         values: Configuration = getattr(self.defaults, self.task(model)).model_dump()
-        return values | model.overrides()
+        preset = self.models.get(model.match, model).preset
+        return values | self.presets(self.task(model)).get(preset, {}) | model.overrides()
 
 
 def _read(schema: Any, values: Configuration) -> Any:

@@ -166,23 +166,29 @@ def _deviation_note(table: ClassTable) -> Texts:
         if none
         else f"{format_number(table.deviation, 3)} {say('p.p.')}"
     )
-    german = (" ", Span("Standardabweichung", "german")) if current_language() == "en" else ()
+    german = (" ", Span("Standardabweichung", "german")) if _is_glossed(table) else ()
     talk = (
-        "; " + say("the talk: {value}", value=f"{table.talk_deviation}%")
+        "; "
+        + say("the talk, which does not define its own: {value}", value=f"{table.talk_deviation}%")
         if table.talk_deviation
         else ""
     )
     return (say("Standard deviation"), *german, f": {value}{talk}")
 
 
+def _is_glossed(table: ClassTable) -> bool:
+    """Return whether the talk's German words stand beside the English ones: beside its figures."""
+    return table.of_talk and current_language() == "en"
+
+
 def _gain_note(table: ClassTable) -> Texts:
     assert table.gain is not None
-    unit, deviation, of_attention = say("p.p."), table.gain.std_pp, table.key == "attention"
-    german = current_language() == "de"
-    title = say("Gain by attention") if of_attention and german else say("Gain over the baseline")
-    named = (
-        (" ", Span("Steigerung durch Attention", "german")) if of_attention and not german else ()
-    )
+    unit, deviation = say("p.p."), table.gain.std_pp
+    of_attention = table.of_talk and table.key == "attention"
+    is_glossed = of_attention and _is_glossed(table)
+    german = of_attention and not is_glossed
+    title = say("Gain by attention") if german else say("Gain over the baseline")
+    named = (" ", Span("Steigerung durch Attention", "german")) if is_glossed else ()
     after = "" if deviation is None else f" ± {format_number(deviation, 2)}"
     if table.talk_gain is not None:
         after += "; " + say("the talk: {value}", value=f"{format_points(table.talk_gain)} {unit}")

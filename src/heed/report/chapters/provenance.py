@@ -78,7 +78,7 @@ def _of_translation() -> str:
 def _of_classification() -> str:
     return say(
         "Values are means over seeds. Standard deviation: sample standard deviation of the "
-        "accuracy over seeds, in percentage points; the talk does not define its own. With folds "
+        "accuracy over seeds, in percentage points. With folds "
         "each seed is tested on another fold, so the deviation includes the differences between "
         "folds. The linear opponent is TF-IDF with a linear support vector machine, tuned on the "
         "validation part; without folds it is fitted once and has no deviation."

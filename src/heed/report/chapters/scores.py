@@ -74,12 +74,10 @@ def chapter(results: Results) -> list[Block]:
         style="scores",
     )
     text = say(
-        "The scores of a query q and a key k in the lectures, and the test accuracy of the models "
+        "The scores of a query q and a key k, and the test accuracy of the models "
         "of this study that use them."
     )
-    return [
-        Section("scores", say("The score functions of the lectures"), (Paragraph((text,)), table))
-    ]
+    return [Section("scores", say("Score functions"), (Paragraph((text,)), table))]
 
 
 def _columns(results: Results) -> tuple[Column, ...]:

@@ -1,0 +1,135 @@
+"""A preset: hyperparameters that a model takes by one name; its own keys replace them."""
+
+import re
+
+import pytest
+
+from heed import study
+from heed.files import HeedError
+from heed.study.defaults import SECTIONS
+from heed.study.presets import PRESETS, choose_preset
+from tests.conftest import ROOT
+
+SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SMALL = PRESETS["classification"]["small"].values
+# a preset of the study, and the line of a model that has it
+QUICK = SAMPLE.replace(
+    "defaults:\n", "defaults:\n  presets:\n    quick: {epochs: 2, dropout: 0.4}\n"
+).replace(
+    "sample-author-attention, attention: multi-head",
+    "sample-author-attention, preset: quick, attention: multi-head",
+)
+LINE_OF_QUICK = QUICK[: QUICK.index("quick:")].count("\n") + 1
+WIDE = (
+    "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
+    "tuned_by: none, match: sample-author-attention}\n"
+)
+
+
+def error_message(text: str) -> str:
+    with pytest.raises(HeedError) as caught:
+        study.parse(text)
+    return str(caught.value)
+
+
+def test_the_values_are_the_defaults_then_the_presets_then_the_models_own() -> None:
+    h = study.parse(QUICK.replace("preset: quick,", "preset: quick, dropout: 0.1,")).hyperparameters
+    attention, mean = h("sample-author-attention"), h("sample-author-mean")
+    assert (attention.epochs, attention.dropout, attention.hidden_size) == (2, 0.1, 32)
+    assert (mean.epochs, mean.dropout) == (6, 0.2)
+
+
+def test_a_preset_of_heeds_own_is_what_its_values_written_out_are() -> None:
+    written_out = ", ".join(f"{key}: {str(value).lower()}" for key, value in SMALL.items())
+    by_name, by_keys = (
+        study.parse(SAMPLE.replace("attention: multi-head", f"{keys}, attention: multi-head"))
+        for keys in ("preset: small", written_out)
+    )
+    for model in by_name.models:
+        assert by_name.resolved(model, {}) == by_keys.resolved(model, {})
+    assert by_name.resolved("sample-author-attention", {}).skip is True
+
+
+def test_the_winner_of_a_search_replaces_the_presets_values() -> None:
+    text = SAMPLE.replace(
+        "match: sample-author-searched,", "match: sample-author-searched, preset: small,"
+    )
+    params = study.parse(text)
+    assert "learning_rate" in params.searches["sample-author-searched"].space
+    resolved = params.resolved("sample-author-searched", {"learning_rate": 0.02})
+    assert (resolved.learning_rate, resolved.batch_size) == (0.02, SMALL["batch_size"])
+
+
+def test_wide_has_the_preset_of_the_model_that_it_matches() -> None:
+    params = study.parse(QUICK + WIDE)
+    for values in (params.resolved("sample-author-wide", {}),
+                   params.hyperparameters("sample-author-wide")):  # fmt: skip
+        assert (values.epochs, values.dropout) == (2, 0.4)
+    assert (
+        "sample-author-wide.preset: variant wide takes the preset of sample-author-attention"
+        in (error_message(QUICK + WIDE.replace("}", ", preset: quick}")))
+    )
+
+
+def test_a_preset_may_say_how_is_predicted() -> None:
+    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
+    text = text.replace("defaults:\n", "defaults:\n  presets: {greedy: {beam: 1}}\n")
+    name, line = re.search(r"^  ([a-z-]+-attention): (.*)$", text, re.MULTILINE).groups()
+    params = study.parse(text.replace(line, line.replace("match:", "preset: greedy, match:")))
+    assert params.models[name].preset == "greedy"
+    assert params.prediction(name).beam == 1
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "message"),
+    [
+        ("preset: quick,", "preset: quik,", "models.sample-author-attention.preset",
+         "there is no preset of classification quik; did you mean quick? Known: small, quick"),
+        ("{epochs: 2,", "{epoch: 2,", "defaults.presets.quick.epoch",
+         "unknown key; did you mean epochs?"),
+        ("{epochs: 2,", "{epochs: 0,", "defaults.presets.quick.epochs", "greater than 0, found 0"),
+        ("{epochs: 2,", "{beam: 2,", "defaults.presets.quick.beam",
+         "is no hyperparameter of classification. (models.sample-author-attention has this"),
+        ("{epochs: 2,", "{encoder: bidirectional,", "defaults.presets.quick.encoder",
+         "found 'bidirectional' (models.sample-author-attention has this preset)"),
+        ("quick: {", "small: {", "defaults.presets.small",
+         "is the name of a preset of heed's own; choose another"),
+        ("quick: {", "unused: {word_dropout: 0.1, beam: 2}\n    quick: {",
+         "defaults.presets.unused.beam", "is no hyperparameter of classification."),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_a_line_with_file_line_and_a_suggestion(
+    right: str, wrong: str, key: str, message: str
+) -> None:
+    error = error_message(QUICK.replace(right, wrong, 1))
+    assert message in error
+    line = LINE_OF_QUICK
+    if key.startswith("models."):
+        line = QUICK[: QUICK.index("preset: quick")].count("\n") + 1
+    assert any(each.startswith(f"params.yaml:{line}: {key}: ") for each in error.splitlines())
+
+
+def test_the_preset_of_another_task_is_named() -> None:
+    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
+    error = error_message(text.replace("match:", "preset: small, match:", 1))
+    assert ".preset: preset small is of classification, and this model of translation" in error
+
+
+@pytest.mark.parametrize(
+    ("task", "name"), [(task, name) for task in PRESETS for name in PRESETS[task]]
+)
+def test_every_preset_of_heeds_own_is_valid_and_described(task: str, name: str) -> None:
+    preset = PRESETS[task][name]
+    assert SECTIONS[task].model_validate(preset.values).model_dump().items() >= (
+        preset.values.items()
+    )
+    assert preset.description
+
+
+@pytest.mark.parametrize("documents", [1, 300, 10_000, 1_000_000])
+@pytest.mark.parametrize("classes", [2, 100])
+@pytest.mark.parametrize("tokens_per_document", [1.0, 40.0, 3000.0])
+def test_a_corpus_of_any_shape_has_a_preset(
+    documents: int, classes: int, tokens_per_document: float
+) -> None:
+    assert choose_preset(documents, classes, tokens_per_document) in PRESETS["classification"]
