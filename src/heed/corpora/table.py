@@ -5,6 +5,7 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heed.corpora.label_cells import split_labels
 from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
 from heed.corpora.rows import SUFFIXES, read_rows
 from heed.evidence import parse_spans
@@ -58,14 +59,15 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
     assert corpus.text_column and corpus.label_column
     columns = [corpus.text_column, corpus.label_column]
     columns += filter(None, [corpus.split_column, corpus.evidence_column])
-    labels: dict[str, str] = {}
     for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
-        text, label = (
-            as_text(f"{location}: column {column!r}", cell, column == corpus.label_column)
-            for column, cell in zip(columns[:2], cells[:2], strict=True)
-        )
-        if label not in labels:
-            labels[label] = _check_label(f"{location}: column {corpus.label_column!r}", label)
+        text = as_text(f"{location}: column {columns[0]!r}", cells[0])
+        place = f"{location}: column {columns[1]!r}"
+        label: str | tuple[str, ...]
+        if corpus.label_separator is None:
+            label = _check_label(place, as_text(place, cells[1], is_label=True))
+        else:
+            names = split_labels(place, cells[1], corpus.label_separator)
+            label = tuple(sorted({_check_label(place, as_text(place, name)) for name in names}))
         split = cells[2] if corpus.split_column else ""
         if corpus.split_column and split not in SPLITS:
             raise HeedError(
@@ -77,7 +79,7 @@ def read_documents(path: Path, corpus: "Corpus") -> Documents:
             f"{location}: column {corpus.evidence_column!r}",
             len(text),
         )
-        yield Document(f"row/{number}", text, {"label": labels[label]}, "", split, evidence)
+        yield Document(f"row/{number}", text, {corpus.label_column: label}, "", split, evidence)
 
 
 def as_text(location: str, cell: Any, is_label: bool = False) -> str:
@@ -134,7 +136,7 @@ KIND = Kind(
     read=_read,
     splits=("given", "random", "folds"),
     required_keys=("text_column", "label_column"),
-    optional_keys=("split_column", "evidence_column", "encoding"),
+    optional_keys=("split_column", "evidence_column", "encoding", "label_separator"),
     evidence="given",
 )
 KINDS = (KIND,)

@@ -240,6 +240,14 @@ class Corpus(Section):
     )
     text_column: str | None = Field(None, description="kind table: the column with the text")
     label_column: str | None = Field(None, description="kind table: the column with the label")
+    label_separator: str | None = Field(
+        None,
+        min_length=1,
+        description=(
+            "kind table: what stands between the labels of a document, such as ';', for task "
+            "multilabel; a cell may also be a list, or empty"
+        ),
+    )
     split_column: str | None = Field(
         None,
         description=(
@@ -349,7 +357,7 @@ class Corpus(Section):
 # keys that only some kinds take
 COLUMN_KEYS = (
     "text_column", "label_column", "split_column", "evidence_column", "encoding", "columns",
-    "alignment_base",
+    "alignment_base", "label_separator",
 )  # fmt: skip
 
 
