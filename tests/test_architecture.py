@@ -71,6 +71,7 @@ KNOW_CLASSIFICATION = (
     "report/",
     "corpora/",
     "study/own_corpus.py",
+    "study/presets.py",
 )
 
 

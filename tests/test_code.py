@@ -246,9 +246,7 @@ def test_other_presets_change_the_code_of_recipes_and_searches_alone(
     """A training changes with its recipe, and downloads and tokens never."""
     presets = edited / "src/heed/study/presets.py"
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
-    presets.write_text(
-        f'{presets.read_text()}PRESETS["classification"]["other"] = Preset("", {{}})'
-    )
+    presets.write_text(f'{presets.read_text()}PRESETS["translation"]["new"] = Preset("", {{}})')
     assert run(edited) == ""
     changed = {path for path, text in before.items() if path.read_bytes() != text}
     assert changed == {

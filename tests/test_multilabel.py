@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -182,13 +183,25 @@ def test_a_document_has_the_classes_above_one_half_and_the_statistics_are_read_b
 
 def test_the_loss_is_the_binary_cross_entropy_of_each_class_with_smoothed_targets():
     learner = MultilabelLearner.__new__(MultilabelLearner)
-    logits, targets = torch.tensor([[2.0, -1.0]]), torch.tensor([[1.0, 0.0]])
+    learner.device, learner._weights = "cpu", None
+    logits, learner._targets = torch.tensor([[2.0, -1.0]]), torch.tensor([[1.0, 0.0]])
+    batch = SimpleNamespace(rows=[0])
     for share in (0.0, 0.2):
-        learner._h = type("H", (), {"label_smoothing": share})
+        learner._h = SimpleNamespace(label_smoothing=share)
         p = torch.sigmoid(logits)
         smooth = torch.tensor([[1 - share / 2, share / 2]])
         expected = -(smooth * p.log() + (1 - smooth) * (1 - p).log()).sum()
-        assert learner.cross_entropy(logits, targets).item() == pytest.approx(expected.item())
+        assert learner._cross_entropy(logits, batch).item() == pytest.approx(expected.item())
+
+
+def test_balanced_weights_let_the_documents_with_and_without_a_class_count_the_same():
+    learner = MultilabelLearner.__new__(MultilabelLearner)
+    learner.train = np.arange(8)
+    labels = np.zeros((10, 3), np.float32)
+    labels[:2, 0] = labels[:10, 2] = 1
+    weights = learner.balance(labels)
+    assert weights[:2, 0].sum() == weights[2:8, 0].sum() == 4
+    assert (weights[:, 1:] == 1).all(), "a class that all have, or none, is not weighted"
 
 
 def test_the_corpus_has_lists_of_labels_and_says_so(made):

@@ -71,10 +71,16 @@ def test_wide_has_the_preset_of_the_model_that_it_matches() -> None:
     )
 
 
+def test_wide_matches_a_model_with_attention_in_its_preset() -> None:
+    text = QUICK.replace("{epochs: 2,", "{epochs: 2, pooling: attention,")
+    params = study.parse(text + WIDE)  # wide is without attention: a preset of its own would not do
+    assert params.resolved("sample-author-wide", {}).pooling == "attention"  # to be widened
+
+
 def test_a_preset_may_say_how_is_predicted() -> None:
-    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
+    text = (ROOT / "workflow/studies/translation.yaml").read_text()
     text = text.replace("defaults:\n", "defaults:\n  presets: {greedy: {beam: 1}}\n")
-    name, line = re.search(r"^  ([a-z-]+-attention): (.*)$", text, re.MULTILINE).groups()
+    name, line = re.search(r"^  ([a-z0-9-]+-attention): (.*)$", text, re.MULTILINE).groups()
     params = study.parse(text.replace(line, line.replace("match:", "preset: greedy, match:")))
     assert params.models[name].preset == "greedy"
     assert params.prediction(name).beam == 1
@@ -110,7 +116,7 @@ def test_a_mistake_is_a_line_with_file_line_and_a_suggestion(
 
 
 def test_the_preset_of_another_task_is_named() -> None:
-    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
+    text = (ROOT / "workflow/studies/translation.yaml").read_text()
     error = error_message(text.replace("match:", "preset: small, match:", 1))
     assert ".preset: preset small is of classification, and this model of translation" in error
 

@@ -32,7 +32,7 @@ from heed.inputs.vocabulary import Vocabulary, build_vocabulary, most_frequent
 from heed.paths import timing_file
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
-from heed.tokens.tokenizer import tokenize_text
+from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training import checkpoint
 from heed.training.loop import learning_rate
 from heed.training.optimizer import AdamW
@@ -482,17 +482,17 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
     texts = load_tokens("data/tokens/tiny").documents(["id", "text"])
     for row in range(48, 60):
         # four words a sentence, as the tokens on disk have it
-        text, alone = tokenize_text(texts["text"][row], "whitespace")
+        text, alone = tokenize_in_memory([texts["text"][row]], "whitespace")
         begins = np.arange(0, len(alone.ids), 4, dtype=np.int32)
         alone = dataclasses.replace(
             alone, sentence_starts=begins, sentence_offsets=np.array([0, len(begins)])
         )
-        document = run.reader(alone, np.zeros(1, np.int64), [text])(0)
+        document = run.predictor.reader(alone, np.zeros(1, np.int64), text)(0)
         expected = table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float)
         assert np.allclose(document.probability, expected, atol=1e-5)
         assert len(document.positions) == len(document.weights)
     assert read_run("tiny-attention", 1).parameters == sum(
-        p.numel() for p in run.model.parameters()
+        p.numel() for p in run.predictor.model.parameters()
     )
 
 
@@ -690,8 +690,10 @@ def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
     table = predicted().set_index("id")
     texts = tokens.documents(["id", "text"])
     for row in tokens.rows("test", 0):
-        text, alone = tokenize_text(texts["text"][row], "whitespace")
-        probabilities, positions, weights, _ = run.reader(alone, np.zeros(1, np.int64), [text])(0)
+        text, alone = tokenize_in_memory([texts["text"][row]], "whitespace")
+        probabilities, positions, weights, _ = run.predictor.reader(
+            alone, np.zeros(1, np.int64), text
+        )(0)
         assert np.allclose(
             probabilities,
             table.loc[texts["id"][row], ["p:bad", "p:good"]].to_numpy(float),

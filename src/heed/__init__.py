@@ -14,23 +14,44 @@ Nothing here imports dvc or snakemake: workflow/ does. pyproject.toml says which
 """
 
 import os
+from pathlib import Path
 from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["load_run"]
 
 
-def load_run(model: str, seed: int) -> Any:
-    """Return the trained run of a model in results/train/MODEL/SEED, on the CPU; for notebooks.
+def load_run(model: str | Path, seed: int | None = None) -> Any:
+    """Return a trained run that is ready for texts of one's own, on the CPU (docs/python.md).
 
-    A classifier predicts documents of its corpus (`predict`), a translator translates texts
-    (`translate`, `score`).
+    A classifier has `predict(texts)` and `weights(texts)`, a translator `translate(texts)` and
+    `score(texts, translations)`.
+
+    Args:
+        model: the folder of a run, results/train/MODEL/SEED or a copy of it elsewhere; or, with
+            `seed`, a model with runs in results/train.
+        seed: that of the run; None: `model` is a folder.
+
+    Raises:
+        HeedError: there is no such run, or it is not whole.
+
     """
+    from heed.files import HeedError
+    from heed.paths import RUN, run_folder
     from heed.tasks import task_module
-    from heed.training.run import read_run
+    from heed.training.run import read_run, read_run_folder
 
-    run = read_run(model, seed)
-    return task_module(run.recipe.task, "texts").open_run(run)
+    if seed is None:
+        folder = Path(model)
+        if not (folder / RUN).is_file():
+            raise HeedError(
+                f"{folder}: not the folder of a run: there is no {RUN} in it. Give the folder "
+                "results/train/MODEL/SEED or a copy of it, or a model's name and a seed"
+            )
+        run = read_run_folder(folder, "heed train MODEL --seed SEED")
+    else:
+        folder, run = run_folder(str(model), seed), read_run(str(model), seed)
+    return task_module(run.recipe.task, "texts").open_run(run, folder)
 
 
 # a process that a stage has started: a worker of Ray, or one that tokenises

@@ -282,11 +282,28 @@ def study(name: str, force: bool) -> None:
         print_line(f"{'*' if active else ' '} {key:{width}} {title}")
 
 
-def classify(model: str, text: str) -> None:
-    """Classify a text with a model's runs: mean probabilities and the weights over its words."""
-    from heed.tasks.classification.classify import classify
+def classify(
+    model: str,
+    text: str,
+    table: Path | None,
+    text_column: str,
+    id_column: str,
+    encoding: str,
+    output: Path | None,
+) -> None:
+    """Classify a text, or each row of a table: mean probabilities of a model's runs.
 
-    print_line(classify(model, text))
+    Of a text the weights over its words are printed too.
+    """
+    if table is None:
+        from heed.tasks.classification.classify import classify
+
+        print_line(classify(model, text))
+        return
+    from heed.tasks.classification.classify_table import TextTable, classify_table
+
+    rows = TextTable(table, text_column, id_column, encoding)
+    print_line(classify_table(model, rows, output), error=output is None)
 
 
 def translate(
@@ -452,11 +469,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
     )
-    command = add(classify)
-    command.add_argument("model", metavar="MODEL", help="a model with trained runs")
-    command.add_argument(
-        "text", metavar="TEXT", help="the text, a file with it, or - for standard input"
-    )
+    _add_classify(add(classify))
     _add_translate(add(translate))
     add(check)
     add(schema)
@@ -486,6 +499,38 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--name", default="", help="name of the corpus; default: the file's name")
     return parser
+
+
+def _add_classify(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="a model with trained runs")
+    given = command.add_mutually_exclusive_group(required=True)
+    given.add_argument(
+        "text",
+        metavar="TEXT",
+        nargs="?",
+        help="the text, a file with it, or - for standard input",
+    )
+    given.add_argument(
+        "--table", metavar="FILE", type=Path, help="classify each row of a table instead"
+    )
+    command.add_argument(
+        "--text-column", metavar="COLUMN", default="text", help="of the table; default: text"
+    )
+    command.add_argument(
+        "--id-column",
+        metavar="COLUMN",
+        default="",
+        help="of the table: a name for each row; default: rows are numbered from 1",
+    )
+    command.add_argument(
+        "--encoding", default="", help="of the table, such as windows-1252; default: utf-8"
+    )
+    command.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
+    )
 
 
 def _add_translate(command: argparse.ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 """The stage `predict`: the predictions of a model's runs, and their statistics for later stages."""
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -80,7 +81,9 @@ def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
     }
 
 
-def load_predictor(run: RunInfo, device: str, settings: Any = None) -> Predictor:
+def load_predictor(
+    run: RunInfo, device: str, settings: Any = None, folder: Path | None = None
+) -> Predictor:
     """Return the predictor of a run.
 
     Args:
@@ -88,6 +91,7 @@ def load_predictor(run: RunInfo, device: str, settings: Any = None) -> Predictor
         device: cpu or cuda.
         settings: how it predicts, the task's `Prediction`; None: as the study says, or where there
             is no study by the defaults.
+        folder: of the run; None: results/train/MODEL/SEED.
 
     Raises:
         HeedError: a file is missing or broken.
@@ -99,7 +103,7 @@ def load_predictor(run: RunInfo, device: str, settings: Any = None) -> Predictor
         schema = task_module(run.recipe.task, "recipe").Prediction
         settings = read_model_prediction(run.recipe) if has_study else schema()
     predictor: Predictor = task_module(run.recipe.task, "prediction").load_predictor(
-        run_folder(name, seed), run.recipe, settings, device, train_command(name, seed)
+        folder or run_folder(name, seed), run.recipe, settings, device, train_command(name, seed)
     )
     return predictor
 

@@ -19,6 +19,29 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
     if model.experiment not in params.experiments:
         yield (*key, "experiment"), unknown_name(model.experiment, "experiment", params.experiments)
         return
+    yield from _name_contradictions(params, name, model)
+    if model.match not in params.models:
+        yield (*key, "match"), unknown_name(model.match, "model", params.models)
+        return
+    task = params.task(model)
+    if mistakes := list(wrong_hyperparameters(task, model.overrides())):
+        yield from (((*key, name), message) for name, message in mistakes)
+        return
+    if message := wrong_preset(params, model):
+        yield (*key, "preset"), message
+        return
+    if list(wrong_hyperparameters(task, params.presets(task).get(model.preset, {}))):
+        return  # a rule on presets reports this
+    for contradiction in hyperparameter_contradictions(task, params.apply_defaults(model)):
+        yield _locate(key, model, contradiction)
+    # with another name the variant may be wrong, which is reported above
+    if name == f"{model.experiment}-{model.variant}":
+        yield from variant_contradictions(params, name, model)
+
+
+def _name_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
+    """Yield (key, message) for a wrong name, corpus or search of a model."""
+    key = ("models", name)
     if name != f"{model.experiment}-{model.variant}":
         yield (
             key,
@@ -41,26 +64,6 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
             (*key, "tuned_by"),
             unknown_name(model.tuned_by, "search", {**params.searches, "none": None}),
         )
-    if model.match not in params.models:
-        yield (*key, "match"), unknown_name(model.match, "model", params.models)
-        return
-    task = params.task(model)
-    if mistakes := list(wrong_hyperparameters(task, model.overrides())):
-        yield from (((*key, name), message) for name, message in mistakes)
-        return
-    if message := wrong_preset(params, model):
-        yield (*key, "preset"), message
-        return
-    if model.preset in params.defaults.presets and any(
-        wrong_hyperparameters(task, params.presets(task)[model.preset])
-    ):
-        return  # a rule on presets reports this
-    settings = params.hyperparameters(name)
-    for contradiction in hyperparameter_contradictions(task, settings):
-        yield _locate(key, model, contradiction)
-    # with another name the variant may be wrong, which is reported above
-    if name == f"{model.experiment}-{model.variant}":
-        yield from variant_contradictions(params, name, model)
 
 
 def _locate(key: Key, model: Model, contradiction: Contradiction) -> tuple[Key, str]:

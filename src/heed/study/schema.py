@@ -77,37 +77,37 @@ class Params(Section):
 
         Raises pydantic's ValidationError when a value is outside its limits.
         """
-        section, matched = self.models[model], self.models[self.models[model].match]
-        task = self.task(section)
-        values = self._values(matched) | best
-        if matched is not section:
-            values |= section.overrides()
-        checked = SECTIONS[task].model_validate(values).model_dump()
+        task = self.task(self.models[model])
+        checked = SECTIONS[task].model_validate(self._matched_values(model, best)).model_dump()
         return _read(RECIPES[task].Hyperparameters, checked)
 
     def prediction(self, model: str) -> Any:
         """Return the settings by which a model's test items are predicted and scored."""
-        section = self.models[model]
-        experiment = self.experiments[section.experiment]
-        values = self._values(section) | experiment.data.model_dump()
+        experiment = self.experiments[self.models[model].experiment]
+        values = self._matched_values(model, {}) | experiment.data.model_dump()
         return _read(RECIPES[experiment.task].Prediction, values)
 
     def hyperparameters(self, model: str) -> Any:
         """Return the hyperparameters of a model of this study, before any search."""
-        return self.apply_defaults(self.models[model])
+        schema = RECIPES[self.task(self.models[model])].Hyperparameters
+        return _read(schema, self._matched_values(model, {}))
 
     def apply_defaults(self, model: Model) -> Any:
-        """Return the hyperparameters of a section of `models`, with the defaults of this study."""
+        """Return the hyperparameters of a section of `models` by itself, whatever it matches."""
         return _read(RECIPES[self.task(model)].Hyperparameters, self._values(model))
 
-    def _values(self, model: Model) -> Configuration:
-        """Return the defaults of a model's task, replaced by its preset, and this by its own keys.
+    def _matched_values(self, model: str, best: Configuration) -> Configuration:
+        """Return the values of a model with a winner `best`; wide has those of its match first."""
+        section = self.models[model]
+        matched = self.models.get(section.match, section)  # a rule reports an unknown one
+        values = self._values(matched) | best
+        return values if matched is section else values | section.overrides()
 
-        The control wide has the preset of the model that it matches.
-        """
+    def _values(self, model: Model) -> Configuration:
+        """Return the defaults of a model's task, replaced by its preset, and this by its keys."""
         values: Configuration = getattr(self.defaults, self.task(model)).model_dump()
-        preset = self.models.get(model.match, model).preset
-        return values | self.presets(self.task(model)).get(preset, {}) | model.overrides()
+        preset = self.presets(self.task(model)).get(model.preset, {})
+        return values | preset | model.overrides()
 
 
 def _read(schema: Any, values: Configuration) -> Any:

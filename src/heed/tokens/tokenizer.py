@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from heed.study import Corpus
 
 
-def tokenize_text(text: str, tokenizer: Tokenizer) -> tuple[str, Tokens]:
-    """Return the cleaned text, and its tokens as a corpus of one document."""
-    cleaned, _ = clean(text)
-    arrays = tokenize_texts([cleaned], tokenizer)
+def tokenize_in_memory(texts: list[str], tokenizer: Tokenizer) -> tuple[list[str], Tokens]:
+    """Return the cleaned texts, and their tokens as a corpus that is in no file."""
+    cleaned = [clean(text)[0] for text in texts]
+    arrays = tokenize_texts(cleaned, tokenizer)
     meta = Meta(
-        digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={}, documents=1,
+        digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={},
+        documents=len(texts),
         tokens=len(arrays.ids), types=len(arrays.lexicon), parts={}, reduced=False,
         generated=False, duplicates={}, near_duplicates=NearDuplicates([0], complete=True),
         treated={},

@@ -115,6 +115,20 @@ def read_run(name: str, seed: int) -> RunInfo:
     Raises HeedError if the run is missing, changed, or of another model or seed.
     """
     folder, command = run_folder(name, seed), train_command(name, seed)
+    info = read_run_folder(folder, command)
+    if (info.recipe.model, info.seed) != (name, seed):
+        raise HeedError(
+            f"{folder}: this is the run of {info.recipe.model} with seed {info.seed}. Run again: "
+            f"{command}"
+        )
+    return info
+
+
+def read_run_folder(folder: Path, command: str) -> RunInfo:
+    """Return the content of run.json in the folder of a run, of any model and seed.
+
+    Raises HeedError if the run is missing or changed; `command` makes it again.
+    """
     require_plain_files(folder, command)
     verify_checksums(folder, command)
     values = read_json(folder / RUN, command)
@@ -127,11 +141,6 @@ def read_run(name: str, seed: int) -> RunInfo:
         _check_ranges(info)
     except ValueError as error:
         raise HeedError(f"{folder / RUN}: not a run ({error}). Run again: {command}") from None
-    if (info.recipe.model, info.seed) != (name, seed):
-        raise HeedError(
-            f"{folder}: this is the run of {info.recipe.model} with seed {info.seed}. Run again: "
-            f"{command}"
-        )
     return info
 
 

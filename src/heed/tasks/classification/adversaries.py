@@ -68,7 +68,8 @@ class AdversaryLearner(ClassificationLearner):
         if self._adversary.goal == "deceive":
             evidence = pad_by_row(self._evidence, batch.rows, weighted.weights.shape[1])
             targets, smoothing = self._targets[batch.rows], self._h.label_smoothing
-            return deceive_loss(weighted, targets, evidence, strength, smoothing).sum()
+            losses = deceive_loss(weighted, targets, evidence, strength, smoothing)
+            return self._sum(losses, batch)
         with torch.no_grad():
             base = weighted_sum(self._base, batch)
         return differ_loss(weighted, base, strength).sum()

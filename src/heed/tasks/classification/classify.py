@@ -8,8 +8,8 @@ from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.token_weights import WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.tokens.arrays import Tokens
-from heed.tokens.tokenizer import tokenize_text
-from heed.training.run import read_run
+from heed.tokens.tokenizer import tokenize_in_memory
+from heed.training.runs import read_runs
 
 
 def classify(model: str, text: str) -> str:
@@ -23,11 +23,11 @@ def classify(model: str, text: str) -> str:
         HeedError: the model has no trained run, or is not a classifier.
 
     """
+    runs = load_classifiers(model)
     seeds = trained_seeds(model)
-    runs = [_load(model, seed) for seed in seeds]
     recipe = runs[0].recipe
-    cleaned, tokens = tokenize_text(read_text(text), recipe.tokenizer)
-    documents = [run.reader(tokens, np.zeros(1, np.int64), texts=[cleaned])(0) for run in runs]
+    cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
+    documents = [run.reader(tokens, np.zeros(1, np.int64), texts=cleaned)(0) for run in runs]
     probability = np.mean([document.probability for document in documents], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
     if recipe.task != "classification":
@@ -46,12 +46,19 @@ def classify(model: str, text: str) -> str:
     )
 
 
-def _load(model: str, seed: int) -> ClassificationPredictor:
-    run = read_run(model, seed)
-    predictor = load_predictor(run, "cpu")
-    if not isinstance(predictor, ClassificationPredictor):
-        raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a classifier")
-    return predictor
+def load_classifiers(model: str) -> list[ClassificationPredictor]:
+    """Return the trained runs of a model, in the order of their seeds, on the CPU.
+
+    Raises HeedError: the model has no trained run, is not a classifier, or its runs were made with
+    different recipes.
+    """
+    predictors = []
+    for run in read_runs(model, trained_seeds(model)):
+        predictor = load_predictor(run, "cpu")
+        if not isinstance(predictor, ClassificationPredictor):
+            raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a classifier")
+        predictors.append(predictor)
+    return predictors
 
 
 def _format_words(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:

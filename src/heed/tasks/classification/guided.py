@@ -54,7 +54,7 @@ class GuidedLearner(ClassificationLearner):
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents."""
-        return self.cross_entropy(model(batch), self._targets[batch.rows])
+        return self._cross_entropy(model(batch), batch)
 
 
 def make_guides(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from heed.files import HeedError, write_text
@@ -33,7 +34,7 @@ class ClassificationLearner(Learner):
     """A classifier and the documents that it learns from.
 
     `labels` (documents,) are the class indices of all documents of the corpus. A subclass may have
-    other labels, with its own `cross_entropy` and `validate`.
+    other labels, with its own loss and `validate`.
     """
 
     def __init__(
@@ -51,6 +52,9 @@ class ClassificationLearner(Learner):
         self.train, self.validation = rows["train"], rows["validation"]
         self.items = len(self.train)
         self._h, self._labels, self._targets = hyperparameters, labels, torch.from_numpy(labels)
+        self._weights: torch.Tensor | None = None
+        if hyperparameters.class_weights == "balanced":
+            self._weights = torch.from_numpy(self.balance(labels))
 
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
         """Yield the batches of each training step; see `EncodedCorpus.training_steps`."""
@@ -63,23 +67,38 @@ class ClassificationLearner(Learner):
         return len(batch.rows)
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        """Return the cross entropy, summed over documents.
+        """Return the cross entropy, summed over documents, each with the weight of its class.
 
         With `branch_loss: joint` it is that of the model's logits; else the sum of the losses of
         network and linear branch.
         """
         assert isinstance(model, Classifier)
         logits = model.logits_by_part(batch.to(self.device))
-        targets = self._targets[batch.rows].to(self.device)
         if self._h.branch_loss == "joint":
             logits = [torch.stack(logits).sum(0)]
-        return torch.stack([self.cross_entropy(part, targets) for part in logits]).sum()
+        return torch.stack([self._cross_entropy(part, batch) for part in logits]).sum()
 
-    def cross_entropy(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the cross entropy of logits (documents, classes), summed over documents."""
-        return nn.functional.cross_entropy(
-            logits, targets, reduction="sum", label_smoothing=self._h.label_smoothing
+    def _cross_entropy(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Return the cross entropy of logits (batch, classes), summed over documents."""
+        return self._sum(
+            F.cross_entropy(
+                logits,
+                self._targets[batch.rows].to(self.device),
+                reduction="sum" if self._weights is None else "none",
+                label_smoothing=self._h.label_smoothing,
+            ),
+            batch,
         )
+
+    def balance(self, labels: np.ndarray) -> np.ndarray:
+        """Return the weight of each document in the loss for `class_weights: balanced`."""
+        return balanced_weights(labels, self.train)
+
+    def _sum(self, losses: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Return the sum of losses of documents (batch,), by `class_weights`."""
+        if self._weights is None:
+            return losses.sum()
+        return losses @ self._weights[batch.rows].to(losses)
 
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
         """Return loss, accuracy and macro F1 on every `every`-th validation document."""
@@ -154,6 +173,25 @@ def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) ->
     return Classifier(
         len(vocabulary), len(recipe.data.classes), h, autocast=h.precision == "bfloat16"
     )
+
+
+def balanced_weights(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Return the weight of each document in the loss, float32 (documents,).
+
+    That is n / (classes × n of its class), of the training part and the classes in it: the weights
+    of a class's documents sum to n / classes, and their mean is 1 (King & Zeng 2001, Logistic
+    regression in rare events data; scikit-learn's `balanced`). Others have 0.
+
+    Args:
+        labels: class indices, (documents,)
+        train: the rows of the training part.
+
+    """
+    counts = np.bincount(labels[train])
+    by_class = len(train) / (np.count_nonzero(counts) * np.maximum(counts, 1))
+    weights = np.zeros(len(labels), np.float32)
+    weights[train] = by_class[labels[train]]
+    return weights
 
 
 def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,20 +50,30 @@ class ClassificationPredictor(Predictor):
 
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
-        classes, predicted = self.recipe.data.classes, self.probabilities(tokens, rows)
+        classes = self.recipe.data.classes
+        predicted = self.probabilities(tokens, rows)
         label = np.asarray(classes, object)[class_indices(tokens, self.recipe.data, rows)[rows]]
         ids = tokens.documents(["id"], rows)["id"].to_numpy()
         return prediction_table(ids, label, predicted, classes)
 
-    def probabilities(self, tokens: Tokens, rows: np.ndarray) -> np.ndarray:
-        """Return the class probabilities of documents, float32 (rows, classes)."""
-        batches = self._encode(tokens, rows).evaluation_batches(rows)
+    def probabilities(
+        self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
+    ) -> np.ndarray:
+        """Return the class probabilities of the documents `rows`, float32 (rows, classes).
+
+        `texts` are those of all documents, for a corpus that is only in memory.
+        """
+        batches = self._encode(tokens, rows, texts).evaluation_batches(rows)
         return probabilities(self.model, batches, rows, self.device, self.activation)
 
     @staticmethod
     def activation(logits: torch.Tensor) -> torch.Tensor:
         """Return the probability of each class from logits (..., classes)."""
         return softmax(logits)
+
+    def decide(self, probabilities: np.ndarray) -> list[Any]:
+        """Return what is predicted from probabilities (documents, classes): the largest's class."""
+        return [self.recipe.data.classes[i] for i in probabilities.argmax(1)]
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the statistics of each document, as metrics.py defines them."""

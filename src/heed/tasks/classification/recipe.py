@@ -25,6 +25,14 @@ class Hyperparameters(Training, Architecture):
         "accuracy",
         ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
     )
+    class_weights: Literal["none", "balanced"] = hyperparameter(
+        "none",
+        (
+            "balanced: in the training loss a document counts n / (classes × n of its class), by "
+            "the run's training part, so that all classes count the same; validation is not "
+            "weighted"
+        ),
+    )
 
 
 @dataclasses.dataclass(frozen=True)

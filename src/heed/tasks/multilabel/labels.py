@@ -61,7 +61,7 @@ def prediction_table(
     )
     table.insert(0, "id", ids)
     table.insert(1, "label", [list(names) for names in label])
-    table.insert(2, "predicted", _names(table.filter(like="p:").to_numpy() > THRESHOLD, classes))
+    table.insert(2, "predicted", decide(table.filter(like="p:").to_numpy(), classes))
     return table
 
 
@@ -84,5 +84,6 @@ def joined(names: Iterable[str]) -> str:
     return "; ".join(names) or "–"
 
 
-def _names(matrix: np.ndarray, classes: list[str]) -> list[list[str]]:
-    return [[classes[index] for index in np.flatnonzero(row)] for row in matrix]
+def decide(probabilities: np.ndarray, classes: list[str]) -> list[list[str]]:
+    """Return the classes of each document, from probabilities (documents, classes)."""
+    return [[classes[i] for i in np.flatnonzero(row)] for row in probabilities > THRESHOLD]

@@ -2,8 +2,10 @@
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import nn
 
+from heed.inputs.batches import Batch
 from heed.recipe import Recipe
 from heed.tasks.classification.learning import (
     ClassificationLearner,
@@ -24,14 +26,26 @@ class MultilabelLearner(ClassificationLearner):
     `labels` (documents, classes) are 1 for the classes of each document, float32.
     """
 
-    def cross_entropy(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the binary cross entropy, summed over documents and classes.
+    def _cross_entropy(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Return the binary cross entropy of logits (batch, classes), summed over both.
 
         Label smoothing takes its share of each target for one half.
         """
         share = self._h.label_smoothing
-        smooth = targets * (1 - share) + share / 2
-        return nn.functional.binary_cross_entropy_with_logits(logits, smooth, reduction="sum")
+        targets = self._targets[batch.rows].to(self.device) * (1 - share) + share / 2
+        weights = None if self._weights is None else self._weights[batch.rows].to(logits)
+        return F.binary_cross_entropy_with_logits(logits, targets, weights, reduction="sum")
+
+    def balance(self, labels: np.ndarray) -> np.ndarray:
+        """Return the weight of each decision in the loss, float32 (documents, classes).
+
+        The documents with a class weigh as much as those without it; all together the weights are
+        1 in the mean over the training part.
+        """
+        share = labels[self.train].mean(0)
+        has_both = (share > 0) & (share < 1)
+        weights = 0.5 / np.where(labels > 0, share, 1 - share).clip(0.5 / len(labels))
+        return np.where(has_both, weights, 1.0).astype(np.float32)
 
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
         """Return loss, micro and macro F1 on every `every`-th validation document."""

@@ -9,6 +9,7 @@ import torch
 from heed.recipe import Recipe
 from heed.tasks.classification import prediction as classification
 from heed.tasks.multilabel.labels import (
+    decide,
     joined,
     predicted_probability,
     prediction_table,
@@ -33,6 +34,10 @@ class MultilabelPredictor(classification.ClassificationPredictor):
     def activation(logits: torch.Tensor) -> torch.Tensor:
         """Return the probability of each class by itself, from logits (..., classes)."""
         return torch.sigmoid(logits)
+
+    def decide(self, probabilities: np.ndarray) -> list[list[str]]:
+        """Return the classes above one half, from probabilities (documents, classes)."""
+        return decide(probabilities, self.recipe.data.classes)
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the statistics of each document, as metrics.py defines them."""

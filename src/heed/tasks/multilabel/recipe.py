@@ -33,6 +33,13 @@ class Hyperparameters(classification.Hyperparameters):
         "micro_f1",
         ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
     )
+    class_weights: Literal["none", "balanced"] = hyperparameter(
+        "none",
+        (
+            "balanced: in the training loss the documents with a class count as much as those "
+            "without it, by the run's training part; validation is not weighted"
+        ),
+    )
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:

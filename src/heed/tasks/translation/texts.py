@@ -1,6 +1,7 @@
 """A trained translator for texts of one's own: for notebooks, and for `heed translate`."""
 
 import dataclasses
+from pathlib import Path
 
 from heed.prediction import load_predictor
 from heed.tasks.translation.prediction import Translation, TranslationPredictor
@@ -35,8 +36,8 @@ class TextTranslator:
         return self.predictor.score(source, tokenize_sentences(translations, data.target_tokenizer))
 
 
-def open_run(run: RunInfo) -> TextTranslator:
-    """Return a run that is ready to translate texts on the CPU."""
-    predictor = load_predictor(run, "cpu")
+def open_run(run: RunInfo, folder: Path | None = None) -> TextTranslator:
+    """Return a run that is ready to translate texts on the CPU; `folder` as in load_predictor."""
+    predictor = load_predictor(run, "cpu", folder=folder)
     assert isinstance(predictor, TranslationPredictor)
     return TextTranslator(predictor)

@@ -1,0 +1,112 @@
+"""`heed classify --table`: a prediction for each row, in batches, written whole or not at all."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import heed
+from heed import cli
+from heed.files import HeedError
+from heed.tasks.classification import classify_table as module
+from heed.tasks.classification.classify_table import TextTable, classify_table
+from tests.conftest import make_workplace
+from tests.test_training import silent, train_run
+
+TEXTS = ["w1 fine w2", "", "w5 nobody", "fine", "w2 w2"]
+COLUMNS = ["name", "predicted", "p:bad", "p:good"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        make_workplace(folder, patch)
+        for seed in (1, 2):
+            train_run("tiny-attention", seed, silent)
+    table = pd.DataFrame({"review": TEXTS, "name": list("abcde")})
+    table.to_csv(folder / "texts.csv", index=False)
+    return folder
+
+
+@pytest.fixture
+def table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> TextTable:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    return TextTable(Path("texts.csv"), "review", "name")
+
+
+def expected() -> np.ndarray:
+    runs = [heed.load_run("tiny-attention", seed) for seed in (1, 2)]
+    return np.mean([run.predict(TEXTS).probabilities for run in runs], 0)
+
+
+def test_every_row_has_the_mean_of_all_runs_in_each_format(table):
+    for suffix, read in (
+        (".csv", pd.read_csv),
+        (".parquet", pd.read_parquet),
+        (".jsonl", lambda path: pd.DataFrame(map(json.loads, Path(path).read_text().splitlines()))),
+    ):
+        summary = classify_table("tiny-attention", table, Path(f"out{suffix}"))
+        assert summary == f"out{suffix}: 5 rows, mean of 2 runs of tiny-attention"
+        result = read(f"out{suffix}")
+        assert list(result) == ["id", *COLUMNS[1:]] and result["id"].tolist() == list("abcde")
+        probabilities = result[COLUMNS[2:]].to_numpy()
+        assert np.allclose(probabilities, expected(), atol=1e-6)
+        named = [("bad", "good")[i] for i in probabilities.argmax(1)]
+        assert result["predicted"].tolist() == named
+
+
+def test_without_an_output_the_command_prints_csv_with_row_numbers(table, monkeypatch, capsys):
+    arguments = ["classify", "tiny-attention", "--table", "texts.csv", "--text-column", "review"]
+    monkeypatch.setattr(sys, "argv", ["heed", *arguments])
+    cli.main()
+    printed = capsys.readouterr()
+    result = pd.read_csv(io.StringIO(printed.out))
+    assert list(result) == ["row", *COLUMNS[1:]] and result["row"].tolist() == [1, 2, 3, 4, 5]
+    assert np.allclose(result[COLUMNS[2:]].to_numpy(), expected(), atol=1e-6)
+    assert "texts.csv: 5 rows" in printed.err
+
+
+def test_a_table_without_rows_gives_the_columns_alone(table):
+    Path("empty.csv").write_text("review,name\n")
+    for suffix in (".csv", ".parquet"):
+        classify_table("tiny-attention", TextTable(Path("empty.csv"), "review"), Path(f"x{suffix}"))
+    assert Path("x.csv").read_text() == "row,predicted,p:bad,p:good\n"
+    assert pd.read_parquet("x.parquet").dtypes.astype(str).tolist()[2:] == ["float32"] * 2
+
+
+def test_a_row_that_does_not_fit_leaves_the_older_output_alone(table):
+    Path("broken.csv").write_text("review,name\na,1\nb,2\nc,3\nd\n")
+    Path("older.csv").write_text("as it was")
+    broken = TextTable(Path("broken.csv"), "review")
+    with pytest.raises(HeedError, match=r"^broken\.csv:5: expected 2 fields"):
+        classify_table("tiny-attention", broken, Path("older.csv"))
+    assert Path("older.csv").read_text() == "as it was"
+
+
+@pytest.mark.parametrize(
+    ("column", "output", "message"),
+    [
+        ("review", "out.txt", r"--output out\.txt: expected a file that ends in \.csv, \.jsonl"),
+        ("review", "texts.csv", "this is the table itself"),
+        ("text", "out.csv", r"there is no column 'text'\. Columns: review, name"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_written(table, column, output, message):
+    before = Path("texts.csv").read_text()
+    with pytest.raises(HeedError, match=message):
+        classify_table("tiny-attention", TextTable(table.path, column), Path(output))
+    assert Path("texts.csv").read_text() == before
+
+
+def test_a_text_and_a_table_at_once_and_neither_of_them_are_refused(monkeypatch, capsys):
+    for given in ([], ["a text", "--table", "texts.csv"]):
+        monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", *given])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        assert stopped.value.code == 2 and "--table" in capsys.readouterr().err

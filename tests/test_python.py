@@ -1,0 +1,97 @@
+"""heed from Python: texts alone are classified as the stage predict classifies documents."""
+
+import contextlib
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import heed
+from heed.files import HeedError
+from heed.tasks.classification import texts as text_classifier
+from heed.tokens.arrays import load_tokens
+from tests.conftest import ROOT, change_recipe, make_workplace, train_and_predict
+
+RUN = Path("results/train/tiny-attention/1")
+BRANCH = {"linear_branch": "words", "branch_buckets": 64, "character_buckets": 30}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder with a run of a model with every kind of feature, and its predictions."""
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        make_workplace(folder, patch)
+        change_recipe(**BRANCH)
+        train_and_predict()
+    return folder
+
+
+@pytest.fixture
+def trained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_texts_alone_have_the_probabilities_that_the_stage_wrote(trained, monkeypatch):
+    table = pd.read_parquet("results/predict/tiny-attention/predictions.parquet")
+    tokens = load_tokens("data/tokens/tiny")
+    texts = tokens.documents(["text"], tokens.rows_of(table["id"]))["text"].tolist()
+    monkeypatch.setattr(text_classifier, "AT_ONCE", 7)
+    result = heed.load_run("tiny-attention", 1).predict(texts)
+    assert result.classes == ["bad", "good"] and result.probabilities.dtype == np.float32
+    expected = table[["p:bad", "p:good"]].to_numpy()
+    assert np.allclose(result.probabilities, expected, atol=1e-6)
+    assert result.predicted == table["predicted"].tolist()
+
+
+def test_a_copied_folder_is_the_same_run(trained, tmp_path, monkeypatch):
+    here = heed.load_run("tiny-attention", 1).predict(["w1 fine", "", "word that nobody knows"])
+    shutil.copytree(RUN, tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    copy = heed.load_run("elsewhere")
+    assert np.array_equal(
+        copy.predict(["w1 fine", "", "x y z w"]).probabilities[:2], here.probabilities[:2]
+    )
+    assert copy.predict([]).probabilities.shape == (0, 2)
+
+
+def test_the_words_that_were_read_have_weights(trained):
+    run = heed.load_run(RUN)
+    first, empty = run.weights(["w3  fine w1", ""])
+    assert first.words == ["w3", "fine", "w1"] and first.weights.shape == (3,)
+    assert first.weights.sum() == pytest.approx(1, abs=1e-5)
+    assert empty.words == [] and not len(empty.weights)
+    (alone,) = run.weights(["w3 fine w1"])
+    assert np.allclose(alone.weights, first.weights, atol=1e-6)
+
+
+def test_what_is_no_list_of_texts_and_no_run_is_said(trained):
+    run = heed.load_run(RUN)
+    with pytest.raises(TypeError, match="found a single str: put it into a list"):
+        run.predict("w1 fine")
+    with pytest.raises(TypeError, match="found NoneType as text 1"):
+        run.weights(["w1", None])
+    with pytest.raises(HeedError, match=r"^tiny-attention: .* no run\.json .* name and a seed"):
+        heed.load_run("tiny-attention")
+
+
+def test_the_cells_of_the_notebook_run_in_order(trained, monkeypatch):
+    """In this process: a Jupyter kernel would bring 40 packages to run ten lines."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    notebook = json.loads((ROOT / "docs/notebooks/classify.ipynb").read_text())
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells)
+    values: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for cell in cells:
+            exec("".join(cell["source"]), values)
+            if "parameters" in cell["metadata"].get("tags", ()):  # as papermill injects its own
+                values |= {"RUN": RUN, "TEXTS": ["w1 fine w2", "w4 w5"]}
+    result = values["result"]
+    assert [f"{name}: " in printed.getvalue() for name in result.classes] == [True, True]
+    assert result.probabilities.shape == (2, 2) and len(values["axes"].patches) == 3
