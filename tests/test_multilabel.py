@@ -18,6 +18,7 @@ from sklearn.metrics import (
     precision_recall_fscore_support,
 )
 
+import heed
 from heed import cli
 from heed.corpora.label_cells import split_labels
 from heed.files import HeedError, sha256
@@ -26,6 +27,7 @@ from heed.recipe import read_model_recipe
 from heed.study import parse
 from heed.tasks.classification import linear_svm
 from heed.tasks.classification.classify import classify
+from heed.tasks.classification.classify_table import TextTable, classify_table
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
 from heed.tasks.multilabel.labels import label_matrix, prediction_table, statistics_table
 from heed.tasks.multilabel.learning import MultilabelLearner
@@ -341,6 +343,19 @@ def test_a_text_is_classified_with_a_probability_for_each_label(study):
     assert all(0 <= float(line.split()[1]) <= 1 for line in lines[2:6])
 
 
+def test_texts_have_a_list_of_labels_in_a_notebook_and_joined_in_a_table(study):
+    texts = ["goal of the army", "w1 w2"]
+    classified = heed.load_run("results/train/topics-attention/1").predict(texts)
+    above = [[c for c, p in zip(CLASSES, row, strict=True) if p > 0.5]
+             for row in classified.probabilities]  # fmt: skip
+    assert classified.predicted == above and classified.probabilities.shape == (2, 4)
+    pd.DataFrame({"text": texts}).to_csv("mine.csv", index=False)
+    classify_table("topics-attention", TextTable(Path("mine.csv"), "text"), Path("out.csv"))
+    table = pd.read_csv("out.csv", keep_default_na=False)
+    labels = [[c for c in CLASSES if p[f"p:{c}"] > 0.5] for _, p in table.iterrows()]
+    assert table["predicted"].tolist() == ["; ".join(each) for each in labels]
+
+
 def explain() -> None:
     text = Path("params.yaml").read_text()
     explained = "explain: {documents: 1, models: {topics-attention: {corpus: news, noise: news}}}\n"
@@ -357,10 +372,12 @@ def test_explanations_say_why_no_test_is_defined(study):
 
 
 @pytest.mark.slow
-def test_the_report_says_why_no_test_is_defined(study):
+def test_the_report_of_an_explained_model_has_no_row_for_it(study):
     explain()
     cli.report(check=False)
-    assert "decides on each class by itself" in Path("reports/index.html").read_text()
+    page = Path("reports/index.html").read_text()
+    assert "What the weights explain" not in page
+    assert "The tests of what they explain are of predictions of one class." in page
 
 
 @pytest.mark.parametrize(
