@@ -97,7 +97,7 @@ def read_table(folder: Path, suffix: str, cell: object) -> list:
         pd.DataFrame(rows[1:] if isinstance(cell, list) else rows).to_parquet(path)
     else:
         pd.DataFrame(rows).to_csv(path, index=False)
-    return list(read_documents(path, MINE))
+    return list(read_documents({"": path}, MINE))
 
 
 @pytest.mark.parametrize(

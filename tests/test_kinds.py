@@ -54,7 +54,7 @@ def test_the_declaration_of_a_kind_is_complete_and_consistent(kind: Kind) -> Non
     assert is_name(kind.name)
     assert kind.splits and set(kind.splits) <= set(SPLITS)
     assert "folds" in kind.splits or not kind.grouped, "groups are kept together by folds"
-    assert {*kind.required_keys, *kind.optional_keys} <= set(Corpus.model_fields)
+    assert kind.keys <= set(Corpus.model_fields)
     assert kind.parallel or not kind.languages
     if kind.parallel:
         assert not kind.labels
@@ -62,8 +62,8 @@ def test_the_declaration_of_a_kind_is_complete_and_consistent(kind: Kind) -> Non
             "languages are fixed, or the user names their columns or files"
         )
     else:
-        assert bool(kind.labels) != ("label_column" in kind.required_keys), (
-            "labels are fixed, or the user names their column"
+        assert bool(kind.labels) != ("label_column" in kind.keys), (
+            "labels are fixed, or the user names their columns"
         )
     assert bool(kind.tokens_per_document) == bool(kind.labels or kind.languages), (
         "only the size of a user's file is unknown"
@@ -140,7 +140,7 @@ def write_raw(folder: Path, source: str) -> Path:
             for part in ("train", "dev", "test")
             for end, text in ((".txt", "1\ta b . c\n"), (".block", "1 1 0 0\n"))
         },
-        "table": {"table.csv": "t,l,s,e\na,b,train,0-1\n"},
+        "table": {"table.csv": "t,l,s,e,i,g\na,b,train,0-1,x,y\n"},
         "parallel": {"table.csv": "x,y,s\na,b,train\n"},
     }
     if source == "sample-translation":
@@ -157,9 +157,8 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     kind: Kind, tmp_path: Path
 ) -> None:
     split = Split(kind="given") if "given" in kind.splits else Split(kind="folds", k=5)
-    keys = (*kind.required_keys, *kind.optional_keys)
-    columns = {key: key[0] for key in keys if key.endswith("_column")}
-    if "columns" in keys:
+    columns = {key: key[0] for key in kind.keys if key.endswith("_column")}
+    if "columns" in kind.keys:
         columns["columns"] = {"de": "x", "en": "y"}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
     raw = write_raw(tmp_path, kind.source.name)
@@ -174,7 +173,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
     documents = list(read_documents(corpus, raw))
     assert documents
     for document in documents:
-        assert tuple(document.labels) == (kind.labels or ("label",))
+        assert tuple(document.labels) == (kind.labels or ("l",))
         assert bool(document.split) == ("given" in kind.splits)
         assert document.group or not kind.grouped
         # the reviews without a cue are what sample-neutral is for
@@ -205,8 +204,12 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
             {"label_column": "l", "text_column": "t"},
             "label_column and text_column go with kind table",
         ),
-        ("table", {}, "a corpus of kind table needs text_column and label_column"),
-        ("table", {"text_column": "t"}, "a corpus of kind table needs label_column"),
+        (
+            "table",
+            {},
+            "kind table needs text_column or text_columns, and label_column or label_columns",
+        ),
+        ("table", {"text_column": "t"}, "table needs label_column or label_columns"),
         (
             "table",
             {"text_column": "t", "label_column": "l", "split_column": "s"},
@@ -319,7 +322,7 @@ def test_the_documentation_has_every_kind_with_its_source_labels_or_languages_an
         assert {name: (source, names, splits) for (name,), (source,), names, splits in rows} == {
             kind.name: (
                 kind.source.name,
-                list(kind.languages if is_parallel else kind.labels or ("label",)),
+                list(kind.languages if is_parallel else kind.labels),
                 list(kind.splits),
             )
             for kind in KINDS.values()

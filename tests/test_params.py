@@ -562,12 +562,23 @@ def test_a_corpus_may_be_named_as_a_section(name):
     assert f"corpora.{name}.sorce: unknown key; did you mean source?" in error_message(text)
 
 
-def test_the_label_of_a_table_is_known_when_the_file_is_read():
+@pytest.mark.parametrize(
+    ("columns", "known"),
+    [
+        ("text_column: t, label_column: sort", "sort"),
+        ("text_columns: [t, u], label_columns: [sort, tone]", "sort, tone"),
+    ],
+)
+def test_the_labels_of_a_table_have_the_names_of_their_columns(columns, known):
     table = f"sample: {{kind: table, path: x.csv, sha256: {'a' * 64}}}"
     text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, SAMPLE)
     for kind in ("sample-sentiment", "sample-letters"):
-        text = text.replace(f"kind: {kind},", "kind: table, text_column: t, label_column: l,")
-    assert study.parse(text.replace("{label: author}", "{label: anything}"))
+        text = text.replace(f"kind: {kind},", f"kind: table, {columns},")
+    text = re.sub(r"\{label: \w+\}", "{label: sort}", text)
+    assert study.parse(text)
+    message = error_message(text.replace("{label: sort}", "{label: label}", 1))
+    assert f".data.label: corpus sample-sentiment has no label label. Known: {known} (" in message
+    assert "labels have the names of their columns" in message
 
 
 @pytest.mark.drill("params.yaml: no params file at all")

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from heed.corpora.rows import read_rows
-from heed.corpora.table import read_documents
+from heed.corpora import json_rows
+from heed.corpora.rows import read_rows, sniff_delimiter
+from heed.corpora.table import columns_of, read_documents
 from heed.files import HeedError
 from heed.study import Corpus, Split
 
@@ -20,7 +21,7 @@ CORPUS = Corpus(
 
 
 def documents(path: Path, **changes):
-    return list(read_documents(path, CORPUS.model_copy(update=changes)))
+    return list(read_documents({"": path}, CORPUS.model_copy(update=changes)))
 
 
 CSV = [
@@ -31,7 +32,11 @@ CSV = [
     ("a quote that is not closed", 'text,label\na,x\n"b,y\nc,z\n', ":3: not a row of a CSV file"),
     ("text after a quote", 'text,label\n"b"c,y\n', ":2: not a row of a CSV file"),
     ("a column twice", "text,label,text\na,b,c\n", "2 columns are named 'text'"),
-    ("other separators", "text;label\na;b\n", "Columns: text;label. Fields are separated by comm"),
+    (
+        "other separators",
+        "text;label\na;b\n",
+        "Columns: text;label. The delimiter of the fields may",
+    ),
     ("an empty file", "", "empty: expected a line with the names"),
     ("no label", "text,label\na,x\nb,\n", ":3: column 'label': no label"),
     ("a blank label", "text,label\na,x\nb,  \n", ":3: column 'label': no label"),
@@ -122,15 +127,18 @@ def test_a_parquet_string_that_is_not_utf_8_is_named_with_its_row(tmp_path):
         documents(tmp_path / "t.parquet")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".tsv", ".json"])
 def test_text_that_is_not_utf_8_is_refused_with_its_line_and_read_when_declared(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"
     rows = [("fine", "x"), ("grüße", "y")]
     lines = [f'{{"text": "{text}", "label": "{label}"}}' for text, label in rows]
-    if suffix == ".csv":
-        lines = ["text,label", *map(",".join, rows)]
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(suffix)
+    if delimiter:
+        lines = [delimiter.join(row) for row in [("text", "label"), *rows]]
+    if suffix == ".json":
+        lines = ["[" + lines[0] + ",", lines[1] + "]"]
     path.write_bytes("\n".join(lines).encode("windows-1252"))
-    number = 3 if suffix == ".csv" else 2
+    number = 3 if delimiter else 2
     with pytest.raises(HeedError, match=f"{path}:{number}: not utf-8: byte 0xfc.*--encoding"):
         documents(path)
     assert documents(path, encoding="windows-1252")[1].text == "grüße"
@@ -178,6 +186,125 @@ def test_the_rows_are_those_that_pandas_reads(tmp_path, corpora):
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
     frame.to_parquet(tmp_path / "t.parquet")
-    for suffix in (".csv", ".jsonl", ".parquet"):
+    frame.to_json(tmp_path / "t.json", orient="records")
+    frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
+    for suffix in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
         rows = [cells for _, cells in read_rows(tmp_path / f"t{suffix}", ["text", "label"])]
         assert rows == frame[["text", "label"]].to_numpy().tolist()
+
+
+ROWS = '[{"text": "a", "label": "x"},\n {"text": "b\\nc",\n  "label": "y"}]'
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        (".json", ROWS),
+        (".json", '{"version": [1],\n "rows": ' + ROWS + ', "more": []}'),
+        (".json", '{"text": "a", "label": "x", "spans": []}\n\n{"text": "b\\nc", "label": "y"}\n'),
+        (".json", '{"text": "a", "label": "x", "s": [{}]}\n{"text": "b\\nc", "label": "y"}'),
+        (".tsv", 'text\tlabel\na\tx\n"b\nc"\ty\n'),
+        (".TSV", "text\tlabel\na\tx\n'b\nc'\ty\n".replace("'", '"')),
+    ],
+    ids=["list", "list in an object", "lines", "lines with lists", "tabs", "upper case"],
+)
+def test_tables_of_other_formats_have_the_same_rows(tmp_path, suffix, content):
+    path = tmp_path / f"t{suffix}"
+    path.write_text(content)
+    assert [(each.text, each.labels["label"]) for each in documents(path)] == [
+        ("a", "x"), ("b\nc", "y"),
+    ]  # fmt: skip
+    assert columns_of(path)[:2] == ["text", "label"]
+
+
+JSON = [
+    ("cut off", ROWS[:-1], ":3: not JSON .Expecting ',' delimiter"),
+    ("a row that is no object", ROWS.replace(",\n {", ",\n 5, {"), ":2: expected a JSON object"),
+    ("a key twice", ROWS.replace('"b\\nc"', '"b", "text": "c"'), ":2: .*the key 'text' occurs tw"),
+    ("a key that is missing", '[\n{"text": "a"}]', ":2: there is no column 'label'. Columns: te"),
+    ("not a number", '[{"text": "a", "label": NaN}]', ":1: .*NaN is not JSON"),
+    ("a text", '"a"', "expected a list of objects, found str"),
+    ("columns of pandas", '{"text": {"0": "a"}, "label": {"0": "x"}}', 'orient="records"'),
+    ("two lists", '{"train": [{}], "test": [{}]}', "found 2: train, test. Write each to a file"),
+    ("nothing", "", ":1: not JSON"),
+    ("too deep", "[" * 100_000, "not JSON"),
+]
+
+
+@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
+@pytest.mark.parametrize(
+    ("content", "message"), [case[1:] for case in JSON], ids=[c[0] for c in JSON]
+)
+def test_a_json_file_that_does_not_fit_is_named_with_its_line(tmp_path, content, message):
+    path = tmp_path / "t.json"
+    path.write_text(content)
+    with pytest.raises(HeedError, match=message) as raised:
+        documents(path)
+    assert str(raised.value).startswith(str(path)) and len(str(raised.value).splitlines()) == 1
+
+
+def test_a_large_json_file_is_read_when_it_has_an_object_a_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_rows, "MAX_BYTES", 60)
+    path = tmp_path / "t.json"
+    path.write_text(ROWS + " " * 20)
+    with pytest.raises(HeedError, match=r"t.json: 8\d bytes: .* may have 60. Write it as .jsonl"):
+        documents(path)
+    path.write_text('{"text": "a", "label": "x"}\n' * 9)
+    assert len(documents(path)) == 9
+
+
+def test_fields_are_separated_by_the_declared_delimiter(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('text;label\n"a;b";x\na, c;y\n')
+    assert [each.text for each in documents(path, delimiter=";")] == ["a;b", "a, c"]
+    assert sniff_delimiter(path) == ";" and columns_of(path, None, ";") == ["text", "label"]
+    path.write_text("text;label\na;b;x\n")
+    with pytest.raises(HeedError, match=r"t.csv:2: expected 2 fields, .*found 3"):
+        documents(path, delimiter=";")
+
+
+def test_quotes_are_characters_where_the_corpus_says_so(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text('text\tlabel\n"a" b\tx\n"c\ty\n')
+    with pytest.raises(HeedError, match=r"t.tsv:2: not a row of a TSV file .*`quotes: false`"):
+        documents(path)
+    assert [each.text for each in documents(path, quotes=False)] == ['"a" b', '"c']
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "delimiter"),
+    [
+        ("t.csv", "text,label\na;b,x\n", None),
+        ("t.csv", "text;label\na, b;x\nc;y\n", ";"),
+        ("t.csv", "id\ttext\tlabel\n1\ta, b\tx\n2\tc\ty\n", "\t"),
+        ("t.tsv", "text|label\na|x\n", "|"),
+        ("t.tsv", "text\tlabel\na, b\tx\n", None),
+        ("t.csv", "text\na\n", None),
+        ("t.csv", "text;label\n" + "a;x\n" * 20 + "a;x;y\n", ";"),
+        ("t.csv", "", None),
+        ("t.jsonl", '{"a;b": 1}', None),
+    ],
+)
+def test_the_delimiter_divides_header_and_rows_into_equal_numbers_of_fields(
+    tmp_path, name, content, delimiter
+):
+    (tmp_path / name).write_text(content)
+    assert sniff_delimiter(tmp_path / name) == delimiter
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".parquet"])
+def test_only_csv_and_tsv_have_delimiters_and_quotes(tmp_path, suffix):
+    with pytest.raises(HeedError, match=f"a {suffix[1:]} file takes no delimiter; found ';'"):
+        documents(tmp_path / f"t{suffix}", delimiter=";")
+    with pytest.raises(HeedError, match=f"a {suffix[1:]} file takes no quotes; found False"):
+        documents(tmp_path / f"t{suffix}", quotes=False)
+
+
+def test_the_columns_of_a_parquet_file_are_read_without_its_rows(tmp_path):
+    pd.DataFrame({"text": ["a"], "label": ["x"]}).to_parquet(tmp_path / "t.parquet")
+    assert columns_of(tmp_path / "t.parquet") == ["text", "label"]
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(HeedError, match=r"t.parquet: cannot be read as parquet"):
+        columns_of(tmp_path / "t.parquet")
+    with pytest.raises(HeedError, match=r"none.csv: not there"):
+        columns_of(tmp_path / "none.csv")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.corpora.parts import PartNames
 from heed.corpora.publication import (
     Kind,
     Links,
@@ -17,12 +18,13 @@ from heed.corpora.publication import (
     SourceKind,
 )
 from heed.corpora.rows import SUFFIXES, read_rows
-from heed.corpora.table import SPLITS, as_text, make
+from heed.corpora.table import as_text
+from heed.corpora.user_files import copy_files
 from heed.files import HeedError
 from heed.links import parse_links
 
 if TYPE_CHECKING:
-    from heed.study import Corpus
+    from heed.study import Corpus, Source
 
 LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE.txt
 
@@ -32,7 +34,7 @@ def read_table(path: Path, corpus: "Corpus") -> ParallelDocuments:
 
     Raises:
         HeedError: the file cannot be read or lacks a column, a cell is no text or no alignment, or
-            a row names another part than SPLITS.
+            a row names no part.
 
     """
     if not corpus.columns:
@@ -43,18 +45,16 @@ def read_table(path: Path, corpus: "Corpus") -> ParallelDocuments:
     keys = list(corpus.columns)
     columns = list(corpus.columns.values())
     columns += [corpus.split_column] if corpus.split_column else []
-    for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
+    parts = PartNames(f"column {corpus.split_column!r}")
+    rows = read_rows(path, columns, corpus.encoding, corpus.delimiter, corpus.quotes)
+    for number, (location, cells) in enumerate(rows, 1):
         values = {
             key: as_text(f"{location}: column {column!r}", cell)
             for key, column, cell in zip(keys, columns, cells, strict=False)
         }
-        split = cells[-1] if corpus.split_column else ""
-        if corpus.split_column and split not in SPLITS:
-            raise HeedError(
-                f"{location}: column {corpus.split_column!r}: expected {', '.join(SPLITS)}, "
-                f"found {split!r}"
-            )
+        split = parts.read(cells[-1], location) if corpus.split_column else ""
         yield _document(f"row/{number}", values, corpus, dict.fromkeys(keys, location), split)
+    parts.print_changes()
 
 
 def read_lines(raw: Path, corpus: "Corpus") -> ParallelDocuments:
@@ -122,7 +122,7 @@ def _read_lines(path: Path, encoding: str | None) -> Iterator[str]:
 
 def _read(raw: Path, corpus: "Corpus") -> ParallelDocuments:
     """Yield the documents of the table in `raw`, or of its files of lines."""
-    tables = [path for path in sorted(raw.glob("*")) if path.suffix in SUFFIXES]
+    tables = [path for path in sorted(raw.glob("*")) if path.suffix.lower() in SUFFIXES]
     if tables:
         return read_table(tables[0], corpus)
     if not [*raw.glob(f"*{LINES}")]:
@@ -130,11 +130,17 @@ def _read(raw: Path, corpus: "Corpus") -> ParallelDocuments:
     return read_lines(raw, corpus)
 
 
+def _copy(name: str, source: "Source", folder: Path) -> list[str]:
+    """Copy the user's files: a table, or files of lines."""
+    return copy_files(name, source, folder, LINES)
+
+
 SOURCE = SourceKind(
     name="parallel",
-    make=make,
+    make=_copy,
     alternative_keys=(("path", "sha256"), ("paths", "hashes")),
     optional_keys=(),
+    parallel=True,
 )
 KINDS = (
     Kind(
@@ -143,6 +149,8 @@ KINDS = (
         read=_read,
         parallel=True,
         splits=("given", "random", "folds"),
-        optional_keys=("columns", "split_column", "encoding", "alignment_base"),
+        optional_keys=(
+            "columns", "split_column", "encoding", "delimiter", "quotes", "alignment_base",
+        ),
     ),
-)
+)  # fmt: skip

@@ -1,85 +1,157 @@
-"""A file of the user's own: CSV, JSON lines or parquet with a text column and a label column."""
+"""Tables of the user's own: files with a row for each text, and columns with texts and labels."""
 
-import shutil
+import itertools
+import re
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.corpora.label_cells import split_labels
-from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
-from heed.corpora.rows import SUFFIXES, read_rows
+from heed.corpora.parts import PartNames, part_of_key
+from heed.corpora.publication import Document, Documents, Kind, SourceKind
+from heed.corpora.rows import SUFFIXES, read_columns, read_rows
+from heed.corpora.unique import UniqueNames
+from heed.corpora.user_files import copy_files
 from heed.evidence import parse_spans
-from heed.files import HeedError, writing
-from heed.terminal import print_line
+from heed.files import HeedError
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.study import Corpus
 
-SPLITS = ("train", "validation", "test")
 # control characters, lone surrogates, separators of lines and of paragraphs
-REFUSED_IN_LABELS = ("Cc", "Cs", "Zl", "Zp")
+REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
 
 
-def make(name: str, source: "Source", folder: Path) -> list[str]:
-    """Copy the user's files for source `name` into `folder`, and return their names there.
+def columns_of(path: Path, encoding: str | None = None, delimiter: str | None = None) -> list[str]:
+    """Return the names of the columns of a table, in their order; none of an empty file.
 
-    A table keeps its name; a file of `paths` gets the name of its key, and ends in .txt.
+    Raises HeedError when the file cannot be read.
+    """
+    return read_columns(path, encoding, delimiter)
+
+
+def read_documents(files: Mapping[str, Path], corpus: "Corpus") -> Documents:
+    """Yield one document per row of the tables; a row without text is an empty document.
+
+    Args:
+        files: the tables by their keys in `paths`, read one after the other; any key for one file.
+        corpus: its section in params.yaml.
 
     Raises:
-        HeedError: a file is missing, or its hash is not the one in params.yaml.
+        HeedError: a file cannot be read or lacks a column, or a row does not fit, lacks a label, a
+            group or an id or has more than one, has the id of another, names no part, or has
+            evidence that is not in its text.
 
     """
-    names = []
-    for file in source.user_files():
-        path = Path(file.path)
-        copy = folder / (f"{file.language}.txt" if file.language else path.name)
-        declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
-        if not path.is_file():
-            raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
-        if mismatch := declared.mismatch(path):
+    reader = _RowReader(corpus)
+    ids = UniqueNames()
+    for key, path in files.items():
+        prefix = f"{key}/" if len(files) > 1 else ""
+        part = reader.part_of_file(key, path)
+        for number, (location, row) in enumerate(_rows(path, corpus), 1):
+            document = reader.read(location, row, f"{prefix}row/{number}", part)
+            if corpus.id_column:
+                ids.append(document.id)
+            yield document
+    if repeated := ids.find_repeated():
+        first, second = (_location(files, corpus, number) for number in repeated)
+        raise HeedError(
+            f"{second}: column {corpus.id_column!r}: the id is that of {first} too. Make each "
+            "unique, or remove id_column"
+        )
+    reader.parts.print_changes()
+
+
+def _columns(corpus: "Corpus") -> list[str]:
+    """Return the columns that are read, each once."""
+    optional = (
+        corpus.split_column, corpus.id_column, corpus.group_column, corpus.evidence_column,
+    )  # fmt: skip
+    return [*dict.fromkeys([*corpus.text_names, *corpus.label_names, *filter(None, optional)])]
+
+
+def _rows(path: Path, corpus: "Corpus") -> Any:
+    """Return an iterator of each row of a file: its location, and its cells by column."""
+    columns = _columns(corpus)
+    rows = read_rows(path, columns, corpus.encoding, corpus.delimiter, corpus.quotes)
+    return ((location, dict(zip(columns, cells, strict=True))) for location, cells in rows)
+
+
+def _location(files: Mapping[str, Path], corpus: "Corpus", number: int) -> str:
+    """Return the location of a row of all files, counted from 0."""
+    rows = itertools.chain.from_iterable(_rows(path, corpus) for path in files.values())
+    location, _ = next(itertools.islice(rows, number, None))
+    return str(location)
+
+
+class _RowReader:
+    """Makes documents of rows, by the columns of a corpus."""
+
+    def __init__(self, corpus: "Corpus") -> None:
+        self.corpus = corpus
+        has_column = corpus.split_column is not None
+        self.parts = PartNames(f"column {corpus.split_column!r}" if has_column else "files")
+        self._known: dict[str, str] = {}  # labels and groups that were checked
+
+    def part_of_file(self, key: str, path: Path) -> str:
+        """Return the part of a file's rows, "" where the files do not give any.
+
+        Raises HeedError when its key is no part but has to be.
+        """
+        if self.corpus.split.kind != "given" or self.corpus.split_column:
+            return ""
+        if (part := part_of_key(key)) is None:
             raise HeedError(
-                f"{path}: changed since it was added: {mismatch}. If the change is intended, "
-                f"update sources.{name}.{file.hash_key}"
+                f"{path}: the key {key!r} of `paths` is no part: expected train, validation, test "
+                "(or dev, valid, val), or a split_column"
             )
-        with writing(copy) as temporary:
-            shutil.copyfile(path, temporary)
-        print_line(f"{copy}: copied from {path}, verified")
-        names.append(copy.name)
-    return names
+        self.parts.add(key, part)
+        return part
 
-
-def read_documents(path: Path, corpus: "Corpus") -> Documents:
-    """Yield one document per row of a table; a row without text is an empty document.
-
-    Raises:
-        HeedError: the file cannot be read or lacks a column, or a row does not fit, has no label or
-            more than one, names another part than SPLITS, or has evidence that is not in its text.
-
-    """
-    assert corpus.text_column and corpus.label_column
-    columns = [corpus.text_column, corpus.label_column]
-    columns += filter(None, [corpus.split_column, corpus.evidence_column])
-    for number, (location, cells) in enumerate(read_rows(path, columns, corpus.encoding), 1):
-        text = as_text(f"{location}: column {columns[0]!r}", cells[0])
-        place = f"{location}: column {columns[1]!r}"
-        label: str | tuple[str, ...]
-        if corpus.label_separator is None:
-            label = _check_label(place, as_text(place, cells[1], is_label=True))
-        else:
-            names = split_labels(place, cells[1], corpus.label_separator)
-            label = tuple(sorted({_check_label(place, as_text(place, name)) for name in names}))
-        split = cells[2] if corpus.split_column else ""
-        if corpus.split_column and split not in SPLITS:
-            raise HeedError(
-                f"{location}: column {corpus.split_column!r}: expected {', '.join(SPLITS)}, "
-                f"found {split!r}"
-            )
+    def read(self, location: str, row: dict[str, Any], name: str, part: str) -> Document:
+        """Return the document of a row; `name` and `part` are for one without its own."""
+        corpus = self.corpus
+        texts = [_text(location, row, column) for column in corpus.text_names]
+        separator = " " if corpus.text_separator is None else corpus.text_separator
+        text = separator.join(texts) if any(texts) else ""
+        labels = {column: self._labels(location, row, column) for column in corpus.label_names}
+        if corpus.id_column:
+            name = _check_name(location, row, corpus.id_column, "id")
+        group = ""
+        if corpus.group_column:
+            group = self._name(location, row, corpus.group_column, "group")
+        if corpus.split_column:
+            part = self.parts.read(row[corpus.split_column], location)
         evidence = parse_spans(
-            cells[-1] if corpus.evidence_column else None,
+            row[corpus.evidence_column] if corpus.evidence_column else None,
             f"{location}: column {corpus.evidence_column!r}",
             len(text),
         )
-        yield Document(f"row/{number}", text, {corpus.label_column: label}, "", split, evidence)
+        return Document(name, text, labels, group, part, evidence)
+
+    def _labels(self, location: str, row: dict[str, Any], column: str) -> str | tuple[str, ...]:
+        """Return the label of a row, or with `label_separator` all that a cell holds, sorted."""
+        separator = self.corpus.label_separator
+        if separator is None:
+            return self._name(location, row, column, "label")
+        names = split_labels(f"{location}: column {column!r}", row[column], separator)
+        each = {self._name(location, {column: name}, column, "label") for name in names}
+        return tuple(sorted(each))
+
+    def _name(self, location: str, row: dict[str, Any], column: str, kind: str) -> str:
+        """Return a label or a group in Unicode's form NFC: other forms of it look the same."""
+        cell = row[column]
+        if isinstance(cell, str) and cell in self._known:
+            return self._known[cell]
+        name = unicodedata.normalize("NFC", _check_name(location, row, column, kind))
+        if isinstance(cell, str):
+            self._known[cell] = name
+        return name
+
+
+def _text(location: str, row: dict[str, Any], column: str) -> str:
+    return as_text(f"{location}: column {column!r}", row[column])
 
 
 def as_text(location: str, cell: Any, is_label: bool = False) -> str:
@@ -93,50 +165,67 @@ def as_text(location: str, cell: Any, is_label: bool = False) -> str:
         return str(cell)
     if isinstance(cell, list) and is_label:
         raise HeedError(
-            f"{location}: one label a document, found a list of {len(cell)}. Choose one, or make a "
-            "column for each"
+            f"{location}: one label a document, found a list of {len(cell)}. Choose one, make a "
+            "column for each, or set label_separator for task multilabel"
         )
     kinds = {"dict": "an object", "list": "a list"}
     kind = kinds.get(type(cell).__name__, type(cell).__name__)
     raise HeedError(f"{location}: expected text, found {kind}. Convert the column to text")
 
 
-def _check_label(location: str, label: str) -> str:
-    """Return the label in Unicode's form NFC: other forms of it look the same.
+def _check_name(location: str, row: dict[str, Any], column: str, kind: str) -> str:
+    """Return the label, group or id of a row.
 
     Raises HeedError when it is missing, has spaces around it or a control character in it.
     """
-    for character in label:
-        if unicodedata.category(character) in REFUSED_IN_LABELS:
+    location = f"{location}: column {column!r}"
+    name = as_text(location, row[column], kind == "label")
+    for character in name:
+        if unicodedata.category(character) in REFUSED_IN_NAMES:
             raise HeedError(
-                f"{location}: the label {label!r} has the control character {character!r}. "
+                f"{location}: the {kind} {name!r} has the control character {character!r}. "
                 "Remove it"
             )
-    if not label.strip():
-        raise HeedError(f"{location}: no label")
-    if label != label.strip():
-        raise HeedError(f"{location}: the label {label!r} has spaces around it. Remove them")
-    return unicodedata.normalize("NFC", label)
+    if not name.strip():
+        raise HeedError(f"{location}: no {kind}")
+    if name != name.strip():
+        raise HeedError(f"{location}: the {kind} {name!r} has spaces around it. Remove them")
+    return name
 
 
 def _read(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the documents of the only table in `raw`. Raises HeedError when there is none."""
-    files = [path for path in sorted(raw.glob("*")) if path.suffix in SUFFIXES]
-    if len(files) != 1:
-        raise HeedError(
-            f"{raw}: expected one table, found {len(files)}. Run: heed download {raw.name}"
-        )
-    yield from read_documents(files[0], corpus)
+    """Yield the documents of the tables in `raw`, in the order of their names.
+
+    Numbers in names count: file_2 is before file_10. Raises HeedError when there is no table.
+    """
+    paths = [path for path in raw.glob("*") if path.suffix.lower() in SUFFIXES]
+    if not paths:
+        raise HeedError(f"{raw}: no table. Run: heed download {raw.name}")
+    yield from read_documents({path.stem: path for path in sorted(paths, key=_order)}, corpus)
 
 
-SOURCE = SourceKind(name="table", make=make, required_keys=("path", "sha256"), optional_keys=())
+def _order(path: Path) -> list[tuple[str, int]]:
+    """Return the key that sorts names, and numbers in them by their size."""
+    pieces = re.findall("([^0-9]*)([0-9]*)", path.stem)
+    return [(text, int(number or 0)) for text, number in pieces]
+
+
+SOURCE = SourceKind(
+    name="table",
+    make=copy_files,
+    alternative_keys=(("path", "sha256"), ("paths", "hashes")),
+    optional_keys=(),
+)
 KIND = Kind(
     name="table",
     source=SOURCE,
     read=_read,
     splits=("given", "random", "folds"),
-    required_keys=("text_column", "label_column"),
-    optional_keys=("split_column", "evidence_column", "encoding", "label_separator"),
+    one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
+    optional_keys=(
+        "text_separator", "split_column", "id_column", "group_column", "evidence_column",
+        "encoding", "delimiter", "quotes", "label_separator",
+    ),
     evidence="given",
-)
+)  # fmt: skip
 KINDS = (KIND,)

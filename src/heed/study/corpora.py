@@ -5,13 +5,21 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
+from heed.corpora.parts import part_of_key
 from heed.corpora.publication import SplitKind
 from heed.paths import MAX_NAME
 from heed.study.section import Section, Seed
-from heed.tokens.meta import Tokenizer
+from heed.tokens.meta import NEEDED_PACKAGES, Tokenizer
 
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 
@@ -28,6 +36,7 @@ MAX_CHARACTERS = 100_000_000
 MAX_DOCUMENTS = 100_000_000
 Documents = Annotated[int, Field(gt=0, le=MAX_DOCUMENTS)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Columns = Annotated[list[str], Field(min_length=1)]
 LANGUAGE = "[a-z][a-z0-9_]*"
 
 
@@ -35,13 +44,26 @@ def _check_language(name: str) -> str:
     """Return the name of a language, or of two. Raises ValueError for any other text."""
     if len(name) > MAX_NAME or not re.fullmatch(f"{LANGUAGE}(-{LANGUAGE})?", name):
         raise ValueError(
-            "languages have lower-case letters, digits and '_', and a '-' stands between two of "
-            f"them, found {name[:MAX_NAME]!r}"
+            "files and languages have names of lower-case letters, digits and '_', and a '-' "
+            f"stands between two languages, found {name[:MAX_NAME]!r}"
         )
     return name
 
 
-# a language, or two of them for the alignment of their words
+def _check_tokenizer(name: object) -> object:
+    """Return the name. Raises ValueError for one of spaCy's that heed's environment cannot run."""
+    if isinstance(name, str) and name in NEEDED_PACKAGES:
+        raise ValueError(
+            f"spaCy's tokenizer {name} needs the package {NEEDED_PACKAGES[name]}, which heed does "
+            "not install. Split the texts into words with it, put spaces between them, and use "
+            "whitespace"
+        )
+    return name
+
+
+AnyTokenizer = Annotated[Tokenizer, BeforeValidator(_check_tokenizer)]
+
+# the key of a file; a language, or two of them for the alignment of their words
 LanguageOrPair = Annotated[
     str,
     AfterValidator(_check_language),
@@ -57,7 +79,7 @@ class UserFile:
     sha256: str
     key: str
     hash_key: str
-    language: str = ""  # or two of them; empty for a table
+    name: str = ""  # its key in `paths`: a language or two of them, or of a table any name
 
 
 class Source(Section):
@@ -83,13 +105,17 @@ class Source(Section):
         None, description="kinds sample and sample-translation: the generator's seed"
     )
     path: str | None = Field(
-        None, description="kinds table and parallel: the file, .csv, .jsonl or .parquet"
+        None,
+        description="kinds table and parallel: the file, .csv, .tsv, .json, .jsonl or .parquet",
     )
     paths: dict[LanguageOrPair, str] | None = Field(
         None,
         description=(
-            "kind parallel, instead of `path`: a text file for each language, with a line for each "
-            "sentence; and for SOURCE-TARGET, two of the languages, the alignments of their words"
+            "instead of `path`, several files. Kind table: tables with the same columns; keys that "
+            "are train, validation and test (also dev, valid, val, and train_1, train_2) are the "
+            "parts of their rows, for split kind given. Kind parallel: a text file for each "
+            "language, with a line for each sentence; and for SOURCE-TARGET, two of the languages, "
+            "the alignments of their words"
         ),
     )
     sha256: Sha256 | None = Field(
@@ -117,8 +143,19 @@ class Source(Section):
                 f"hashes: expected one for each of {_join({*self.paths})}, as in paths, found "
                 f"{_join({*self.hashes})}"
             )
-        _check_languages(self.paths, "paths")
+        if kind.parallel:
+            _check_languages(self.paths, "paths")
+        if self.paths is not None and not self.paths:
+            raise ValueError("paths: expected one file or more")
         return self
+
+    def file_parts(self) -> dict[str, str]:
+        """Return the part that the key of each file names; empty unless the key of each does."""
+        parts = {key: part_of_key(key) for key in self.paths or ()}
+        if SOURCE_KINDS[self.kind].parallel:
+            return {}
+        known = {key: part for key, part in parts.items() if part}
+        return known if len(known) == len(parts) else {}
 
     def user_files(self) -> Iterator[UserFile]:
         """Yield the files of the user's own that this source is made of."""
@@ -158,8 +195,23 @@ class Split(Section):
     grouped: bool = Field(
         False,
         description=(
-            "kind folds: documents of one group (a letter) are in the same fold, and in the same "
-            "one of train and validation"
+            "kinds random and folds: documents of one group (a letter, a value of group_column) "
+            "are in the same part; the shares of the parts are then approximate"
+        ),
+    )
+    train: Documents | None = Field(
+        None,
+        description=(
+            "kinds given and random: keep at most so many training documents, drawn with the "
+            "labels' proportions (see `stratify`); validation and test stay whole, and the report "
+            "marks the corpus as reduced"
+        ),
+    )
+    train_per_class: Documents | None = Field(
+        None,
+        description=(
+            "as `train`, but at most so many of each class (of a corpus with several labels: of "
+            "each combination of their classes)"
         ),
     )
     seed: Seed = Field(1234, description="seed of the draw, the same for every run of the study")
@@ -174,8 +226,14 @@ class Split(Section):
             )
         if (self.kind == "folds") != (self.k is not None):
             raise ValueError("kind folds needs `k`, and no other kind takes it")
-        if self.grouped and self.kind != "folds":
-            raise ValueError("`grouped` is only for kind folds")
+        if self.grouped and self.kind == "given":
+            raise ValueError("`grouped` is only for kinds random and folds")
+        if self.kind == "folds" and (self.train or self.train_per_class):
+            raise ValueError(
+                "`train` and `train_per_class` are not for kind folds, which tests every document"
+            )
+        if self.train and self.train_per_class:
+            raise ValueError("use `train` or `train_per_class`, not both")
         return self
 
 
@@ -187,14 +245,14 @@ class Corpus(Section):
         description="the rules that make documents from the files; see docs/corpora.md"
     )
     split: Split
-    tokenizer: Tokenizer = Field(
+    tokenizer: AnyTokenizer = Field(
         "xx",
         description=(
-            "a blank spaCy tokenizer for the whole corpus, whatever a document's language; "
-            "`whitespace`: the text is tokenised already"
+            "a blank spaCy tokenizer for the whole corpus, whatever a document's language (`xx`: "
+            "of no language); `whitespace`: the text is tokenised already"
         ),
     )
-    tokenizers: dict[LanguageOrPair, Tokenizer] | None = Field(
+    tokenizers: dict[LanguageOrPair, AnyTokenizer] | None = Field(
         None,
         description=(
             "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"
@@ -239,34 +297,80 @@ class Corpus(Section):
         description="kind parallel, with alignments: the number of a sentence's first word in them",
     )
     text_column: str | None = Field(None, description="kind table: the column with the text")
-    label_column: str | None = Field(None, description="kind table: the column with the label")
+    text_columns: Columns | None = Field(
+        None,
+        description=(
+            "kind table, instead of text_column: several columns, whose texts are joined in this "
+            "order"
+        ),
+    )
+    text_separator: str | None = Field(
+        None, description="kind table: what stands between the text_columns (default: a space)"
+    )
+    label_column: str | None = Field(
+        None, description="kind table: the column with the label, whose name is the column's"
+    )
+    label_columns: Columns | None = Field(
+        None,
+        description=(
+            "kind table, instead of label_column: several columns, each with a label of its name"
+        ),
+    )
     label_separator: str | None = Field(
         None,
         min_length=1,
         description=(
-            "kind table: what stands between the labels of a document, such as ';', for task "
-            "multilabel; a cell may also be a list, or empty"
+            "kind table: what stands between the labels of a document in each label column, such "
+            "as ';', for task multilabel; a cell may also be a list, or empty"
         ),
     )
     split_column: str | None = Field(
         None,
         description=(
-            "kinds table and parallel: the column with train, validation or test, for split kind "
-            "given"
+            "kinds table and parallel: the column with train, validation or test (also dev, valid, "
+            "val, training, testing, in any case), for split kind given"
+        ),
+    )
+    id_column: str | None = Field(
+        None,
+        description=(
+            "kind table: the column with a name for each document, no two the same (default: "
+            "row/1, row/2, …)"
+        ),
+    )
+    group_column: str | None = Field(
+        None,
+        description=(
+            "kind table: the column with the group of each document, such as its author, for "
+            "`split.grouped`"
         ),
     )
     evidence_column: str | None = Field(
         None,
         description=(
             "kind table: the column with the characters of the text that are evidence for the "
-            "label, such as 0-4 10-15 (docs/own-corpus.md)"
+            "label, such as 0-4 10-15 (docs/corpora.md)"
         ),
     )
     encoding: str | None = Field(
         None,
         description=(
-            "kinds table and parallel: the encoding of a .csv, .jsonl or text file, such as "
-            "windows-1252 (default: utf-8)"
+            "kinds table and parallel: the encoding of a .csv, .tsv, .json, .jsonl or text file, "
+            "such as windows-1252 (default: utf-8)"
+        ),
+    )
+    delimiter: str | None = Field(
+        None,
+        description=(
+            "kinds table and parallel: the character between two fields of a .csv or .tsv file "
+            "(default: a comma in .csv, a tab in .tsv)"
+        ),
+    )
+    quotes: bool | None = Field(
+        None,
+        description=(
+            "kinds table and parallel: whether double quotes around a field of a .csv or .tsv file "
+            "are no part of it (default: true)"
         ),
     )
 
@@ -283,28 +387,64 @@ class Corpus(Section):
             )
         return name
 
+    @field_validator("delimiter")
+    @classmethod
+    def _check_delimiter(cls, delimiter: str | None) -> str | None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise ValueError(
+                'expected one character, such as ";" or "\\t" (a tab), and no quote, found '
+                f"{delimiter!r}"
+            )
+        return delimiter
+
     @model_validator(mode="after")
     def _check_keys(self) -> "Corpus":
-        kind, split = KINDS[self.kind], self.split
-        columns = {key for key in COLUMN_KEYS if getattr(self, key) not in (None, "")}
-        if missing := [key for key in kind.required_keys if key not in columns]:
-            raise ValueError(f"a corpus of kind {kind.name} needs {' and '.join(missing)}")
-        if self.text_column and self.text_column == self.label_column:
-            raise ValueError(f"text_column and label_column are both {self.text_column!r}")
-        if "split_column" in kind.optional_keys and (split.kind == "given") != (
-            self.split_column is not None
-        ):
-            raise ValueError(
-                "split kind given needs split_column, and split_column needs split kind given"
-            )
-        if extra := columns - {*kind.required_keys, *kind.optional_keys}:
-            suitable = [
-                other.name
-                for other in KINDS.values()
-                if extra & {*other.required_keys, *other.optional_keys}
-            ]
+        kind = KINDS[self.kind]
+        keys = {key for key in COLUMN_KEYS if getattr(self, key) not in (None, "")}
+        groups = [*((key,) for key in kind.required_keys), *kind.one_of_keys]
+        if missing := [" or ".join(group) for group in groups if not keys & {*group}]:
+            raise ValueError(f"a corpus of kind {kind.name} needs {', and '.join(missing)}")
+        if twice := [group for group in groups if len(keys & {*group}) > 1]:
+            raise ValueError(f"use {' or '.join(twice[0])}, not both")
+        if extra := keys - kind.keys:
+            suitable = [other.name for other in KINDS.values() if extra & other.keys]
             raise ValueError(f"{_join(extra)} go with kind {' and '.join(suitable)}")
+        self._check_table_keys()
         self._check_parallel_keys()
+        self._check_split()
+        return self
+
+    @property
+    def text_names(self) -> list[str]:
+        """The columns of a table with the text; empty of any other kind."""
+        return self.text_columns or ([self.text_column] if self.text_column else [])
+
+    @property
+    def label_names(self) -> list[str]:
+        """The columns of a table with a label, whose names the labels have; else empty."""
+        return self.label_columns or ([self.label_column] if self.label_column else [])
+
+    def _check_table_keys(self) -> None:
+        """Check the keys of a table. Raises ValueError."""
+        named = {"text": self.text_names, "label": self.label_names}
+        for key, names in named.items():
+            if len({*names}) < len(names):
+                raise ValueError(f"{key}_columns: each column once, found {', '.join(names)}")
+        if both := {*self.text_names} & {*self.label_names}:
+            raise ValueError(f"the column {min(both)!r} is both text and label")
+        if self.text_separator is not None and not self.text_columns:
+            raise ValueError("text_separator stands between text_columns, which are not there")
+        if self.evidence_column and len(self.text_names) > 1:
+            raise ValueError(
+                "evidence_column counts the characters of one text: use text_column, not "
+                "text_columns"
+            )
+
+    def _check_split(self) -> None:
+        """Check that the split is one that this kind of corpus has. Raises ValueError."""
+        kind, split = KINDS[self.kind], self.split
+        if self.split_column is not None and split.kind != "given":
+            raise ValueError("split_column needs split kind given")
         allowed = " or ".join(kind.splits)
         if split.kind not in kind.splits and split.kind == "given":
             raise ValueError(
@@ -315,12 +455,11 @@ class Corpus(Section):
                 f"corpus kind {kind.name} is used with its published files: split kind must be "
                 f"{allowed}"
             )
-        if split.grouped and not kind.grouped:
-            raise ValueError(
-                f"only {' and '.join(other.name for other in KINDS.values() if other.grouped)} "
-                "has groups"
-            )
-        return self
+        if split.grouped and not (kind.grouped or self.group_column):
+            names = " and ".join(other.name for other in KINDS.values() if other.grouped)
+            raise ValueError(f"only {names} has groups, and a table with a group_column")
+        if split.train_per_class and kind.parallel:
+            raise ValueError(f"train_per_class: a corpus of kind {kind.name} has no classes")
 
     def _check_parallel_keys(self) -> None:
         """Check the keys of texts in several languages. Raises ValueError."""
@@ -356,8 +495,9 @@ class Corpus(Section):
 
 # keys that only some kinds take
 COLUMN_KEYS = (
-    "text_column", "label_column", "split_column", "evidence_column", "encoding", "columns",
-    "alignment_base", "label_separator",
+    "text_column", "text_columns", "text_separator", "label_column", "label_columns",
+    "split_column", "id_column", "group_column", "evidence_column", "encoding", "delimiter",
+    "quotes", "columns", "alignment_base", "label_separator",
 )  # fmt: skip
 
 

@@ -28,9 +28,22 @@ from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
 from heed.study.tasks import RECIPES, RULES
 
+NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
+
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for every contradiction between sections."""
+    if params.is_empty:
+        yield ("corpora",), f"study {params.study.name} {NO_CORPUS}"
+        return
+    for section in ("sources", "corpora", "experiments", "models"):
+        if not getattr(params, section):
+            yield (section,), "empty: a study has at least one"
+    yield from _contradictions_of_sections(params)
+
+
+def _contradictions_of_sections(params: Params) -> Iterator[tuple[Key, str]]:
+    """Yield (key, message) for every contradiction between sections of a study with a corpus."""
     if len(set(params.seeds)) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
     if any(not 1 <= seed <= MAX_SEED for seed in params.seeds):
@@ -135,6 +148,24 @@ def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str
             ),
         )
     yield from _split_contradictions(params, name)
+    yield from _given_split_contradictions(params, name)
+
+
+def _given_split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+    """Yield an error unless exactly one of a column and the keys of the files gives the parts."""
+    corpus, kind = params.corpora[name], KINDS[params.corpora[name].kind]
+    source = params.sources.get(corpus.source)
+    if corpus.split.kind != "given" or "split_column" not in kind.keys or source is None:
+        return
+    if corpus.split_column and source.file_parts():
+        yield (
+            ("corpora", name, "split_column"),
+            f"the keys of sources.{corpus.source}.paths are parts too: remove split_column, or "
+            "name the files file_1, file_2",
+        )
+    if not corpus.split_column and not source.file_parts():
+        files = "" if kind.parallel else ", or a source with `paths` whose keys are train and test"
+        yield ("corpora", name, "split"), f"split kind given needs split_column{files}"
 
 
 def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -188,10 +219,7 @@ def _split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
 def _data_contradictions(
     params: Params, name: str, experiment: Experiment
 ) -> Iterator[tuple[Key, str]]:
-    """Yield an error when a corpus of this kind does not have what the experiment names.
-
-    The labels of a table are known only when it is read.
-    """
+    """Yield an error when a corpus of this kind does not have what the experiment names."""
     corpus = params.corpora.get(experiment.corpus)
     if corpus is None or corpus.source not in params.sources:
         return  # another rule reports this
@@ -216,13 +244,14 @@ def _data_contradictions(
                 f"each document of corpus {experiment.corpus} has {number}, by its "
                 f"label_separator: its task is {task}, found {experiment.task}",
             )
-        label = experiment.data.label
-        if kind.labels and label not in kind.labels:
+        label, labels = experiment.data.label, kind.labels or corpus.label_names
+        if label not in labels:
+            named = "" if kind.labels else " (labels have the names of their columns)"
             yield (
                 (*key, "label"),
                 (
-                    f"corpus {experiment.corpus} has no label {label}{suggest(label, kind.labels)} "
-                    f"Known: {', '.join(kind.labels)}"
+                    f"corpus {experiment.corpus} has no label {label}{suggest(label, labels)} "
+                    f"Known: {', '.join(labels)}{named}"
                 ),
             )
     if isinstance(experiment, TranslationExperiment):

@@ -9,9 +9,23 @@ from heed.evidence import EvidenceKind
 from heed.files import HeedError, read_json
 from heed.records import read_record
 
-# spaCy's blank pipelines, and text tokenised already
-Tokenizer = Literal["xx", "en", "de", "fr", "whitespace"]
+# spaCy's blank pipelines that need no further package (a test compares them with spaCy, which is
+# not imported here: it takes long), and text tokenised already
+Tokenizer = Literal[
+    "xx", "af", "am", "ar", "az", "bg", "bn", "bo", "ca", "cs", "da", "de", "dsb", "el", "en", "es",
+    "et", "eu", "fa", "fi", "fo", "fr", "ga", "gd", "grc", "gu", "he", "hi", "hr", "hsb", "ht",
+    "hu", "hy", "id", "is", "it", "kmr", "kn", "ky", "la", "lb", "lg", "lij", "lt", "lv", "mk",
+    "ml", "mr", "ms", "nb", "ne", "nl", "nn", "pl", "pt", "ro", "ru", "sa", "si", "sk", "sl", "sq",
+    "sr", "sv", "ta", "te", "ti", "tl", "tn", "tr", "tt", "uk", "ur", "yo", "zh", "whitespace",
+]  # fmt: skip
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
+# those of spaCy that need a package which heed does not install
+NEEDED_PACKAGES = {
+    "ja": "sudachipy",
+    "ko": "natto-py",
+    "th": "pythainlp",
+    "vi": "pyvi",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +78,7 @@ class Meta:
     duplicates: dict[str, int]
     near_duplicates: NearDuplicates
     treated: dict[str, int]  # treatment → how often cleaning applied it
+    left_out: int = 0  # documents of train that `split.train` or `split.train_per_class` left out
     evidence: Evidence | None = None  # None: no document has evidence
     # of a parallel corpus, else empty: its languages, and those pairs with gold alignments
     languages: dict[str, Language] = dataclasses.field(default_factory=dict)
@@ -97,6 +112,11 @@ def format_summary(meta: Meta) -> str:
         f"{meta.corpus}: {meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} "
         f"types; {json.dumps(meta.parts)}"
     )
+    if meta.left_out:
+        summary += (
+            f"\n{meta.corpus}: {meta.left_out:,} training documents are left out (split.train or "
+            "split.train_per_class in params.yaml)"
+        )
     if count := meta.duplicates["test_texts_in_train"]:
         summary += (
             f"\n{meta.corpus}: {count:,} test texts are in the training part too "

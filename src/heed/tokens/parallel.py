@@ -17,12 +17,12 @@ from heed.tokens.chunks import tokenize_texts
 from heed.tokens.cleaned import CLEANED, CleanedDocuments
 from heed.tokens.cleaning import TREATMENTS, clean
 from heed.tokens.documents import write_documents
-from heed.tokens.duplicates import find_duplicates
 from heed.tokens.facts import DocumentFacts, TextDigests
+from heed.tokens.kept import KeptDocuments, keep_documents
 from heed.tokens.meta import Language, Meta, NearDuplicates, format_summary
 from heed.tokens.near_duplicates import find_near_duplicates
 from heed.tokens.reading import read_sample
-from heed.tokens.splits import PARTS, require_parts, split_documents
+from heed.tokens.splits import PARTS, require_parts
 from heed.tokens.writer import TokenWriter, tokenize_column
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, proc
         with CleanedDocuments(out / CLEANED) as cleaned:
             documents = _clean_documents(name, corpus, raw, cleaned)
             try:
-                kept, columns, duplicates = _split_documents(corpus, documents)
+                texts = [digests.numbers() for digests in documents.texts.values()]
+                kept = keep_documents(corpus, documents.facts, texts)
+                require_parts(kept.columns)
             except HeedError as error:
                 raise HeedError(f"corpus {name}: {error}") from None
             for language in documents.texts:
@@ -82,16 +84,15 @@ def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, proc
                 tokenizer = corpus.tokenizer_of(language)
                 with TokenWriter(out / language, with_sentences=False) as sides[language]:
                     for chunk in tokenize_column(
-                        cleaned, kept, column, tokenizer, processes, title
+                        cleaned, kept.rows, column, tokenizer, processes, title
                     ):
                         sides[language].append(chunk)
-            write_documents(cleaned, kept, columns, out / "documents.parquet")
-        alignments = _write_alignments(out, name, documents.aligned, kept, sides)
-        meta = _describe(name, corpus, sides, columns)
+            write_documents(cleaned, kept.rows, kept.columns, out / "documents.parquet")
+        alignments = _write_alignments(out, name, documents.aligned, kept.rows, sides)
+        meta = _describe(name, corpus, sides, kept)
         meta = dataclasses.replace(
             meta,
             digest=digest_folder(out),
-            duplicates=duplicates,
             treated=documents.treated,
             alignments=alignments,
         )
@@ -100,10 +101,10 @@ def tokenize_parallel(name: str, corpus: "Corpus", raw: Path, folder: Path, proc
 
 
 def _describe(
-    name: str, corpus: "Corpus", sides: dict[str, TokenWriter], columns: dict[str, np.ndarray]
+    name: str, corpus: "Corpus", sides: dict[str, TokenWriter], kept: KeptDocuments
 ) -> Meta:
     """Return what the arrays and the split columns say of a corpus."""
-    first_column = next(iter(columns.values()))
+    first_column = next(iter(kept.columns.values()))
     languages = {
         language: Language(corpus.tokenizer_of(language), len(side.ids), len(side.lexicon))
         for language, side in sides.items()
@@ -119,11 +120,12 @@ def _describe(
         tokens=sum(language.tokens for language in languages.values()),
         types=sum(language.types for language in languages.values()),
         parts={part: int((first_column == part).sum()) for part in PARTS},
-        reduced=corpus.sample is not None,
+        reduced=corpus.sample is not None or kept.left_out > 0,
         generated=KINDS[corpus.kind].generated,
-        duplicates={},
-        near_duplicates=_count_near_duplicates(name, sides, columns),
+        duplicates=kept.duplicates,
+        near_duplicates=_count_near_duplicates(name, sides, kept.columns),
         treated={},
+        left_out=kept.left_out,
         languages=languages,
     )
 
@@ -191,18 +193,6 @@ def _require_same_words(raw: Path, document: ParallelDocument, language: str, cl
             f"{raw}: {document.id}: cleaning changed the number of words of the {language} text, "
             "which its alignment counts. Remove control characters and HTML from it"
         )
-
-
-def _split_documents(
-    corpus: "Corpus", documents: _Documents
-) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, int]]:
-    """Return which documents to keep, the split columns of these, and the counts of duplicates."""
-    columns = split_documents(corpus.split, documents.facts)
-    texts = [digests.numbers() for digests in documents.texts.values()]
-    dropped, duplicates = find_duplicates(corpus, texts, columns)
-    columns = {key: column[~dropped] for key, column in columns.items()}
-    require_parts(columns)
-    return ~dropped, columns, duplicates
 
 
 def _write_alignments(

@@ -1,20 +1,24 @@
 """Assign documents to train, validation and test: once per corpus, with the seed of its split."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
+from heed.corpora.parts import PARTS
 from heed.files import HeedError
 from heed.tokens.facts import DocumentFacts
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Split
 
-PARTS = ("train", "validation", "test")
+# A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
+GROUP_FOLDS = 20
 
 
 def draw_sample(corpus: "Corpus", count: int) -> np.ndarray:
@@ -104,7 +108,7 @@ def split_columns(
             f"params.yaml: split.test: expected fewer than the {len(documents):,} documents of the "
             f"corpus, found {split.test:,}"
         )
-    test = _draw(documents, split.test, strata, split)
+    test = _draw_part(documents, split.test, split, strata, groups, split.seed)
     return {"split": _assign_parts(split, strata, groups, test, split.seed)}
 
 
@@ -114,15 +118,18 @@ def _folds(split: "Split", strata: np.ndarray, groups: np.ndarray) -> list[np.nd
     if split.k > len(strata):
         raise HeedError(f"params.yaml: split.k: {split.k} folds of {len(strata)} documents")
     if split.grouped:
-        return _group_folds(split.k, strata, groups, split.seed)
+        return _group_folds(split.k, split, strata, groups, split.seed)
     options = {"n_splits": split.k, "shuffle": True, "random_state": split.seed}
     splitter = (StratifiedKFold if split.stratify else KFold)(**options)
     return [test for _, test in _list_folds(splitter.split, strata, strata)]
 
 
-def _group_folds(k: int, strata: np.ndarray, groups: np.ndarray, seed: int) -> list[np.ndarray]:
+def _group_folds(
+    k: int, split: "Split", strata: np.ndarray, groups: np.ndarray, seed: int
+) -> list[np.ndarray]:
     """Return the documents of each of k folds, with the documents of a group in the same one."""
     splitter = StratifiedGroupKFold(n_splits=k, shuffle=True, random_state=seed)
+    strata = strata if split.stratify else np.zeros(len(strata), np.int64)
     return [test for _, test in _list_folds(splitter.split, strata, strata, groups)]
 
 
@@ -149,17 +156,72 @@ def _assign_parts(
             f"the split leaves {len(train)} documents to train and {len(test)} to test, of "
             f"{len(strata)}: more documents or another `split` are needed"
         )
-    if split.grouped:  # about this share, since a group is not divided
-        k = max(2, round(1 / split.validation))
-        validation = train[_group_folds(k, strata[train], groups[train], seed)[0]]
-    else:
-        validation = _draw(train, split.validation, strata, split, seed)
+    validation = _draw_part(train, split.validation, split, strata, groups, seed)
     column[validation] = "validation"
     return column
 
 
+def _draw_part(
+    documents: np.ndarray,
+    share: float,
+    split: "Split",
+    strata: np.ndarray,
+    groups: np.ndarray,
+    seed: int,
+) -> np.ndarray:
+    """Return a random share (or number) of the documents, sorted; of whole groups if `grouped`."""
+    if not split.grouped:
+        return _draw(documents, share, strata, split, seed)
+    strata, groups = strata[documents], groups[documents]
+    fraction = _fold_share(share / len(documents) if share >= 1 else share, strata, groups)
+    folds = _group_folds(fraction.denominator, split, strata, groups, seed)
+    return np.sort(documents[np.concatenate(folds[: fraction.numerator])])
+
+
+def _fold_share(share: float, strata: np.ndarray, groups: np.ndarray) -> Fraction:
+    """Return a share as some of several folds, about as large: a group is not divided.
+
+    There are no more folds than groups, nor than documents of the most frequent label.
+
+    Raises HeedError when there are fewer than two groups.
+    """
+    count = len(np.unique(groups))
+    if count < 2:
+        raise HeedError(
+            f"params.yaml: split.grouped: {len(groups):,} documents of {count} group: a split "
+            "needs several"
+        )
+    smaller = min(share, 1 - share)
+    wanted = max(GROUP_FOLDS, math.ceil(1 / smaller) if smaller > 0 else count)
+    limit = max(2, min(wanted, count, int(np.unique(strata, return_counts=True)[1].max())))
+    fraction = Fraction(share).limit_denominator(limit)
+    return min(max(fraction, Fraction(1, limit)), Fraction(limit - 1, limit))
+
+
+def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
+    """Return which training documents `train` or `train_per_class` leaves out, (documents,).
+
+    Args:
+        split: with the number of training documents, in all or of each class.
+        is_train: whether each document is for training, (documents,)
+        strata: as of `split_columns`.
+
+    """
+    train = np.flatnonzero(is_train)
+    kept = train
+    if split.train and split.train < len(train):
+        kept = _draw(train, split.train, strata, split, split.seed)
+    if split.train_per_class:
+        shuffled = np.random.default_rng(split.seed).permutation(train)
+        rank = pd.Series(strata[shuffled]).groupby(strata[shuffled]).cumcount().to_numpy()
+        kept = shuffled[rank < split.train_per_class]
+    left_out = is_train.copy()
+    left_out[kept] = False
+    return left_out
+
+
 def _draw(
-    documents: np.ndarray, share: float, strata: np.ndarray, split: "Split", seed: int | None = None
+    documents: np.ndarray, share: float, strata: np.ndarray, split: "Split", seed: int
 ) -> np.ndarray:
     """Return a random share (or number) of the documents, sorted.
 
@@ -182,7 +244,6 @@ def _draw(
             stratify = None if counts.min() >= 2 else _merge_rare_strata(stratify)
             if stratify is not None and len(np.unique(stratify)) > min(size, len(documents) - size):
                 stratify = None
-    seed = split.seed if seed is None else seed
     _, drawn = train_test_split(documents, test_size=size, random_state=seed, stratify=stratify)
     return np.sort(drawn)
 

@@ -17,14 +17,14 @@ from heed.tokens.chunks import tokenize_texts
 from heed.tokens.cleaned import CLEANED, CleanedDocuments
 from heed.tokens.cleaning import TREATMENTS, clean
 from heed.tokens.documents import write_documents
-from heed.tokens.duplicates import find_duplicates
 from heed.tokens.evidence import EvidenceMeasure, clean_spans
 from heed.tokens.facts import DocumentFacts, TextDigests
+from heed.tokens.kept import keep_documents
 from heed.tokens.meta import Meta, NearDuplicates, Tokenizer, format_summary
 from heed.tokens.near_duplicates import count_near_duplicates
 from heed.tokens.parallel import tokenize_parallel
 from heed.tokens.reading import read_sample
-from heed.tokens.splits import PARTS, require_learnable, split_documents
+from heed.tokens.splits import PARTS, require_learnable
 from heed.tokens.writer import TokenWriter, tokenize_column
 
 if TYPE_CHECKING:
@@ -72,20 +72,22 @@ def _tokenize_labelled(
         with CleanedDocuments(out / CLEANED) as cleaned:
             documents = _clean_documents(name, corpus, raw, cleaned)
             try:
-                kept, columns, duplicates = _split_documents(corpus, documents)
+                kept = keep_documents(corpus, documents.facts, [documents.texts.numbers()])
+                labels = {key: label[kept.rows] for key, label in documents.facts.labels.items()}
+                require_learnable(labels, kept.columns)
             except HeedError as error:
                 raise HeedError(f"corpus {name}: {error}") from None
-            first_column = next(iter(columns.values()))
-            spans = _write_evidence(out, documents.spans, kept)
+            first_column = next(iter(kept.columns.values()))
+            spans = _write_evidence(out, documents.spans, kept.rows)
             evidence = EvidenceMeasure(kind.evidence, spans, first_column)
             title = f"{name}: tokenizing"
             with TokenWriter(out) as tokens:
                 for chunk in tokenize_column(
-                    cleaned, kept, "text", corpus.tokenizer, processes, title
+                    cleaned, kept.rows, "text", corpus.tokenizer, processes, title
                 ):
                     tokens.append(chunk)
                     evidence.add(chunk)
-            write_documents(cleaned, kept, columns, out / "documents.parquet")
+            write_documents(cleaned, kept.rows, kept.columns, out / "documents.parquet")
         meta = Meta(
             digest=digest_folder(out),
             corpus=name,
@@ -98,13 +100,14 @@ def _tokenize_labelled(
             tokens=int(tokens.offsets[-1]),
             types=len(tokens.lexicon),
             parts={part: int((first_column == part).sum()) for part in PARTS},
-            reduced=corpus.sample is not None,
+            reduced=corpus.sample is not None or kept.left_out > 0,
             generated=kind.generated,
-            duplicates=duplicates,
+            duplicates=kept.duplicates,
             near_duplicates=count_near_duplicates(
-                tokens.ids, tokens.offsets, tokens.lexicon, columns, f"{name}: near duplicates"
+                tokens.ids, tokens.offsets, tokens.lexicon, kept.columns, f"{name}: near duplicates"
             ),
             treated={key: documents.treated[key] for key in TREATMENTS},
+            left_out=kept.left_out,
             evidence=evidence.result(),
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
@@ -158,15 +161,3 @@ def _write_evidence(out: Path, spans: np.ndarray, kept: np.ndarray) -> np.ndarra
     table = pd.DataFrame(spans, columns=["document", "start", "end"])
     table.to_parquet(out / "evidence.parquet", index=False)
     return spans
-
-
-def _split_documents(
-    corpus: "Corpus", documents: _Documents
-) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, int]]:
-    """Return which documents to keep, the split columns of these, and the counts of duplicates."""
-    columns = split_documents(corpus.split, documents.facts)
-    dropped, duplicates = find_duplicates(corpus, [documents.texts.numbers()], columns)
-    columns = {key: column[~dropped] for key, column in columns.items()}
-    labels = {key: label[~dropped] for key, label in documents.facts.labels.items()}
-    require_learnable(labels, columns)
-    return ~dropped, columns, duplicates

@@ -1,0 +1,41 @@
+"""Copy the files of the user's own for a source, verified."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heed.corpora.publication import File
+from heed.files import HeedError, writing
+from heed.terminal import print_line
+
+if TYPE_CHECKING:
+    from heed.study import Source
+
+
+def copy_files(name: str, source: "Source", folder: Path, ending: str = "") -> list[str]:
+    """Copy the user's files for source `name` into `folder`, and return their names there.
+
+    The file of `path` keeps its name; a file of `paths` gets the name of its key, and keeps its
+    ending, or gets `ending`.
+
+    Raises:
+        HeedError: a file is missing, or its hash is not the one in params.yaml.
+
+    """
+    names = []
+    for file in source.user_files():
+        path = Path(file.path)
+        copy = folder / (f"{file.name}{ending or path.suffix}" if file.name else path.name)
+        declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
+        if not path.is_file():
+            raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
+        if mismatch := declared.mismatch(path):
+            raise HeedError(
+                f"{path}: changed since it was added: {mismatch}. If the change is intended, "
+                f"update sources.{name}.{file.hash_key}"
+            )
+        with writing(copy) as temporary:
+            shutil.copyfile(path, temporary)
+        print_line(f"{copy}: copied from {path}, verified")
+        names.append(copy.name)
+    return names

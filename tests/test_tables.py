@@ -1,0 +1,307 @@
+"""Tables of users: several files, parts, ids, groups, several labels and texts, a smaller train."""
+
+import json
+import pkgutil
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from heed.corpora.source import download
+from heed.corpora.table import KIND, read_documents
+from heed.files import HeedError, sha256
+from heed.study import Corpus, Source, Split
+from heed.tokens.chunks import tokenize_texts
+from heed.tokens.meta import NEEDED_PACKAGES, TOKENIZERS
+from heed.tokens.tokenizer import tokenize
+
+RANDOM = Split(kind="random", test=0.25, validation=0.2)
+GIVEN = Split(kind="given")
+
+
+def table_corpus(**keys):
+    given = {"text_column": "text", "label_column": "label", "split": RANDOM} | keys
+    given = {key: value for key, value in given.items() if value is not None}
+    return Corpus(source="mine", kind=KIND.name, **given)
+
+
+def write(folder: Path, **tables: str) -> dict[str, Path]:
+    """Write CSV files, and return their paths by name; `|` stands for the end of a line."""
+    paths = {name: folder / f"{name}.csv" for name in tables}
+    for name, text in tables.items():
+        paths[name].write_text(text.replace("|", "\n"), encoding="utf-8")
+    return paths
+
+
+def frame(count: int) -> pd.DataFrame:
+    """Return a table of documents: two classes in three to one, and authors with four each."""
+    return pd.DataFrame(
+        {
+            "text": [f"text number {i}" for i in range(count)],
+            "label": ["rare" if i % 4 == 0 else "common" for i in range(count)],
+            "tone": ["loud" if i % 2 else "low" for i in range(count)],
+            "author": [f"author {i // 4}" for i in range(count)],
+            "key": [f"doc-{i:03}" for i in range(count)],
+        }
+    )
+
+
+def make(tmp_path: Path, table: pd.DataFrame, corpus: Corpus) -> tuple[pd.DataFrame, dict]:
+    """Tokenise a table; return documents.parquet and meta.json."""
+    (tmp_path / "raw").mkdir()
+    table.to_csv(tmp_path / "raw/table.csv", index=False)
+    tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
+    meta = json.loads((tmp_path / "mine/meta.json").read_text())
+    return pd.read_parquet(tmp_path / "mine/documents.parquet"), meta
+
+
+def test_files_named_after_parts_are_a_split(tmp_path, capsys):
+    paths = write(
+        tmp_path,
+        train_1="text,label|a,x|b,y",
+        train_2="label,text|x,c",
+        dev="text,label|d,x",
+        test="text,label|e,y",
+    )
+    source = Source(
+        kind=KIND.source.name,
+        paths={key: str(path) for key, path in paths.items()},
+        hashes={key: sha256(path) for key, path in paths.items()},
+    )
+    assert source.file_parts() == {
+        "train_1": "train", "train_2": "train", "dev": "validation", "test": "test",
+    }  # fmt: skip
+    download("mine", source, tmp_path / "raw")
+    names = {path.name for path in (tmp_path / "raw").iterdir()}
+    assert names == {"train_1.csv", "train_2.csv", "dev.csv", "test.csv", "SHA256SUMS"}
+    capsys.readouterr()
+    documents = list(KIND.read(tmp_path / "raw", table_corpus(split=GIVEN)))
+    assert [(each.id, each.text, each.split) for each in documents] == [
+        ("dev/row/1", "d", "validation"),
+        ("test/row/1", "e", "test"),
+        ("train_1/row/1", "a", "train"),
+        ("train_1/row/2", "b", "train"),
+        ("train_2/row/1", "c", "train"),
+    ]
+    printed = capsys.readouterr().out
+    assert printed == "files: dev is validation, train_1 is train, train_2 is train\n"
+    whole = list(KIND.read(tmp_path / "raw", table_corpus()))
+    assert [each.text for each in whole] == list("deabc") and not any(each.split for each in whole)
+
+
+def test_files_are_read_in_the_order_of_the_numbers_in_their_names(tmp_path):
+    (tmp_path / "raw").mkdir()
+    write(tmp_path / "raw", **{f"file_{i}": f"text,label|{i},x" for i in (1, 2, 10)})
+    documents = KIND.read(tmp_path / "raw", table_corpus())
+    assert [each.text for each in documents] == ["1", "2", "10"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"train": "text,label|a,x", "test": "text|b"}, "test.csv: there is no column 'label'"),
+        ({"train": "text,label|a,x", "test": "text,label|b,y,z"}, "test.csv:2: expected 2 fields"),
+        ({"one": "text,label|a,x"}, "one.csv: the key 'one' of `paths` is no part: expected train"),
+    ],
+)
+def test_each_of_several_files_is_checked(tmp_path, files, message):
+    with pytest.raises(HeedError, match=message):
+        list(read_documents(write(tmp_path, **files), table_corpus(split=GIVEN)))
+
+
+def test_a_column_of_parts_understands_the_names_that_people_use(tmp_path, capsys):
+    names = ["train", "Training", "DEV", "valid", "val", "validation", "development", "TEST ",
+             "testing"]  # fmt: skip
+    rows = "".join(f"|a,x,{name}" for name in names)
+    files = write(tmp_path, table=f"text,label,part{rows}")
+    corpus = table_corpus(split=GIVEN, split_column="part")
+    parts = [document.split for document in read_documents(files, corpus)]
+    assert parts == ["train"] * 2 + ["validation"] * 5 + ["test"] * 2
+    assert "column 'part': Training is train, DEV is validation," in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("eval", r"found 'eval', which some say for validation, others for test"),
+        (
+            "",
+            r"expected train, validation, test \(or dev, valid, val, training, testing\), found ''",
+        ),
+        ("tests", "found 'tests'"),
+    ],
+)
+def test_a_name_that_is_no_part_is_named_with_its_line(tmp_path, name, message):
+    files = write(tmp_path, table=f"text,label,part|a,x,train|b,y,{name}")
+    with pytest.raises(HeedError, match=f"table.csv:3: column 'part': .*{message}"):
+        list(read_documents(files, table_corpus(split=GIVEN, split_column="part")))
+
+
+def test_a_column_of_ids_names_the_documents(tmp_path):
+    table, _ = make(tmp_path, frame(40), table_corpus(id_column="key"))
+    assert table["id"].tolist() == frame(40)["key"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a": "text,label,key|s,x,1|t,y,2|u,x,3|v,y,2|w,x,1"},
+         r"a.csv:5: column 'key': the id is that of \S+a.csv:3 too"),
+        ({"a": "text,label,key|s,x,1|t,y,2", "b": "text,label,key|u,x,3|v,y,1"},
+         r"b.csv:3: column 'key': the id is that of \S+a.csv:2 too"),
+        ({"a": "text,label,key|s,x,1|t,y,"}, "a.csv:3: column 'key': no id"),
+        ({"a": "text,label,key|s,x, 1"}, "a.csv:2: column 'key': the id ' 1' has spaces around"),
+        ({"a": "text,label,key|s,x,1\x1b"}, r"a.csv:2: column 'key': .* character '\\x1b'"),
+    ],
+)  # fmt: skip
+def test_ids_are_unique_and_printable(tmp_path, files, message):
+    with pytest.raises(HeedError, match=message):
+        list(read_documents(write(tmp_path, **files), table_corpus(id_column="key")))
+
+
+@pytest.mark.parametrize(
+    "split",
+    [RANDOM, Split(kind="random", test=12), Split(kind="folds", k=4)],
+    ids=["share", "number", "folds"],
+)
+def test_a_column_of_groups_keeps_their_documents_in_one_part(tmp_path, split):
+    grouped = split.model_copy(update={"grouped": True})
+    corpus = table_corpus(group_column="author", split=grouped)
+    table, meta = make(tmp_path, frame(48), corpus)
+    assert table["group"].tolist() == frame(48)["author"].tolist()
+    for column in (name for name in table if name.startswith("split")):
+        assert (table.groupby("group")[column].nunique() == 1).all()
+        assert (table[column] == "test").sum() == 12, "a quarter of twelve groups"
+    assert meta["parts"]["validation"] > 0
+
+
+def test_a_document_without_a_group_is_an_error(tmp_path):
+    files = write(tmp_path, table="text,label,author|a,x,me|b,y,")
+    with pytest.raises(HeedError, match=r"table.csv:3: column 'author': no group"):
+        list(read_documents(files, table_corpus(group_column="author")))
+
+
+def test_a_grouped_split_of_one_group_is_an_error(tmp_path):
+    split = RANDOM.model_copy(update={"grouped": True})
+    table = frame(8).assign(author="one")
+    with pytest.raises(HeedError, match=r"corpus mine: .*grouped: 8 documents of 1 group"):
+        make(tmp_path, table, table_corpus(group_column="author", split=split))
+
+
+def test_several_columns_are_several_labels_of_one_corpus(tmp_path):
+    corpus = table_corpus(label_column=None, label_columns=["label", "tone"])
+    table, meta = make(tmp_path, frame(48), corpus)
+    assert meta["labels"] == {"label": ["common", "rare"], "tone": ["loud", "low"]}
+    assert table["label_tone"].tolist() == frame(48)["tone"].tolist()
+    test = table[table["split"] == "test"]
+    strata = Counter(zip(test["label_label"], test["label_tone"], strict=True))
+    assert strata == {("rare", "low"): 3, ("common", "low"): 3, ("common", "loud"): 6}
+
+
+def test_a_label_that_is_missing_is_named_with_its_column(tmp_path):
+    files = write(tmp_path, table="text,label,tone|a,x,|b,y,z")
+    corpus = table_corpus(label_column=None, label_columns=["label", "tone"])
+    with pytest.raises(HeedError, match=r"table.csv:2: column 'tone': no label"):
+        list(read_documents(files, corpus))
+
+
+@pytest.mark.parametrize(
+    ("separator", "texts"), [(None, ["a b", " c", ""]), (" [SEP] ", ["a [SEP] b", " [SEP] c", ""])]
+)
+def test_texts_of_several_columns_are_joined(tmp_path, separator, texts):
+    files = write(tmp_path, table="second,label,first|b,x,a|c,y,|,x,")
+    columns = {"text_column": None, "text_columns": ["first", "second"]}
+    corpus = table_corpus(**columns, text_separator=separator)
+    assert [document.text for document in read_documents(files, corpus)] == texts
+
+
+def test_train_alone_is_made_smaller_with_the_proportions_of_its_labels(tmp_path):
+    split = {"kind": "random", "test": 20, "validation": 0.25}
+    whole, meta = make(tmp_path, frame(100), table_corpus(split=Split(**split)))
+    assert (meta["parts"], meta["left_out"], meta["reduced"]) == (
+        {"train": 60, "validation": 20, "test": 20}, 0, False,
+    )  # fmt: skip
+    (tmp_path / "reduced").mkdir()
+    corpus = table_corpus(split=Split(**split, train=20))
+    table, meta = make(tmp_path / "reduced", frame(100), corpus)
+    assert (meta["parts"], meta["documents"], meta["left_out"], meta["reduced"]) == (
+        {"train": 20, "validation": 20, "test": 20}, 60, 40, True,
+    )  # fmt: skip
+    assert Counter(table["label_label"][table["split"] == "train"]) == {"common": 15, "rare": 5}
+    for part in ("validation", "test"):
+        parts = [each.loc[each["split"] == part, "id"].tolist() for each in (whole, table)]
+        assert parts[0] == parts[1]
+    assert set(table["id"]) < set(whole["id"])
+
+
+def test_train_is_made_smaller_by_class_and_after_duplicates_are_dropped(tmp_path, capsys):
+    documents = frame(60).assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10)
+    documents.loc[:9, "text"] = documents["text"][59]
+    split = Split(kind="given", train_per_class=8)
+    corpus = table_corpus(split=split, split_column="part", drop_duplicates=True)
+    table, meta = make(tmp_path, documents, corpus)
+    assert Counter(table["label_label"][table["split"] == "train"]) == {"common": 8, "rare": 7}
+    assert meta["parts"] == {"train": 15, "validation": 10, "test": 10}
+    assert meta["duplicates"]["dropped"] == 10 and meta["left_out"] == 15
+    assert "mine: 15 training documents are left out (split.train" in capsys.readouterr().out
+
+
+def test_a_train_that_is_small_enough_already_stays_as_it_is(tmp_path):
+    _, meta = make(tmp_path, frame(40), table_corpus(split=Split(kind="random", test=8, train=32)))
+    assert meta["left_out"] == 0 and meta["documents"] == 40 and not meta["reduced"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"kind": "folds", "k": 5, "train": 9}, "not for kind folds, which tests every document"),
+        ({"kind": "given", "train": 9, "train_per_class": 2}, "train_per_class`, not both"),
+        ({"kind": "given", "grouped": True}, "`grouped` is only for kinds random and folds"),
+    ],
+)
+def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        Split(**keys)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
+        ({"label_columns": ["a", "a"], "label_column": None}, "each column once, found a, a"),
+        ({"label_columns": ["text"], "label_column": None}, "'text' is both text and label"),
+        ({"text_separator": "x"}, "text_separator stands between text_columns"),
+        ({"text_columns": ["a", "b"], "text_column": None, "evidence_column": "e"},
+         "evidence_column counts the characters of one text"),
+        ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),
+        ({"delimiter": ";;"}, "expected one character, such as"),
+        ({"delimiter": '"'}, "expected one character, such as"),
+        ({"tokenizer": "th"}, "spaCy's tokenizer th needs the package pythainlp"),
+        ({"split_column": "part"}, "split_column needs split kind given"),
+    ],
+)  # fmt: skip
+def test_keys_of_a_table_that_contradict_each_other_are_errors(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        table_corpus(**keys)
+
+
+def test_every_language_of_spacy_is_a_tokenizer_or_needs_a_package():
+    import spacy.lang
+
+    languages = {each.name for each in pkgutil.iter_modules(spacy.lang.__path__) if each.ispkg}
+    assert languages == {*TOKENIZERS, *NEEDED_PACKAGES} - {"whitespace"}
+    assert not {*TOKENIZERS} & {*NEEDED_PACKAGES}
+
+
+@pytest.mark.slow
+def test_every_tokenizer_reads_text_and_those_that_need_a_package_do_not():
+    text = "Größe 12,5 km. Дом 東京都 ไทย"
+    for name in TOKENIZERS:
+        tokens = tokenize_texts([text, ""], name)
+        joined = "".join(text[a:b] for a, b in zip(tokens.starts, tokens.ends, strict=True))
+        assert joined == text.replace(" ", ""), name
+    for name in NEEDED_PACKAGES:
+        with pytest.raises(ImportError):
+            tokenize_texts([text], name)
