@@ -111,9 +111,9 @@ class ClassificationExperiment(LabelledExperiment):
 
 
 class MultilabelExperiment(LabelledExperiment):
-    """An experiment with task multilabel: any number of classes a document, also none."""
+    """An experiment with task multilabel: any number of labels a document, also none."""
 
-    task: Literal["multilabel"] = Field(description="any number of classes a document")
+    task: Literal["multilabel"] = Field(description="any number of labels a document")
 
 
 class TranslationData(Section):

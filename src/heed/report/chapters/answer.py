@@ -157,12 +157,7 @@ def _opponent_columns(experiments: list[Experiment], figure: Format) -> tuple[Co
                 say("Majority"),
                 figure,
                 _scaled(_opponent_figure("majority")),
-                meaning=say("the opponent that always predicts the most frequent class")
-                if experiments[0].measure.task != MULTILABEL
-                else say(
-                    "the opponent that always predicts the labels of more than half of the "
-                    "training documents"
-                ),
+                meaning=_majority(experiments[0].measure.task),
             ),
         )
     return (
@@ -184,6 +179,16 @@ def _opponent_columns(experiments: list[Experiment], figure: Format) -> tuple[Co
             meaning=say("the opponent that gives the source for its translation"),
         ),
     )
+
+
+def _majority(task: str) -> str:
+    """Return what the opponent `majority` predicts."""
+    if task == MULTILABEL:
+        return say(
+            "the opponent that always predicts the labels of more than half of the training "
+            "documents"
+        )
+    return say("the opponent that always predicts the most frequent class")
 
 
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:

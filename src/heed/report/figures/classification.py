@@ -77,18 +77,23 @@ def curves(results: Results, experiment: Experiment) -> Figure:
         "curves",
         "history",
         say("Training and validation by epoch"),
-        say(
+        _describe_curves(metric, name),
+        (WIDTH, 0.5 + 1.35 * len(tables)),
+        draw,
+    )
+
+
+def _describe_curves(metric: str, name: str) -> str:
+    """Return what is drawn of loss and the figure `metric`, with this name."""
+    if metric == "accuracy":
+        return say(
             "One line for each seed. Loss: dashed on the training part, solid on the validation "
             "part. Accuracy: on the validation part. All models on the same scales."
         )
-        if metric == "accuracy"
-        else say(
-            "One line for each seed. Loss: dashed on the training part, solid on the validation "
-            "part. {figure}: on the validation part. All models on the same scales.",
-            figure=name[:1].upper() + name[1:],
-        ),
-        (WIDTH, 0.5 + 1.35 * len(tables)),
-        draw,
+    return say(
+        "One line for each seed. Loss: dashed on the training part, solid on the validation "
+        "part. {figure}: on the validation part. All models on the same scales.",
+        figure=name[:1].upper() + name[1:],
     )
 
 
