@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.study import Params
 
 Data = TypeVar("Data")
-Hyperparameters = TypeVar("Hyperparameters")
+Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
 
 @dataclasses.dataclass(frozen=True)

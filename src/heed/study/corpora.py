@@ -342,6 +342,14 @@ class Corpus(Section):
             "kind table, instead of label_column: several columns, each with a label of its name"
         ),
     )
+    label_separator: str | None = Field(
+        None,
+        min_length=1,
+        description=(
+            "kind table: what stands between the labels of a document in each label column, such "
+            "as ';', for task multilabel; a cell may also be a list, or empty"
+        ),
+    )
     split_column: str | None = Field(
         None,
         description=(
@@ -515,7 +523,7 @@ class Corpus(Section):
 COLUMN_KEYS = (
     "text_column", "text_columns", "text_separator", "label_column", "label_columns",
     "split_column", "id_column", "group_column", "evidence_column", "encoding", "delimiter",
-    "quotes", "columns", "alignment_base",
+    "quotes", "columns", "alignment_base", "label_separator",
 )  # fmt: skip
 
 

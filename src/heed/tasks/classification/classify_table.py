@@ -62,7 +62,8 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     """Write a prediction for each row of a table; return a line that says what was done.
 
     The result has the columns `id` (or `row`, its number), `predicted` and `p:CLASS` for each
-    class: means over the model's runs. Memory does not grow with the table.
+    class: means over the model's runs. Several labels of a row are joined by "; ". Memory does not
+    grow with the table.
 
     Args:
         model: a model with trained runs.
@@ -107,7 +108,9 @@ def _predictions(
         cleaned, tokens = tokenize_in_memory(texts, runs[0].recipe.tokenizer)
         rows = np.arange(len(texts))
         probabilities = np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0)
-    predicted = [classes[i] for i in probabilities.argmax(1)]
+    predicted = [
+        each if isinstance(each, str) else "; ".join(each) for each in runs[0].decide(probabilities)
+    ]
     head = pd.DataFrame(
         {
             key: pd.Series(ids, dtype="int64" if key == "row" else "str"),
