@@ -32,8 +32,7 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 
 
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
-    studies = {name: active for name, _, active in list_studies()}
-    assert studies == {
+    assert {study.name: study.is_active for study in list_studies()} == {
         "desk": False,
         "explanation": False,
         "explanation-sample": False,
@@ -59,7 +58,7 @@ def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> No
     )
     assert activate_study("talk", force=False).startswith("talk is active already")
     activate_study("sample", force=False)  # nothing was edited: no --force
-    assert sorted(path.name for path in clone.iterdir()) == ["params.yaml", "workflow"]
+    assert sorted(path.name for path in clone.iterdir()) == [".heed", "params.yaml", "workflow"]
 
 
 def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:

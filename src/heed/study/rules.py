@@ -11,7 +11,12 @@ from pydantic import ValidationError
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.hyperparameters import MAX_SEED, Configuration
 from heed.study.corpora import Corpus
-from heed.study.experiments import ClassificationExperiment, Experiment, TranslationExperiment
+from heed.study.experiments import (
+    Experiment,
+    LabelledExperiment,
+    MultilabelExperiment,
+    TranslationExperiment,
+)
 from heed.study.model_rules import (
     hyperparameter_contradictions,
     model_contradictions,
@@ -23,9 +28,22 @@ from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
 from heed.study.tasks import RECIPES, RULES
 
+NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
+
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for every contradiction between sections."""
+    if params.is_empty:
+        yield ("corpora",), f"study {params.study.name} {NO_CORPUS}"
+        return
+    for section in ("sources", "corpora", "experiments", "models"):
+        if not getattr(params, section):
+            yield (section,), "empty: a study has at least one"
+    yield from _contradictions_of_sections(params)
+
+
+def _contradictions_of_sections(params: Params) -> Iterator[tuple[Key, str]]:
+    """Yield (key, message) for every contradiction between sections of a study with a corpus."""
     if len(set(params.seeds)) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
     if any(not 1 <= seed <= MAX_SEED for seed in params.seeds):
@@ -216,7 +234,16 @@ def _data_contradictions(
             f"{experiment.corpus} has {made_of}, and the task is {experiment.task}",
         )
         return
-    if isinstance(experiment, ClassificationExperiment):
+    if isinstance(experiment, LabelledExperiment):
+        has_several = corpus.label_separator is not None
+        if has_several != isinstance(experiment, MultilabelExperiment):
+            task = "multilabel" if has_several else "classification"
+            number = "any number of labels" if has_several else "one label"
+            yield (
+                ("experiments", name, "task"),
+                f"each document of corpus {experiment.corpus} has {number}, by its "
+                f"label_separator: its task is {task}, found {experiment.task}",
+            )
         label, labels = experiment.data.label, kind.labels or corpus.label_names
         if label not in labels:
             named = "" if kind.labels else " (labels have the names of their columns)"

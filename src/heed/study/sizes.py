@@ -228,7 +228,7 @@ class _CountedRows:
             text = " ".join(str(cell) for cell in cells[: len(self._texts)])
             self.lengths.append(_count_tokens(text, corpus.tokenizer))
             for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
-                names.add(str(cell))
+                names.update(_split_cell(str(cell), corpus.label_separator))
             part = part_of(str(cells[-1])) if corpus.split_column else part_of_key(key)
             parts[part or ""] = parts.get(part or "", 0) + 1
             characters += len(text)
@@ -238,6 +238,11 @@ class _CountedRows:
         self.documents += rows / share
         for name, count in parts.items():
             self.parts[name] = self.parts.get(name, 0) + count / share
+
+
+def _split_cell(cell: str, separator: str | None) -> list[str]:
+    """Return the values of a label in a cell: one, or several between separators."""
+    return [part.strip() for part in cell.split(separator)] if separator else [cell]
 
 
 def _count_tokens(text: str, tokenizer: str) -> int:
