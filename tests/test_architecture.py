@@ -70,7 +70,7 @@ KNOW_CLASSIFICATION = (
     "explanation/",  # of decisions between classes
     "report/",
     "corpora/",
-    "study/own_corpus.py",
+    "study/own_",
     "study/presets.py",
 )
 

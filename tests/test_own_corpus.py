@@ -1,7 +1,9 @@
-"""A user adds a corpus with one command and changes only params.yaml (docs/own-corpus.md)."""
+"""A file becomes a study of one's own by one command (docs/own-corpus.md)."""
 
 import csv
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +13,12 @@ import pytest
 
 from heed import cli
 from heed.corpora.kinds import read_documents
-from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study import load
-from heed.study.own_corpus import add_corpus, changed_file_warnings
+from heed.study.own_corpus import add_corpus, remove_corpus
+from heed.study.own_entries import MAX_TOKENS, CorpusOptions
+from heed.study.own_files import changed_file_warnings
+from heed.study.studies import activate_study, list_studies
 from tests.conftest import ROOT
 
 TABLE = pd.DataFrame(
@@ -24,33 +28,57 @@ TABLE = pd.DataFrame(
         "part": ["train"] * 40 + ["validation"] * 10 + ["test"] * 10,
     }
 )
-
-COLUMNS = {"text_column": "text", "label_column": "label"}
-NO_COLUMNS = ("file", "name")
+VARIANTS = ("baseline", "mean", "pooling", "attention")
 
 
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
+    """A folder with what `heed corpus add` needs of a clone."""
     monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text((ROOT / "workflow/studies/sample.yaml").read_text())
+    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
+    shutil.copy("workflow/studies/sample.yaml", "params.yaml")
     return tmp_path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
+def add(*files, **options) -> str:
+    return add_corpus(CorpusOptions([str(file) for file in files], **options), cores=2)
+
+
+def add_table(table: pd.DataFrame = TABLE, file: str = "table.csv", **options) -> str:
+    table.to_csv(file, index=False)
+    return add(file, **options)
+
+
+def write(path: Path, table: pd.DataFrame) -> None:
+    {
+        ".csv": lambda: table.to_csv(path, index=False),
+        ".tsv": lambda: table.to_csv(path, index=False, sep="\t"),
+        ".json": lambda: table.to_json(path, orient="records"),
+        ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
+        ".parquet": lambda: table.to_parquet(path),
+    }[path.suffix]()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])
+def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
     path = Path(f"my_reviews{suffix}")
-    if suffix == ".csv":
-        TABLE.to_csv(path, index=False)
-    elif suffix == ".jsonl":
-        TABLE.to_json(path, orient="records", lines=True)
-    else:
-        TABLE.to_parquet(path)
-    cli.corpus_add(path, **COLUMNS, split_column="part")
+    write(path, TABLE)
+    message = add(path, split_column="part")
     params = load("params.yaml")
-    assert {"my-reviews-baseline", "my-reviews-mean", "my-reviews-attention"} <= set(params.models)
-    assert params.experiments["my-reviews"].task == "classification"
-    assert params.experiments["my-reviews"].data.label == "label"
-    assert "# `mean` is a control" in Path("params.yaml").read_text(), "comments are kept"
+    assert (params.study.name, params.study.title) == (
+        "my-reviews",
+        "Does attention help on my-reviews?",
+    )
+    assert [*params.models] == [f"my-reviews-{variant}" for variant in VARIANTS]
+    assert params.study.attention == ["pooling", "attention"] and params.seeds == [1, 2, 3]
+    assert "sample" not in Path("params.yaml").read_text()
+    assert (
+        Path("studies/my-reviews.yaml").read_text().split("\n")[1:]
+        == (Path("params.yaml").read_text().split("\n")[1:])
+    )
+    for found in ("60 texts in column 'text'", "2 classes: ", "40 for train, 10 for validation",
+                  "4 tokens a text on average", "preset ", "core-hours"):  # fmt: skip
+        assert found in message
     cli.download("my-reviews")
     cli.tokenize("my-reviews")
     table = pd.read_parquet("data/tokens/my-reviews/documents.parquet")
@@ -58,57 +86,208 @@ def test_a_file_becomes_a_corpus_with_models_to_compare(clone, suffix):
     assert table["label_label"].tolist() == TABLE["label"].tolist()
     assert [*changed_file_warnings(params)] == []
     with pytest.raises(HeedError, match="is there already"):
-        cli.corpus_add(path, **COLUMNS, split_column="part")
+        add(path, split_column="part")
     path.write_bytes(path.read_bytes() + b"\n")
     assert [line.rpartition(": ")[2] for line in changed_file_warnings(params)] == [sha256(path)]
 
 
+def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
+    add_table(title="Worth it?")
+    first = Path("params.yaml").read_text()
+    assert "corpus more is added to the study table" in add_table(file="more.csv", seeds=5)
+    params = load("params.yaml")
+    assert [*params.corpora] == ["table", "more"] and len(params.models) == 2 * len(VARIANTS)
+    assert params.study.title == "Worth it?" and params.seeds == [1, 2, 3, 4, 5]
+    assert "more" in Path("studies/table.yaml").read_text()
+    assert "a new study of your own" in add_table(file="other.csv", study="second")
+    assert [*load("params.yaml").corpora] == ["other"]
+    assert [each.name for each in list_studies() if each.is_own] == ["second", "table"]
+    activate_study("table", force=False)
+    assert "corpus more is removed" in remove_corpus("more")
+    assert Path("params.yaml").read_text() == first.replace("[1, 2, 3]", "[1, 2, 3, 4, 5]")
+    remove_corpus("table")
+    with pytest.raises(HeedError, match="study table has no corpus yet"):
+        load("params.yaml")
+    assert add_table()
+    with pytest.raises(HeedError, match=r"there is no corpus more\. Known: table"):
+        remove_corpus("more")
+    activate_study("sample", force=False)
+    with pytest.raises(HeedError, match="is no study of your own"):
+        remove_corpus("sample-letters")
+
+
+def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
+    add_table()
+    edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2]  # two are enough")
+    Path("params.yaml").write_text(edited)
+    add_table(file="more.csv")
+    assert "seeds: [1, 2]  # two are enough" in Path("studies/table.yaml").read_text()
+
+
+def test_an_edited_study_of_heed_is_not_replaced(clone):
+    edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2]")
+    Path("params.yaml").write_text(edited)
+    with pytest.raises(HeedError, match=r"params.yaml: edited by hand.*heed study sample --force"):
+        add_table()
+    assert Path("params.yaml").read_text() == edited and not Path("studies").exists()
+
+
+def test_files_named_by_parts_are_the_users_own_split(clone):
+    for part, name in {"train": "train", "validation": "dev", "test": "test"}.items():
+        write(Path(f"{name}.tsv"), TABLE[TABLE["part"] == part].drop(columns="part"))
+    message = add("train.tsv", "dev.tsv", "test.tsv", name="mine")
+    assert "train.tsv (train), dev.tsv (validation), test.tsv (test): 60 texts" in message
+    assert "40 for train, 10 for validation, 10 for test: as given" in message
+    params = load("params.yaml")
+    assert [*params.sources["mine"].paths] == ["train", "validation", "test"]
+    assert params.corpora["mine"].split.kind == "given"
+    message = add("train=train.tsv", "test=dev.tsv", name="other")
+    assert "36 for train, 4 for validation, 10 for test: as given" in message
+
+
+def test_other_files_are_one_corpus_in_their_order(clone):
+    for name, rows in {"spring": TABLE[:30], "autumn": TABLE[30:]}.items():
+        write(Path(f"{name}.csv"), rows)
+    assert "spring.csv, autumn.csv: 60 texts" in add("spring.csv", "autumn.csv", name="mine")
+    assert [*load("params.yaml").sources["mine"].paths] == ["file_1", "file_2"]
+
+
+WRONG_FILES = [
+    (["train.csv", "more.csv"], r"more.csv: train, validation or test\? .*train=train.csv PART=mo"),
+    (["train.csv", "dev.csv"], "no file is for test: train.csv, dev.csv. Add it: test=FILE"),
+    (["more.csv", "more.csv"], "more.csv: is named twice"),
+    (["more.csv", "none.csv"], "none.csv: not there"),
+    (["learn=more.csv"], "learn=more.csv: 'learn' is no part: write train, validation, test"),
+]
+
+
+@pytest.mark.parametrize(("files", "message"), WRONG_FILES)
+def test_files_whose_part_is_not_clear_are_an_error(clone, files, message):
+    for name in ("train", "dev", "more"):
+        write(Path(f"{name}.csv"), TABLE)
+    with pytest.raises(HeedError, match=message):
+        add(*files)
+    assert not Path("studies").exists()
+
+
+def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
+    for folder in ("Film Reviews", "data"):
+        Path(folder).mkdir()
+        for part in ("train", "test"):
+            write(Path(f"{folder}/{part}.csv"), TABLE)
+            write(Path(f"{folder}/tweets_{part}.csv"), TABLE)
+    add("Film Reviews/train.csv", "Film Reviews/test.csv")
+    add("data/tweets_train.csv", "data/tweets_test.csv")
+    assert [*load("params.yaml").corpora] == ["film-reviews", "tweets"]
+    with pytest.raises(HeedError, match=r"no name can be made of train.csv .*: add --name NAME"):
+        shutil.copy("data/train.csv", "train.csv")
+        add("train.csv", "test=data/test.csv")
+
+
+def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
+    table = TABLE.rename(columns={"text": "Review", "label": "Sentiment"})
+    message = add_table(table)
+    assert "60 texts in column 'Review'" in message and "label in column 'Sentiment'" in message
+    assert "column 'part' is not used: if it has the parts, --split-column part" in message
+    table = TABLE.rename(columns={"text": "what was said", "label": "stars"})
+    expected = (
+        "more.csv: which column has the text and the label? Columns: what was said, stars, part. "
+        "Run, with its name for COLUMN: heed corpus add more.csv --text-column COLUMN "
+        "--label-column COLUMN --language en --train 20"
+    )
+    with pytest.raises(HeedError, match=f"^{re.escape(expected)}$"):
+        add_table(table, "more.csv", language="en", train=20)
+    with pytest.raises(HeedError, match=r"has the label\? .*--text-column 'what was said' --label"):
+        add_table(table, "more.csv", text_column=["what was said"])
+
+
+def test_options_become_keys(clone):
+    table = TABLE.assign(title="a title", author=[f"by {i % 7}" for i in range(60)], nr=range(60))
+    table["mood"] = [("up", "down", "flat")[i % 3] for i in range(60)]
+    message = add_table(
+        table, "notes.csv", text_column=["title", "text"], text_separator=" | ",
+        label_column=["label", "mood"], id_column="nr", group_column="author", language="en",
+        metric="macro_f1", test=0.3, train_per_class=10,
+    )  # fmt: skip
+    params = load("params.yaml")
+    corpus = params.corpora["notes"]
+    assert (corpus.text_columns, corpus.text_separator) == (["title", "text"], " | ")
+    assert (corpus.label_columns, corpus.id_column) == (["label", "mood"], "nr")
+    assert (corpus.group_column, corpus.tokenizer) == ("author", "en")
+    split = corpus.split
+    assert (split.kind, split.test, split.grouped, split.train_per_class) == (
+        "random",
+        0.3,
+        True,
+        10,
+    )
+    assert [*params.experiments] == ["notes-label", "notes-mood"]
+    assert params.experiments["notes-mood"].title == "notes by mood"
+    for name, model in params.models.items():
+        assert params.experiments[model.experiment].metric == "macro_f1"
+        assert params.hyperparameters(name).select == "macro_f1"
+    assert "label in column 'mood': 3 classes: " in message
+
+
+def test_a_delimiter_is_found(clone):
+    TABLE.to_csv("table.csv", index=False, sep=";")
+    assert "fields are separated by ';'" in add("table.csv")
+    assert load("params.yaml").corpora["table"].delimiter == ";"
+
+
+def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
+    lengths = [10 * (i + 1) for i in range(60)]
+    table = TABLE.assign(text=["word " * length for length in lengths])
+    assert "the first 400 tokens of a text are read: of 67% of the texts all" in add_table(table)
+    assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 400
+    add_table(file="short.csv")
+    assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
+
+
 def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
-    TABLE.to_csv("table.csv", index=False)
-    columns = {"text_column": "label", "label_column": "text"}
-    message = add_corpus(Path("table.csv"), "mine", columns, Path("params.yaml"))
+    message = add_table(text_column=["label"], label_column=["text"])
     assert (
         f"'text' has {TABLE['text'].nunique()} classes in {len(TABLE)} rows: is it a label?"
         in message
     )
-    assert load("params.yaml").experiments["mine"].data.label == "text", "the column's name"
-    message = add_corpus(Path("table.csv"), "ours", COLUMNS, Path("params.yaml"))
-    assert "is it a label?" not in message
+    assert "is it a label?" not in add_table(file="more.csv")
 
 
 REFUSED = [
-    ({"text_column": "txt"}, "table.csv: there is no column 'txt'. Columns: text, label, part"),
+    ({"text_column": ["txt"]}, "table.csv: there is no column 'txt'. Columns: text, label, part"),
     ({"name": "My Corpus"}, "is no name"),
-    ({"name": "sample"}, "sources: sample is there already"),
-    ({"file": "none.csv"}, "none.csv: not there"),
-    ({"file": "table.txt"}, "ends in .csv, .tsv, .json, .jsonl, .parquet"),
-    ({"label_column": "same"}, "column 'same' has 1 class in 60 rows"),
-    ({"label_column": "text"}, "the column 'text' is both text and label"),
-    ({"text_column": "none"}, "column 'none' has no text in any row"),
+    ({"name": "sample"}, "sample is a study of heed's"),
+    ({"study": "sample"}, "sample is a study of heed's"),
+    ({"files": ["none.csv"]}, "none.csv: not there"),
+    ({"files": ["table.txt"]}, "ends in .csv, "),
+    ({"label_column": ["same"]}, "column 'same' has 1 class in 60 rows"),
     (
-        {"split_column": "label"},
-        "table.csv:2: column 'label': expected train, validation, test (or ",
+        {"text_column": ["text"], "label_column": ["text"]},
+        "the column 'text' is both text and label",
     ),
+    ({"text_column": ["none"]}, "column 'none' has no text in any row"),
+    ({"split_column": "label"}, "table.csv:2: column 'label': expected train, validation, test"),
     ({"split_column": "no test"}, "column 'no test': the given split needs documents to train an"),
     ({"split_column": "by class"}, "the part train has 1 class (label 'good'): there is nothing t"),
-    ({"encoding": "klingon"}, "encoding: expected an encoding that Python knows"),
+    ({"split_column": "part", "test": 0.1}, "--test is for a split that heed draws"),
+    ({"encoding": "klingon"}, "--encoding: expected an encoding that Python knows"),
+    ({"language": "klingon"}, "--language: Input should be 'xx', "),
+    ({"delimiter": ";;"}, "--delimiter: "),
+    ({"metric": "bleu"}, "experiments.table.metric: there is no metric of classification bleu"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), REFUSED)
-def test_a_corpus_that_cannot_be_added_is_an_error_and_params_are_unchanged(
-    clone, changes, message
-):
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone, options, message):
     table = TABLE.assign(same="x", none="")
     table["no test"] = ["train"] * 50 + ["validation"] * 10
     table["by class"] = [("train", "test")[i % 2] for i in range(60)]
     table.to_csv("table.csv", index=False)
+    shutil.copy("table.csv", "table.txt")
     before = Path("params.yaml").read_text()
-    columns = COLUMNS | {key: value for key, value in changes.items() if key not in NO_COLUMNS}
-    file, name = Path(changes.get("file", "table.csv")), changes.get("name", "mine")
     with pytest.raises(HeedError, match=re.escape(message)):
-        add_corpus(file, name, columns, Path("params.yaml"))
-    assert Path("params.yaml").read_text() == before
+        add_corpus(CorpusOptions(**({"files": ["table.csv"]} | options)), cores=2)
+    assert Path("params.yaml").read_text() == before and not Path("studies").exists()
 
 
 @pytest.mark.drill("a table too small to learn from")
@@ -124,40 +303,38 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_params_are_unchanged(
 def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(clone, rows, message):
     Path("table.csv").write_text("\n".join(["text,label", *rows, ""]))
     with pytest.raises(HeedError, match=message):
-        add_corpus(Path("table.csv"), "mine", COLUMNS, Path("params.yaml"))
+        add("table.csv")
 
 
 def test_a_changed_file_is_checked_again_when_it_is_tokenised(clone):
-    TABLE.to_csv("table.csv", index=False)
-    add_corpus(Path("table.csv"), "mine", COLUMNS, Path("params.yaml"))
+    add_table()
     with Path("table.csv").open("a") as file:
         file.write("a text, with a comma,good,train\n")
-    text, old = Path("params.yaml").read_text(), load("params.yaml").sources["mine"].sha256
+    text, old = Path("params.yaml").read_text(), load("params.yaml").sources["table"].sha256
     Path("params.yaml").write_text(text.replace(old, sha256("table.csv")))
-    cli.download("mine")
-    message = r"data/raw/mine/table.csv:62: expected 3 fields, .*found 4"
+    cli.download("table")
+    message = r"data/raw/table/table.csv:62: expected 3 fields, .*found 4"
     with pytest.raises(HeedError, match=message):
-        cli.tokenize("mine")
-    assert not Path("data/tokens/mine").exists()
+        cli.tokenize("table")
+    assert not Path("data/tokens/table").exists()
 
 
 def test_a_declared_encoding_is_written_and_used(clone):
     table = TABLE.assign(text=[f"größer als {i}" for i in range(60)])
     table.to_csv("table.csv", index=False, encoding="windows-1252")
-    with pytest.raises(HeedError, match=r"table.csv:2: not utf-8: byte 0xf6. .*--encoding"):
-        add_corpus(Path("table.csv"), "mine", COLUMNS, Path("params.yaml"))
-    columns = COLUMNS | {"encoding": "windows-1252"}
-    add_corpus(Path("table.csv"), "mine", columns, Path("params.yaml"))
-    cli.download("mine")
-    documents = read_documents(load("params.yaml").corpora["mine"], Path("data/raw/mine"))
+    with pytest.raises(HeedError, match=r"table.csv:\d+: not utf-8: byte 0xf6. .*--encoding"):
+        add("table.csv")
+    add("table.csv", encoding="windows-1252")
+    cli.download("table")
+    documents = read_documents(load("params.yaml").corpora["table"], Path("data/raw/table"))
     assert [document.text for document in documents] == table["text"].tolist()
 
 
 def test_a_column_of_evidence_is_checked_written_and_read(clone, monkeypatch):
     table = TABLE.assign(why="0-4")
     table.assign(why="0-400").to_csv("table.csv", index=False)
-    command = "corpus add table.csv --text-column text --label-column label --evidence-column why"
-    monkeypatch.setattr(sys, "argv", ["heed", *command.split(), "--name", "mine"])
+    command = "corpus add table.csv --evidence-column why --name mine"
+    monkeypatch.setattr(sys, "argv", ["heed", *command.split()])
     before = Path("params.yaml").read_text()
     with pytest.raises(SystemExit, match=r"table.csv:2: column 'why': the span 0-400 goes beyond"):
         cli.main()
@@ -174,18 +351,16 @@ def test_a_column_of_evidence_is_checked_written_and_read(clone, monkeypatch):
 @pytest.mark.drill("two edits of params.yaml at once")
 def test_corpora_added_at_once_are_all_there(clone):
     """Both processes read and write params.yaml; without a lock the second undoes the first."""
-    Path("params.yaml").write_text((ROOT / "workflow/studies/desk.yaml").read_text())
     TABLE.to_csv("table.csv", index=False)
     names = ["one", "two"]
-    command = [sys.executable, "-m", "heed.cli", "corpus", "add", "table.csv"]
-    command += ["--text-column", "text", "--label-column", "label", "--name"]
+    command = [sys.executable, "-m", "heed.cli", "corpus", "add", "table.csv", "--name"]
     processes = [
         subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in names
     ]
     for process in processes:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
-    assert set(names) <= set(load("params.yaml").corpora)
+    assert set(names) == set(load("params.yaml").corpora)
 
 
 def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(clone, corpora):
@@ -193,14 +368,14 @@ def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(clone, corpor
     rows = [["label", "text"], *(line.split("\t") for line in lines if line)]
     assert len(rows) == 873
     write_csv(Path("sst.csv"), rows)
-    add_corpus(Path("sst.csv"), "sst", COLUMNS, Path("params.yaml"))
+    add("sst.csv")
     cli.download("sst")
     documents = read_documents(load("params.yaml").corpora["sst"], Path("data/raw/sst"))
     assert [document.labels["label"] for document in documents] == [row[0] for row in rows[1:]]
     rows[600].append("one more")
     write_csv(Path("sst.csv"), rows)
     with pytest.raises(HeedError, match=r"sst.csv:601: expected 2 fields, .*found 3"):
-        add_corpus(Path("sst.csv"), "again", COLUMNS, Path("params.yaml"))
+        add("sst.csv", name="again")
 
 
 def write_csv(path: Path, rows: list[list[str]]) -> None:
@@ -208,9 +383,10 @@ def write_csv(path: Path, rows: list[list[str]]) -> None:
         csv.writer(file).writerows(rows)
 
 
-def test_the_documentation_names_the_command_and_the_columns_as_they_are():
+def test_the_documentation_names_the_options_and_the_columns_as_they_are():
     text = (ROOT / "docs/own-corpus.md").read_text()
-    assert re.search(r"heed corpus add \S+ --text-column \S+ --label-column \S+", text)
-    _, _, reference = (ROOT / "docs/corpora.md").read_text().partition("## A table of yours")
-    for key in (*KIND.keys, "sha256", "path", "paths", "hashes"):
-        assert f"`{key}" in reference
+    parser = cli._parser()
+    for command in re.findall(r"^heed (corpus (?:add|remove) .*)$", text, re.MULTILINE):
+        parser.parse_args(shlex.split(command))
+    for option in CorpusOptions.__dataclass_fields__:
+        assert option == "files" or f"`--{option.replace('_', '-')}" in text, option

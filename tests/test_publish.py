@@ -134,6 +134,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
     (root / "params.yaml").write_text(
         f"study: {{note: {texts['note']!r}}}\nsources: {{it: {{path: {data}/reviews.csv}}}}\n"
         f"# from {data}/reviews.csv\n"
+        f"more: {{paths: {{train: {data}/train.tsv}}, vectors: {data}/words.vec}}\n"
     )
     (root / "dvc.lock").write_text(
         f"stages:\n  a:\n    cmd: heed download {root}\n    deps:\n    - path: {data}/more.csv\n"
@@ -154,6 +155,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
                 assert str(secret).encode() not in text, path
     assert "Results in results and notes.txt" in (folder / "index.html").read_text()
     assert "{path: reviews.csv}" in (folder / "params.yaml").read_text()
+    assert "{paths: {train: train.tsv}, vectors: words.vec}" in (folder / "params.yaml").read_text()
     assert "- path: src/heed/cli.py\n" in (folder / "dvc.lock").read_text()
     assert "| In x |" in (root / "README.md").read_text()
 
@@ -189,6 +191,20 @@ def test_a_readme_without_a_place_is_one_clear_message_and_nothing_is_written(tm
     with pytest.raises(HeedError, match=r"README\.md: no place for the study sample"):
         publish(params, comparison, ROOT / "data/published", root / "results", root)
     assert not (root / "docs").exists()
+
+
+def test_a_study_of_ones_own_needs_no_place_in_the_readme(tmp_path):
+    root = clone(tmp_path)
+    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    results = made_up.results(comparison, tmp_path / "results")
+    (root / "README.md").write_text("# heed\n")
+    (root / "studies").mkdir()
+    (root / "studies/sample.yaml").write_text("{}\n")
+    publish(params, comparison, ROOT / "data/published", results, root)
+    assert (root / "README.md").read_text() == "# heed\n"
+    (root / "README.md").write_text(BEGIN.format(name="sample") + END.format(name="sample"))
+    publish(params, comparison, ROOT / "data/published", results, root)
+    assert "| 0.8000 |" in (root / "README.md").read_text()
 
 
 def assert_rows_of_translations(readme: str, params: Params, metrics: dict) -> None:

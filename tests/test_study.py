@@ -1,5 +1,6 @@
 """One study is active, edited params are not overwritten, and the cost is estimated in advance."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from heed import study
 from heed.files import HeedError
 from heed.study.cost import estimate_cost, format_cost
-from heed.study.studies import activate_study, list_studies
+from heed.study.studies import activate_study, format_studies, list_studies, make_study
 from tests.conftest import ROOT
 
 
@@ -33,8 +34,7 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 
 
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
-    studies = {name: active for name, _, active in list_studies()}
-    assert studies == {
+    assert {study.name: study.is_active for study in list_studies()} == {
         "desk": False,
         "explanation": False,
         "explanation-sample": False,
@@ -60,7 +60,7 @@ def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> No
     )
     assert activate_study("talk", force=False).startswith("talk is active already")
     activate_study("sample", force=False)  # nothing was edited: no --force
-    assert sorted(path.name for path in clone.iterdir()) == ["params.yaml", "workflow"]
+    assert sorted(path.name for path in clone.iterdir()) == [".heed", "params.yaml", "workflow"]
 
 
 def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
@@ -150,3 +150,87 @@ def test_the_cost_names_corpora_of_unknown_size(clone: Path) -> None:
     text = text.replace("kind: sample-letters,", "kind: table, text_column: t, label_column: l,")
     text = re.sub(r"\{label: \w+\}", "{label: l}", text)
     assert "without sample-sentiment, sample-letters" in format_cost(study.parse(text))
+
+
+def activated(name: str, force: bool = False) -> str:
+    """Activate a study and return the first lines of the message, without its cost."""
+    return activate_study(name, force).partition("\nDoes attention help")[0]
+
+
+def test_a_study_of_ones_own_is_made_listed_and_kept_with_its_edits(clone: Path) -> None:
+    sample = (clone / "params.yaml").read_text()
+    message = make_study("mine", 'Is it "worth" it: yes?')
+    assert message.startswith("studies/mine.yaml: a new study of your own, which is active now.")
+    assert message.endswith("has no corpus yet. Add one: heed corpus add FILE")
+    assert study.load(may_be_empty=True).study.title == 'Is it "worth" it: yes?'
+    assert "* mine               Is it" in format_studies()
+    assert make_study("second", "").count("\n") == 1, "nothing was edited: nothing is saved"
+    activate_study("mine", force=False)
+    edited = (clone / "params.yaml").read_text().replace("[1, 2, 3]", "[1, 2]  # two")
+    (clone / "params.yaml").write_text(edited)
+    assert "studies/mine.yaml: the edits of params.yaml are saved here." in activated("sample")
+    assert (clone / "params.yaml").read_text().split("\n")[1:] == sample.split("\n")[1:]
+    assert "mine is active now" in activated("mine")
+    assert (clone / "params.yaml").read_text() == edited
+    assert activated("mine").startswith("mine is active already.")
+    assert [each.name for each in list_studies() if each.is_own] == ["mine", "second"]
+
+
+def test_an_empty_study_says_in_one_line_how_a_corpus_is_added(clone: Path) -> None:
+    make_study("mine", "")
+    message = "params.yaml:12: corpora: study mine has no corpus yet. Add one: heed corpus add FILE"
+    with pytest.raises(HeedError, match=f"^{re.escape(message)}$"):
+        study.load()
+
+
+def test_of_two_edits_of_a_study_neither_is_lost_without_force(clone: Path) -> None:
+    make_study("mine", "")
+    params, own = clone / "params.yaml", clone / "studies/mine.yaml"
+    params.write_text(params.read_text().replace("[1, 2, 3]", "[1, 2]"))
+    os.utime(params, (1, 1))  # the file of the study is the newer one
+    for name in ("mine", "sample"):
+        with pytest.raises(HeedError, match=r"studies/mine.yaml: was changed after params.yaml"):
+            activate_study(name, force=False)
+    assert "[1, 2]" in params.read_text() and "[1, 2, 3]" in own.read_text()
+    activate_study("mine", force=True)
+    assert "[1, 2, 3]" in params.read_text()
+
+
+NOT_FREE = [
+    ("", "is no name of a study"),
+    ("My Study", "is no name of a study"),
+    ("new", "'new' is no name of a study"),
+    ("desk", "desk is a study of heed's"),
+    ("mine", "studies/mine.yaml: is there already"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), NOT_FREE)
+def test_a_name_that_is_taken_or_wrong_is_refused(clone: Path, name: str, message: str) -> None:
+    make_study("mine", "")
+    with pytest.raises(HeedError, match=message):
+        make_study(name, "")
+
+
+def test_a_file_must_not_take_the_place_of_a_study_of_ones_own(clone: Path) -> None:
+    make_study("mine", "")
+    text = (clone / "workflow/studies/sample.yaml").read_text()
+    (clone / "elsewhere.yaml").write_text(text.replace("name: sample", "name: mine"))
+    with pytest.raises(HeedError, match="mine is a study of your own"):
+        activate_study("elsewhere.yaml", force=True)
+    (clone / "studies/other.yaml").write_text(text)
+    with pytest.raises(HeedError, match=r"other.yaml: study.name: expected other, .* found sample"):
+        activate_study("other", force=True)
+    (clone / "studies/desk.yaml").write_text(text)
+    with pytest.raises(HeedError, match=r"studies/desk.yaml: heed has a study of this name too"):
+        activate_study("desk", force=True)
+
+
+def test_a_study_with_a_mistake_is_listed_and_its_edits_are_saved(clone: Path) -> None:
+    make_study("mine", "")
+    params = clone / "params.yaml"
+    params.write_text(params.read_text().replace("searches: {}", "searchs: {}"))
+    assert "the edits of params.yaml are saved here" in activated("sample")
+    assert "mine               (has a mistake: heed study mine says where)" in format_studies()
+    with pytest.raises(HeedError, match=r"studies/mine.yaml:\d+: searchs: unknown key"):
+        activate_study("mine", force=False)

@@ -269,17 +269,17 @@ def _read_comparison() -> "Comparison":
     return read_comparison(COMPARISON / "comparison.json")
 
 
-def study(name: str, force: bool) -> None:
-    """List the studies, or make one active and estimate what it will cost."""
-    from heed.study.studies import activate_study, list_studies
+def study(name: str, new_name: str, title: str, force: bool) -> None:
+    """List the studies, make one active and estimate what it will cost, or make one of your own."""
+    from heed.files import HeedError
+    from heed.study.studies import NEW, activate_study, format_studies, make_study
 
-    if name:
-        print_line(activate_study(name, force))
-        return
-    studies = list_studies()
-    width = max(len(key) for key, _, _ in studies)
-    for key, title, active in studies:
-        print_line(f"{'*' if active else ' '} {key:{width}} {title}")
+    if name != NEW and (new_name or title):
+        raise HeedError(f"to make a study of your own: heed study {NEW} NAME --title TITLE")
+    if name == NEW:
+        print_line(make_study(new_name, title))
+    else:
+        print_line(activate_study(name, force) if name else format_studies())
 
 
 def classify(
@@ -330,6 +330,27 @@ def check() -> None:
     )
 
 
+def format_study(file: Path) -> None:
+    """Write what follows from the rest into a study's models, one line a model, in order."""
+    from heed.study.formatting import format_study
+
+    print_line(format_study(file))
+
+
+def model_add(experiment: str, variant: str, settings: list[str], like: str) -> None:
+    """Add a model to params.yaml: its line with all that follows, checked."""
+    from heed.study.model_lines import add_model
+
+    print_line(add_model(PARAMS, experiment, variant, settings, like))
+
+
+def model_remove(model: str) -> None:
+    """Remove a model from params.yaml."""
+    from heed.study.model_lines import remove_model
+
+    print_line(remove_model(PARAMS, model))
+
+
 def schema() -> None:
     """Write docs/params.md and docs/params.schema.json from the schema."""
     from heed.files import write_json, write_text
@@ -339,28 +360,19 @@ def schema() -> None:
     write_json("docs/params.schema.json", json_schema())
 
 
-def corpus_add(
-    file: Path,
-    text_column: str,
-    label_column: str,
-    split_column: str = "",
-    evidence_column: str = "",
-    encoding: str = "",
-    name: str = "",
-) -> None:
-    """Add a corpus of your own to params.yaml: its source, an experiment and models to compare."""
+def corpus_add(**options: Any) -> None:
+    """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
     from heed.study.own_corpus import add_corpus
+    from heed.study.own_entries import CorpusOptions
 
-    name = name or file.stem.lower().replace("_", "-")
-    columns = {
-        "text_column": text_column,
-        "label_column": label_column,
-        "split_column": split_column,
-        "evidence_column": evidence_column,
-        "encoding": encoding,
-    }
-    given = {key: value for key, value in columns.items() if value}
-    print_line(add_corpus(file, name, given, PARAMS))
+    print_line(add_corpus(CorpusOptions(**options), _count_cores()))
+
+
+def corpus_remove(name: str) -> None:
+    """Remove a corpus from your own study, with its experiments and models."""
+    from heed.study.own_corpus import remove_corpus
+
+    print_line(remove_corpus(name))
 
 
 STAGES = (
@@ -462,43 +474,87 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         default="",
         help=(
-            "a name in workflow/studies, or a file from elsewhere, which is checked first; without "
-            "one they are listed"
+            "the name of a study of heed's or of your own, or a file from elsewhere, which is "
+            "checked first; without one they are listed. `new`: make one of your own"
         ),
     )
+    command.add_argument(
+        "new_name", metavar="NAME", nargs="?", default="", help="of the study that `new` makes"
+    )
+    command.add_argument("--title", default="", help="of the study that `new` makes")
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
     )
     _add_classify(add(classify))
     _add_translate(add(translate))
     add(check)
+    add(format_study, "format").add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        default=PARAMS,
+        help="the file of a study; default: params.yaml",
+    )
     add(schema)
     corpus = commands.add_parser(
         "corpus",
         help=(description := "corpora of your own: heed corpus add --help"),
         description=description,
+    ).add_subparsers(metavar="COMMAND", required=True)
+    _add_corpus_options(add(corpus_add, "add", corpus))
+    command = add(corpus_remove, "remove", corpus)
+    command.add_argument("name", metavar="CORPUS", help="a key of `corpora` in params.yaml")
+    model = commands.add_parser(
+        "model", help=(description := "models: heed model add --help"), description=description
     )
-    command = add(corpus_add, "add", corpus.add_subparsers(metavar="COMMAND", required=True))
-    command.add_argument("file", metavar="FILE", type=Path, help="a .csv, .jsonl or .parquet file")
-    command.add_argument("--text-column", required=True, help="the column with the text")
-    command.add_argument("--label-column", required=True, help="the column with the label")
-    command.add_argument(
-        "--split-column",
-        default="",
-        help="the column with train, validation or test; without it the split is random",
+    of_model = model.add_subparsers(metavar="COMMAND", required=True)
+    _add_model_add(add(model_add, "add", of_model))
+    add(model_remove, "remove", of_model).add_argument(
+        "model", metavar="MODEL", help="a key of `models`"
     )
-    command.add_argument(
-        "--evidence-column",
-        default="",
-        help="the column with the evidence for the label: spans of the text, such as 0-4 10-15",
-    )
-    command.add_argument(
-        "--encoding",
-        default="",
-        help="of a .csv or .jsonl file, such as windows-1252; default: utf-8",
-    )
-    command.add_argument("--name", default="", help="name of the corpus; default: the file's name")
     return parser
+
+
+def _add_corpus_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help=(
+            ".csv, .tsv, .json, .jsonl or .parquet; several are one corpus, and those named by "
+            "train, dev or test, or given as test=FILE, are these parts of it"
+        ),
+    )
+    texts = {
+        "study": "the new study's name; default: the corpus's name",
+        "title": "title of the study's report",
+        "name": "name of the corpus; default: the file's name",
+        "split-column": "the column with train, validation (dev) or test; default: a random split",
+        "id-column": "the column with a name for each document",
+        "group-column": "the column whose groups stay together in the random split: an author, …",
+        "evidence-column": "the column with the evidence: spans of the text, such as 0-4 10-15",
+        "text-separator": "between the texts of several --text-column; default: a space",
+        "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
+        "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
+        "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
+        "metric": "the figure that decides, such as macro_f1; default: accuracy",
+    }
+    for key in ("text", "label"):
+        command.add_argument(
+            f"--{key}-column",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help=f"the column with the {key}; several times for several. Known names are found",
+        )
+    for option, meaning in texts.items():
+        command.add_argument(f"--{option}", default="", metavar="TEXT", help=meaning)
+    command.add_argument("--no-quotes", action="store_true", help="a quote is any other character")
+    command.add_argument("--test", type=_share, metavar="SHARE", help="of a random split; .2")
+    command.add_argument("--train", type=_size, metavar="N", help="train on at most so many texts")
+    command.add_argument("--train-per-class", type=_size, metavar="N", help="as --train, by class")
+    command.add_argument("--seeds", type=_count, metavar="N", help="of the study; default: 3")
 
 
 def _add_classify(command: argparse.ArgumentParser) -> None:
@@ -530,6 +586,25 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
+    )
+
+
+def _add_model_add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
+    command.add_argument(
+        "variant", metavar="VARIANT", help="its name: the model is EXPERIMENT-VARIANT"
+    )
+    command.add_argument(
+        "settings",
+        metavar="KEY=VALUE",
+        nargs="*",
+        help="what differs from `defaults`, and preset, tuned_by, match, gpu (docs/params.md)",
+    )
+    command.add_argument(
+        "--like",
+        default="",
+        metavar="VARIANT",
+        help="take the keys of another variant or model; those of the command replace them",
     )
 
 
@@ -568,6 +643,22 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"a whole number from 1 to 1000, found {text[:20]}")
     return int(text)
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000_000:
+        raise argparse.ArgumentTypeError(f"a number of texts from 1, found {text[:20]}")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"a share above 0 and below 1, found {text[:20]}")
+    return share
 
 
 def _factor(text: str) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 WHOLE_NAME = r"(?![\w-]|\.\w)"  # not the beginning of another folder's name
+PATH_KEYS = ("path", "paths", "vectors")  # of the user's files; `paths` has several
 END = r"[^\s\"'`<>|,;:()\[\]{}]*"  # the rest of a path within a text, up to what may follow one
 
 
@@ -15,7 +16,7 @@ def path_remover(root: Path, files: list[Path]) -> Callable[[str], str]:
     """Return a function that removes the folders of this machine from a text.
 
     A path in `root` becomes relative to it. Of a path in the home folder, and of every absolute
-    path under the key `path` in the YAML `files`, the name stays.
+    path under a key of PATH_KEYS in the YAML `files`, the name stays.
     """
     home = str(Path.home())
     patterns = [(re.escape(str(root.resolve())) + WHOLE_NAME + "/?", _relative)]
@@ -60,11 +61,13 @@ def _name(match: re.Match[str]) -> str:
 
 
 def _absolute_paths(value: Any) -> Iterator[str]:
-    """Yield every absolute path under a key `path`, at any depth."""
+    """Yield every absolute path under a key of PATH_KEYS, at any depth."""
     if isinstance(value, dict):
         for key, each in value.items():
-            if key == "path" and isinstance(each, str) and each.startswith(("/", "~")):
-                yield each
+            texts = each.values() if key == "paths" and isinstance(each, dict) else [each]
+            for text in texts if key in PATH_KEYS else ():
+                if isinstance(text, str) and text.startswith(("/", "~")):
+                    yield text
             yield from _absolute_paths(each)
     elif isinstance(value, list):
         for each in value:

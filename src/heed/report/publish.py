@@ -17,6 +17,7 @@ from heed.report.local_paths import map_texts, path_remover
 from heed.report.measures import measure_of
 from heed.report.render import render
 from heed.report.renderers import markdown
+from heed.study.studies import own_study_file
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -34,6 +35,8 @@ def publish(
     params: "Params", comparison: Comparison, published: Path, results: Path, root: Path
 ) -> Path:
     """Write docs/studies/NAME/ and the summary in README.md; return the folder.
+
+    A study of the user's own has no summary in README.md unless there is a place for it.
 
     The folder has the page, its figures and tables, the files of COPIED, and reports/report.pdf if
     there is one. Text of a corpus is not for git: the page has a document browser only where heed
@@ -59,7 +62,10 @@ def publish(
     titles = {key: experiment.title for key, experiment in params.experiments.items()}
     metrics = read_json(root / "metrics.json", "heed compare")
     block = summary(name, _main_figures(metrics, comparison), titles, translation_rows(comparison))
-    readme = with_block((root / README).read_text(encoding="utf-8"), name, block)
+    readme = (root / README).read_text(encoding="utf-8")
+    # heed's own studies have a place there; the README of a clone may have one for the user's
+    if BEGIN.format(name=name) in readme or not (root / own_study_file(name)).exists():
+        readme = with_block(readme, name, block)
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
     with writing_folder(folder) as out:

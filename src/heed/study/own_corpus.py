@@ -1,155 +1,150 @@
-"""Add a user's corpus to params.yaml: a source, a corpus, an experiment and models to compare."""
+"""A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from typing import Any
 
-from pydantic import ValidationError
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.table import KIND, read_documents
-from heed.files import HeedError, sha256
-from heed.paths import is_name
-from heed.study.corpora import Corpus
-from heed.study.editing import editing
+from heed.corpora.table import read_documents
+from heed.files import HeedError, write_text
+from heed.paths import PARAMS, is_name
+from heed.study.editing import changed_text
+from heed.study.own_entries import (
+    CorpusEntries,
+    CorpusOptions,
+    add_entries,
+    check_corpus,
+    corpus_section,
+    make_entries,
+    make_seeds,
+    remove_entries,
+)
+from heed.study.own_facts import read_facts
+from heed.study.own_files import default_name, find_columns, name_files, recognise_columns
+from heed.study.own_summary import describe_corpus, describe_entries, describe_unused
+from heed.study.reader import parse
+from heed.study.studies import (
+    changing_studies,
+    describe_cost,
+    empty_study,
+    find_active_own_study,
+    own_study_file,
+    save_active_study,
+    save_study,
+    start_study,
+)
 
-if TYPE_CHECKING:
-    from heed.study.schema import Params
 
-VARIANTS: dict[str, dict[str, object]] = {
-    "baseline": {"pooling": "last"},
-    "mean": {"pooling": "mean"},
-    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 1},
-}
+def add_corpus(options: CorpusOptions, cores: int) -> str:
+    """Add a corpus to the active study of the user's own, or make a study of it; return a message.
 
-
-def add_corpus(file: Path, name: str, columns: dict[str, str], params: Path) -> str:
-    """Write the entries of a new corpus into `params`, and return a message with the next command.
+    Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
 
     Args:
-        file: the user's table. All of its rows are read as `heed tokenize` will read them.
-        name: of the new entries.
-        columns: text_column, label_column, and where they apply split_column, evidence_column and
-            encoding.
-        params: the path of params.yaml.
+        options: what the user typed.
+        cores: of this machine, for the message.
 
     Raises:
-        HeedError: the file cannot be read, lacks a column or a class, has a row that does not fit,
-            or cannot be split; `name` is invalid or already used.
+        HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit, or
+            cannot be split; a name is invalid or already used; params.yaml was edited by hand and
+            is no study of the user's own.
 
     """
+    files = name_files(options.files)
+    name = options.name or default_name(files)
     if not is_name(name):
         raise HeedError(
             f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
         )
-    rows, classes = _count_rows_and_classes(file, _corpus(name, columns))
-    with editing(params) as (_, tree):
-        for section in ("sources", "corpora", "experiments"):
-            if name in tree[section]:
-                raise HeedError(f"{params}: {section}: {name} is there already. Use another --name")
-        _add_entries(tree, name, file, columns)
-    doubt = (
-        f"\nColumn {columns['label_column']!r} has {classes:,} classes in {rows:,} rows: is it a "
-        "label? If not, remove the corpus (docs/own-corpus.md) and use another --label-column"
-        if 2 * classes > rows
-        else ""
+    unknown = options.text_column or ["(text)"], options.label_column or ["(label)"]
+    check_corpus(corpus_section(name, options, files, *unknown))  # before any file is read
+    quotes = False if options.no_quotes else None
+    columns, delimiter = find_columns(files, options.encoding, options.delimiter, quotes)
+    texts, labels = recognise_columns(columns, options.text_column, options.label_column)
+    if not (texts and labels):
+        raise _unknown_columns(options, columns, texts, labels)
+    options = dataclasses.replace(options, delimiter=delimiter)
+    section = corpus_section(name, options, files, texts, labels)
+    corpus = check_corpus(section)
+    facts = read_facts(read_documents(files.paths, corpus), corpus, str(files))
+    entries = make_entries(name, options, files, section, facts)
+    with changing_studies():
+        lines, text = _write_entries(options, entries)
+    return "\n".join(
+        [
+            *describe_corpus(files, corpus, facts),
+            *describe_unused(columns, corpus),
+            *describe_entries(entries, facts, cores),
+            *lines,
+            describe_cost(parse(text, PARAMS)),
+        ]
     )
-    return (
-        f"{params}: added source, corpus, experiment and {len(VARIANTS)} models named {name} "
-        f"({rows:,} rows, {classes} classes). Run: snakemake --cores 4{doubt}"
+
+
+def _unknown_columns(
+    options: CorpusOptions, columns: list[str], texts: list[str], labels: list[str]
+) -> HeedError:
+    """Return the error of columns that are not known, with all columns and the command to type."""
+    unknown = " and ".join(["the text"] * (not texts) + ["the label"] * (not labels))
+    named = dataclasses.replace(
+        options, text_column=texts or ["COLUMN"], label_column=labels or ["COLUMN"]
+    )
+    return HeedError(
+        f"{options.files[0]}: which column has {unknown}? Columns: {', '.join(columns)}. Run, with "
+        f"its name for COLUMN: {named.command()}"
     )
 
 
-def _corpus(name: str, columns: dict[str, str]) -> Corpus:
-    """Return the section of the new corpus. Raises HeedError for a value that it refuses."""
-    try:
-        return Corpus.model_validate(
-            {"source": name, "kind": KIND.name, **columns, "split": _split(columns)}
-        )
-    except ValidationError as error:
-        (mistake,) = error.errors()
-        key = ".".join(map(str, mistake["loc"])) or "columns"
-        raise HeedError(f"{key}: {mistake['ctx']['error']}") from None
+def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list[str], str]:
+    """Write the entries into the active own study, or a new one; return lines, and its text."""
+    own = find_active_own_study()
+    extends = own is not None and options.study in ("", own.stem)
+    study = own.stem if own and extends else options.study or entries.name
+    path = PARAMS if extends else own_study_file(study)
+
+    def change(tree: Any) -> None:
+        add_entries(tree, entries, path)
+        if options.seeds:
+            tree["seeds"] = make_seeds(options.seeds)
+        if options.title:
+            tree["study"]["title"] = DoubleQuotedScalarString(options.title)
+
+    old = PARAMS.read_text(encoding="utf-8") if extends else empty_study(study, options.title)
+    text = changed_text(old, path, change)
+    if not extends:
+        return start_study(study, text), text
+    _replace_study(study, text)
+    return [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."], text
 
 
-def _split(columns: dict[str, str]) -> dict[str, object]:
-    if "split_column" in columns:
-        return {"kind": "given"}
-    return {"kind": "random", "test": 0.2, "validation": 0.1}
+def remove_corpus(name: str) -> str:
+    """Remove a corpus, and all that is made from it, from the active study; return a message.
 
+    The results that it had are deleted by the next run of snakemake, and stay in DVC's cache.
 
-def _count_rows_and_classes(file: Path, corpus: Corpus) -> tuple[int, int]:
-    """Return the number of rows and of classes of a table. Raises HeedError when it is unusable."""
-    # not at the top: the drivers import this module, and scikit-learn takes long
-    from heed.tokens.facts import DocumentFacts
-    from heed.tokens.splits import require_learnable, split_documents
+    Raises:
+        HeedError: the active study is none of the user's own, or has no such corpus.
 
-    facts, has_text = DocumentFacts(), False
-    for document in read_documents({"": file}, corpus):
-        facts.append(document)
-        has_text = has_text or bool(document.text)
-    if not len(facts):
-        raise HeedError(f"{file}: no row below the names of the columns")
-    if not has_text:
-        raise HeedError(f"{file}: column {corpus.text_column!r} has no text in any row")
-    labels = facts.labels
-    classes = len(labels[corpus.label_names[0]].categories)
-    if classes < 2:
-        raise HeedError(
-            f"{file}: column {corpus.label_column!r} has {classes} class in {len(facts):,} "
-            f"row{'s' * (len(facts) > 1)}: there is nothing to learn"
-        )
-    try:
-        require_learnable(labels, split_documents(corpus.split, facts))
-    except HeedError as error:
-        column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
-        raise HeedError(f"{file}: {column}{error}") from None
-    return len(facts), classes
-
-
-def _add_entries(tree: Any, name: str, file: Path, columns: dict[str, str]) -> None:
-    """Add a source, a corpus, an experiment and its models to the YAML tree of params.yaml."""
-    tree["sources"][name] = _on_one_line(
-        {"kind": KIND.source.name, "path": str(file), "sha256": sha256(file)}
-    )
-    split = _on_one_line(_split(columns))
-    tree["corpora"][name] = _on_one_line(
-        {"source": name, "kind": KIND.name, **columns, "split": split}
-    )
-    data = _on_one_line({"label": columns["label_column"]})
-    tree["experiments"][name] = _on_one_line(
-        {"task": "classification", "corpus": name, "data": data, "title": name}
-    )
-    for variant, settings in VARIANTS.items():
-        model = f"{name}-{variant}"
-        keys: dict[str, object] = {
-            "experiment": name,
-            "corpus": name,
-            "variant": variant,
-            "tuned_by": "none",
-            "match": model,
-        }
-        tree["models"][model] = _on_one_line(keys | settings)
-
-
-def changed_file_warnings(params: "Params") -> Iterator[str]:
-    """Yield a warning for each user file whose hash differs from params.yaml.
-
-    Neither dvc nor snakemake looks at these files.
     """
-    for name, source in params.sources.items():
-        for file in source.user_files():
-            if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
-                yield (
-                    f"{file.path}: changed since it was added; the study still uses the copy in "
-                    f"data/raw/{name}. "
-                    f"To use the changed file, set in params.yaml: sources.{name}.{file.hash_key}: "
-                    f"{digest}"
-                )
+    with changing_studies():
+        own = find_active_own_study()
+        if own is None:
+            raise HeedError(
+                f"{PARAMS}: is no study of your own: `heed study` lists them, heed study NAME "
+                "activates one"
+            )
+        text = changed_text(
+            PARAMS.read_text(encoding="utf-8"),
+            PARAMS,
+            lambda tree: remove_entries(tree, name, PARAMS),
+            may_be_empty=True,
+        )
+        _replace_study(own.stem, text)
+    return f"{PARAMS}, {own}: corpus {name} is removed, with its experiments and models."
 
 
-def _on_one_line(values: dict[str, object]) -> CommentedMap:
-    """Return the mapping, marked to be written on one line (YAML's flow style)."""
-    mapping = CommentedMap(values)
-    mapping.fa.set_flow_style()
-    return mapping
+def _replace_study(name: str, text: str) -> None:
+    """Write the new text of the active study into params.yaml and into its own file."""
+    save_active_study(False, name)  # refuses where the file has edits that params.yaml has not
+    write_text(PARAMS, text)
+    save_study(name, text)

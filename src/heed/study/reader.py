@@ -14,9 +14,10 @@ from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, NAMES_BY_TASK, SECTIONS, Defaults
 from heed.study.experiments import EXPERIMENTS, Published, Study
 from heed.study.explain import Explain, ExplainedModel
+from heed.study.following import FOLLOWING_KEYS, may_follow
 from heed.study.models import Model
 from heed.study.rules import contradictions
-from heed.study.schema import SINGULAR, Params
+from heed.study.schema import SINGULAR, Key, Params
 from heed.study.searches import Dimension, Search
 from heed.study.suggestions import most_similar, suggest
 from heed.study.syntax import read_yaml
@@ -24,16 +25,24 @@ from heed.study.syntax import read_yaml
 MAX_SHOWN = 200  # characters of a key or a value in a message
 
 
-def load(path: str | Path = PARAMS) -> Params:
+def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
     """Return the params in `path`, checked.
+
+    Args:
+        path: of the file.
+        may_be_empty: whether a study without any corpus is no mistake.
 
     Raises:
         HeedError: one line for each mistake: file, line, key, what was found, what is allowed.
 
     """
-    path = Path(path)
+    return parse(read_text(Path(path)), path, may_be_empty)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a study's file. Raises HeedError if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise HeedError(
             f"{path}: not there. Run heed in the top folder of a clone, or `heed study sample` to "
@@ -41,23 +50,37 @@ def load(path: str | Path = PARAMS) -> Params:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise HeedError(f"{path}: cannot be read: {error}") from None
-    return parse(text, path)
 
 
-def parse(text: str, path: str | Path = PARAMS) -> Params:
-    """Return the params in the YAML `text`; `path` is for messages.
+def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
+    """Return the params in the YAML `text`; `path` is for messages, `may_be_empty` as in `load`.
 
     Raises HeedError as `load` does.
     """
     tree, values = read_yaml(text, path)
+    return check(values, tree, path, may_be_empty)
+
+
+def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False) -> Params:
+    """Return the params with these `values`; `tree` has the lines of `path`, for messages.
+
+    Raises HeedError as `load` does.
+    """
     try:
         params = Params.model_validate(values)
     except ValidationError as error:
         raise HeedError("\n".join(_messages(path, tree, error))) from None
+    if params.is_empty and may_be_empty:
+        return params
     if mistakes := list(contradictions(params)):
-        lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
-        raise HeedError("\n".join(lines))
+        raise mistakes_error(mistakes, tree, path)
     return params
+
+
+def mistakes_error(mistakes: list[tuple[Key, str]], tree: Node, path: str | Path) -> HeedError:
+    """Return the error of (key, message) for each mistake: a line with file, line and key."""
+    lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
+    return HeedError("\n".join(lines))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +128,22 @@ def _messages(path: str | Path, tree: Node, error: ValidationError) -> list[str]
     mistakes = [_read_mistake(item) for item in error.errors()]
     unknown = [mistake for mistake in mistakes if mistake.kind == "extra_forbidden"]
     intended = {key for mistake in unknown for key in mistake.intended_keys}
-    return [
-        _message(path, tree, mistake)
-        for mistake in mistakes
-        if mistake.kind != "missing" or mistake.key not in intended
-    ]
+    lines: list[str] = []
+    short: dict[tuple[Any, ...], list[str]] = {}  # entries that `heed format` completes
+    for mistake in mistakes:
+        if mistake.kind == "missing" and mistake.key in intended:
+            continue
+        if mistake.kind == "missing" and may_follow(mistake.key):
+            short.setdefault(mistake.key[:-1], []).append(mistake.key[-1])
+        elif mistake.found is None and mistake.key[:-1] in FOLLOWING_KEYS:
+            short[mistake.key] = ["its keys"]
+        else:
+            lines.append(_message(path, tree, mistake))
+    command = "heed format" if Path(path) == PARAMS else f"heed format {path}"
+    for key, missing in short.items():
+        location = f"{path}:{_line(tree, key)}: {'.'.join(map(_printable, key))}"
+        lines.append(f"{location}: without {', '.join(missing)}. To write what follows: {command}")
+    return lines
 
 
 def _message(path: str | Path, tree: Node, mistake: _Mistake) -> str:

@@ -23,9 +23,22 @@ from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
 from heed.study.tasks import RECIPES, RULES
 
+NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
+
 
 def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for every contradiction between sections."""
+    if params.is_empty:
+        yield ("corpora",), f"study {params.study.name} {NO_CORPUS}"
+        return
+    for section in ("sources", "corpora", "experiments", "models"):
+        if not getattr(params, section):
+            yield (section,), "empty: a study has at least one"
+    yield from _contradictions_of_sections(params)
+
+
+def _contradictions_of_sections(params: Params) -> Iterator[tuple[Key, str]]:
+    """Yield (key, message) for every contradiction between sections of a study with a corpus."""
     if len(set(params.seeds)) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
     if any(not 1 <= seed <= MAX_SEED for seed in params.seeds):

@@ -38,14 +38,19 @@ class Params(Section):
     seeds: list[int] = Field(
         description="every model is trained once with each", min_length=1, max_length=1000
     )
-    sources: dict[Name, Source] = Field(min_length=1)
-    corpora: dict[Name, Corpus] = Field(min_length=1)
-    experiments: dict[Name, AnyExperiment] = Field(min_length=1)
+    sources: dict[Name, Source]
+    corpora: dict[Name, Corpus]
+    experiments: dict[Name, AnyExperiment]
     searches: dict[Name, Search]
     defaults: Defaults
-    models: dict[Name, Model] = Field(min_length=1)
+    models: dict[Name, Model]
     explain: Explain = Explain(documents=1.0, models={})
     adversaries: dict[Name, Adversary] = Field({})
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added yet, as in a study that `heed study new` has made."""
+        return not (self.sources or self.corpora or self.experiments or self.models)
 
     def section(self, kind: str, name: str) -> Any:
         """Return entry `name` of `kind` (sources, corpora, experiments, searches, models).

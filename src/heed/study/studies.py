@@ -1,43 +1,131 @@
-"""The studies in workflow/studies: list them, and make one of them active."""
+"""The studies: heed's in workflow/studies, the user's own in studies; list them, activate one."""
 
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
-from heed.files import HeedError, write_text
-from heed.paths import PARAMS
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from heed.files import HeedError, locked, write_text
+from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
-from heed.study.reader import load
+from heed.study.reader import load, parse
+from heed.study.rules import NO_CORPUS
+from heed.study.schema import Params
+from heed.study.syntax import read_yaml
 
-STUDIES = Path("workflow/studies")
-# for completion in editors; the path is relative to params.yaml
-SCHEMA = "# yaml-language-server: $schema=docs/params.schema.json\n"
+HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
+# for completion in editors; the path is relative to the file
+SCHEMA = "# yaml-language-server: $schema={}docs/params.schema.json\n"
+NEW = "new"  # `heed study new` makes a study: none has this name
+EMPTY_STUDY = """\
+# A study of your own (docs/own-corpus.md). `heed corpus add FILE` adds a corpus.
+study:
+  name: {name}
+  title: {title}
+  attention: [pooling, attention]
+
+seeds: [1, 2, 3]
+
+sources: {{}}
+
+corpora: {{}}
+
+experiments: {{}}
+
+searches: {{}}
+
+defaults: {{classification: {{}}}}
+
+models: {{}}
+"""
 
 
-def list_studies() -> list[tuple[str, str, bool]]:
-    """Return (name, title, whether it is active) of each study in workflow/studies.
+@dataclasses.dataclass(frozen=True)
+class ListedStudy:
+    """A study as it is listed: of heed, or of the user's own; active or not."""
 
-    Raises HeedError when there is none.
-    """
-    active = _read_params(PARAMS)
-    return [
-        (path.stem, load(path).study.title, _read_params(path) == active) for path in _study_files()
+    name: str
+    title: str
+    is_own: bool
+    is_active: bool
+
+
+def list_studies() -> list[ListedStudy]:
+    """Return heed's studies, then the user's own. Raises HeedError when there is none of heed's."""
+    text, active = _read_params(PARAMS), find_active_own_study()
+    listed = [
+        ListedStudy(path.stem, load(path).study.title, False, _read_params(path) == text)
+        for path in _heed_studies()
+    ]
+    return listed + [
+        ListedStudy(path.stem, _own_title(path), True, path == active) for path in _own_studies()
     ]
 
 
-def _study_files() -> list[Path]:
+def format_studies() -> str:
+    """Return the list of all studies, the active one marked by a star."""
+    studies = list_studies()
+    width = max(len(study.name) for study in studies)
+    lines = []
+    for is_own, heading in (
+        (False, f"Studies of heed ({HEED_STUDIES}):"),
+        (True, f"Your own studies ({OWN_STUDIES}):"),
+    ):
+        group = [study for study in studies if study.is_own == is_own]
+        lines += [heading] if group else []
+        lines += [
+            f"{'*' if study.is_active else ' '} {study.name:{width}} {study.title}"
+            for study in group
+        ]
+    return "\n".join(lines)
+
+
+def _own_title(path: Path) -> str:
+    try:
+        return load(path, may_be_empty=True).study.title
+    except HeedError:
+        return f"(has a mistake: heed study {path.stem} says where)"
+
+
+def _heed_studies() -> list[Path]:
     """Return the files of workflow/studies. Raises HeedError when there is none."""
-    if not (studies := sorted(STUDIES.glob("*.yaml"))):
-        raise HeedError(f"{STUDIES}: no study here. Run heed in the top folder of a clone")
+    if not (studies := sorted(HEED_STUDIES.glob("*.yaml"))):
+        raise HeedError(f"{HEED_STUDIES}: no study here. Run heed in the top folder of a clone")
     return studies
+
+
+def _own_studies() -> list[Path]:
+    return sorted(OWN_STUDIES.glob("*.yaml"))
+
+
+def own_study_file(name: str) -> Path:
+    """Return the path of a user's own study, whether it is there or not."""
+    return OWN_STUDIES / f"{name}.yaml"
+
+
+@contextlib.contextmanager
+def changing_studies() -> Iterator[None]:
+    """Hold the lock of params.yaml: another command that changes it, or the studies, waits.
+
+    Raises HeedError outside of a clone.
+    """
+    _heed_studies()
+    with locked(LOCKS / PARAMS.name, f"{PARAMS}: another command edits it: waiting"):
+        yield
 
 
 def activate_study(study: str, force: bool) -> str:
     """Check a study, copy it to params.yaml, and return an estimate of its cost.
 
-    No other file is changed, and none before the check: dvc reads the names in params.yaml before
-    any code of heed runs.
+    Nothing is changed before the check: dvc reads the names in params.yaml before any code of heed
+    runs. Edits of an active study of the user's own are saved to its file first.
 
     Args:
-        study: a name in workflow/studies, or the path of a file from elsewhere.
+        study: the name of a study of heed's or of the user's own, or the path of a file.
         force: whether a params.yaml that was edited by hand is overwritten.
 
     Raises:
@@ -45,18 +133,153 @@ def activate_study(study: str, force: bool) -> str:
             set.
 
     """
-    path, studies = _find_study(study), _study_files()
-    params = load(path)
-    name, text, active = params.study.name, _read_params(path), _read_params(PARAMS)
-    if active == text:
-        return f"{name} is active already.\n{format_cost(params)}"
-    if active and not force and all(active != _read_params(known) for known in studies):
+    with changing_studies():
+        path = _find_study(study)
+        if path == find_active_own_study():
+            lines = save_active_study(force, study)
+            params = load(path, may_be_empty=True)
+            lines.append(f"{params.study.name} is active already.")
+        else:
+            params = load(path, may_be_empty=True)
+            _check_name(path, params)
+            name, text = params.study.name, _read_params(path)
+            is_active = _read_params(PARAMS) == text
+            lines = [] if is_active else save_active_study(force, study)
+            lines.append(f"{name} is active {'already' if is_active else 'now'}.")
+        _write_params(_read_params(path))
+    return "\n".join([*lines, describe_cost(params)])
+
+
+def describe_cost(params: Params) -> str:
+    """Return the estimated cost of a study, or that it has no corpus yet."""
+    return f"It {NO_CORPUS}" if params.is_empty else format_cost(params)
+
+
+def make_study(name: str, title: str) -> str:
+    """Make an empty study of the user's own, activate it, and return a message.
+
+    Args:
+        name: of the study.
+        title: of its report; empty: a question with the name.
+
+    Raises:
+        HeedError: a study has this name; params.yaml was edited by hand.
+
+    """
+    with changing_studies():
+        lines = start_study(name, empty_study(name, title))
+    return "\n".join([*lines, f"It {NO_CORPUS}"])
+
+
+def empty_study(name: str, title: str) -> str:
+    """Return the text of a study without a corpus. Raises HeedError when the name is not free."""
+    _check_is_free(name)
+    quoted = StringIO()
+    YAML().dump([DoubleQuotedScalarString(title or f"Does attention help on {name}?")], quoted)
+    text = EMPTY_STUDY.format(name=name, title=quoted.getvalue().strip().removeprefix("- "))
+    parse(text, own_study_file(name), may_be_empty=True)
+    return text
+
+
+def start_study(name: str, text: str) -> list[str]:
+    """Write a new study of the user's own and make it active; return lines that say so.
+
+    Args:
+        name: of the study, which no other has.
+        text: its params, checked.
+
+    Raises HeedError when params.yaml was edited by hand and is no study of the user's own.
+    """
+    lines = save_active_study(False, "sample")
+    save_study(name, text)
+    _write_params(text)
+    return [*lines, f"{own_study_file(name)}: a new study of your own, which is active now."]
+
+
+def save_study(name: str, text: str) -> None:
+    """Write the text of a study of the user's own to its file."""
+    write_text(own_study_file(name), SCHEMA.format("../") + _without_schema(text))
+
+
+def _check_is_free(name: str) -> None:
+    """Raise HeedError unless a new study may have this name."""
+    if not is_name(name):
         raise HeedError(
-            f"{PARAMS}: edited by hand, or from elsewhere: it is none of {STUDIES}/*.yaml. Keep it "
-            f"as {STUDIES}/NAME.yaml, or run: heed study {study} --force"
+            f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
+            f"heed study {NEW} my-texts"
         )
-    write_text(PARAMS, SCHEMA + text)
-    return f"{name} is active now.\n{format_cost(params)}"
+    if name == NEW:
+        raise HeedError(f"{NEW!r} is no name of a study: `heed study {NEW}` makes one")
+    if (HEED_STUDIES / f"{name}.yaml").exists():
+        raise HeedError(f"{name} is a study of heed's ({HEED_STUDIES}): choose another name")
+    if own_study_file(name).exists():
+        raise HeedError(
+            f"{own_study_file(name)}: is there already. Choose another name, or activate it: "
+            f"heed study {name}"
+        )
+
+
+def _check_name(path: Path, params: Params) -> None:
+    """Raise HeedError unless a study that is not heed's has a name that leaves all others whole."""
+    name = params.study.name
+    if path.parent == OWN_STUDIES and name != path.stem:
+        raise HeedError(
+            f"{path}: study.name: expected {path.stem}, as the file is named, found {name}"
+        )
+    if path.parent not in (OWN_STUDIES, HEED_STUDIES) and own_study_file(name).exists():
+        raise HeedError(
+            f"{path}: study.name: {name} is a study of your own ({own_study_file(name)}). Choose "
+            "another name"
+        )
+
+
+def find_active_own_study() -> Path | None:
+    """Return the file of the user's own study that params.yaml holds, edited or not, or None."""
+    try:
+        study = read_yaml(PARAMS.read_text(encoding="utf-8"), PARAMS)[1].get("study")
+    except (OSError, UnicodeDecodeError, HeedError):
+        return None
+    name = study.get("name") if isinstance(study, dict) else None
+    if not isinstance(name, str) or not is_name(name):
+        return None
+    path = own_study_file(name)
+    return path if path.is_file() and not (HEED_STUDIES / path.name).exists() else None
+
+
+def save_active_study(force: bool, study: str) -> list[str]:
+    """Save the edits in params.yaml, before it is replaced; return lines that say so.
+
+    Args:
+        force: whether edits that have no file are lost, and a file that was changed after
+            params.yaml is kept in place of the edits.
+        study: the name of the study that is to be active, for messages.
+
+    Raises:
+        HeedError: `force` is not set, and params.yaml was edited and is no study of the user's own,
+            or its file was changed after params.yaml.
+
+    """
+    text, own = _read_params(PARAMS), find_active_own_study()
+    if own is None:
+        known = [_read_params(path) for path in (*_heed_studies(), *_own_studies())]
+        if text and not force and text not in known:
+            raise HeedError(
+                f"{PARAMS}: edited by hand, or from elsewhere: it is no study of {HEED_STUDIES} or "
+                f"{OWN_STUDIES}. Keep it: give it a name of its own (study.name), and copy it to "
+                f"{OWN_STUDIES}/NAME.yaml. Or overwrite it: heed study {study} --force"
+            )
+        return []
+    if _read_params(own) == text:
+        return []
+    if own.stat().st_mtime_ns > PARAMS.stat().st_mtime_ns:
+        if force:
+            return []
+        raise HeedError(
+            f"{own}: was changed after {PARAMS}, which differs from it. Keep the changes of the "
+            f"file: heed study {study} --force. Or keep those of {PARAMS}: cp {PARAMS} {own}"
+        )
+    save_study(own.stem, text)
+    return [f"{own}: the edits of {PARAMS} are saved here."]
 
 
 def _find_study(study: str) -> Path:
@@ -65,13 +288,24 @@ def _find_study(study: str) -> Path:
         if not Path(study).is_file():
             raise HeedError(f"{study}: there is no such file")
         return Path(study)
-    path, studies = STUDIES / f"{study}.yaml", _study_files()
-    if path not in studies:
+    known = [*_heed_studies(), *_own_studies()]
+    paths = [path for path in known if path.stem == study]
+    if len(paths) > 1:
         raise HeedError(
-            f"{path}: no such study. Known: {', '.join(known.stem for known in studies)}. The name "
+            f"{paths[1]}: heed has a study of this name too ({paths[0]}). Rename the file, and "
+            "study.name in it"
+        )
+    if not paths:
+        raise HeedError(
+            f"{study}: no such study. Known: {', '.join(path.stem for path in known)}. The name "
             "of a file from elsewhere ends with .yaml"
         )
-    return path
+    return paths[0]
+
+
+def _write_params(text: str) -> None:
+    if _read_params(PARAMS) != text:
+        write_text(PARAMS, SCHEMA.format("") + text)
 
 
 def _read_params(path: Path) -> str:
@@ -80,7 +314,10 @@ def _read_params(path: Path) -> str:
     That path differs between folders; without the file the text is empty.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        return _without_schema(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return ""
+
+
+def _without_schema(text: str) -> str:
     return text.split("\n", 1)[1] if text.startswith("# yaml-language-server") else text

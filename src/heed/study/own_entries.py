@@ -1,0 +1,274 @@
+"""The entries of a new corpus in params.yaml: source, corpus, experiments and models to compare."""
+
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from heed.corpora.table import KIND
+from heed.files import HeedError
+from heed.study.corpora import Corpus
+from heed.study.own_facts import CorpusFacts
+from heed.study.own_files import UserFiles
+from heed.study.presets import PRESETS, choose_preset
+from heed.tasks.classification.recipe import FIGURES
+
+TASK = "classification"
+TEST, VALIDATION = 0.2, 0.1  # shares of a random split
+MAX_TOKENS = 400  # no more of a document is read: a recurrent network takes its time by the token
+# What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
+VARIANTS: dict[str, dict[str, object]] = {
+    "baseline": {"pooling": "last"},
+    "mean": {"pooling": "mean"},
+    "pooling": {"pooling": "attention"},
+    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
+}
+PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusOptions:
+    """What the user typed after `heed corpus add`; empty or None where nothing was typed."""
+
+    files: list[str]
+    name: str = ""
+    study: str = ""
+    title: str = ""
+    text_column: list[str] = dataclasses.field(default_factory=list)
+    text_separator: str = ""
+    label_column: list[str] = dataclasses.field(default_factory=list)
+    split_column: str = ""
+    id_column: str = ""
+    group_column: str = ""
+    evidence_column: str = ""
+    delimiter: str = ""
+    encoding: str = ""
+    no_quotes: bool = False
+    language: str = ""
+    metric: str = ""
+    seeds: int | None = None
+    test: float | None = None
+    train: int | None = None
+    train_per_class: int | None = None
+
+    def command(self) -> str:
+        """Return the command line that gives these options."""
+        words = ["heed", "corpus", "add", *self.files]
+        for field in dataclasses.fields(self)[1:]:
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if value is True:
+                words.append(option)
+            elif isinstance(value, list):
+                words += [word for each in value for word in (option, each)]
+            elif value not in ("", None, False):
+                words += [option, str(value)]
+        return shlex.join(words)
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusEntries:
+    """The entries of a corpus: a section of `sources`, one of `corpora`, experiments and models.
+
+    `presets` has the preset of each experiment's models.
+    """
+
+    name: str
+    source: dict[str, object]
+    corpus: dict[str, object]
+    experiments: dict[str, dict[str, object]]
+    models: dict[str, dict[str, object]]
+    presets: dict[str, str]
+    max_tokens: int
+
+
+def corpus_section(
+    name: str, options: CorpusOptions, files: UserFiles, texts: list[str], labels: list[str]
+) -> dict[str, object]:
+    """Return the section of `corpora`, without the keys that have their default.
+
+    Args:
+        name: of the source.
+        options: the user's.
+        files: the user's.
+        texts: the columns with the text.
+        labels: the columns with a label.
+
+    """
+    columns = {
+        "text_column": texts[0] if len(texts) == 1 else "",
+        "text_columns": texts if len(texts) > 1 else [],
+        "text_separator": options.text_separator,
+        "label_column": labels[0] if len(labels) == 1 else "",
+        "label_columns": labels if len(labels) > 1 else [],
+        "split_column": options.split_column,
+        "id_column": options.id_column,
+        "group_column": options.group_column,
+        "evidence_column": options.evidence_column,
+        "delimiter": options.delimiter,
+        "encoding": options.encoding,
+        "tokenizer": options.language,
+    }
+    given: dict[str, object] = {key: value for key, value in columns.items() if value}
+    if options.no_quotes:
+        given["quotes"] = False
+    split = _split(options, bool(options.split_column or files.have_parts))
+    return {"source": name, "kind": KIND.name, **given, "split": split}
+
+
+def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
+    """Return the section of the split. Raises HeedError for options that do not go together."""
+    if is_given and (options.test is not None or options.group_column):
+        option = "--test" if options.test is not None else "--group-column"
+        raise HeedError(
+            f"{option} is for a split that heed draws, and the parts of this corpus are given by "
+            "its files or by --split-column"
+        )
+    split: dict[str, object] = {"kind": "given"}
+    if not is_given:
+        split = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
+    if options.group_column:
+        split["grouped"] = True
+    sizes = {"train": options.train, "train_per_class": options.train_per_class}
+    return split | {key: size for key, size in sizes.items() if size is not None}
+
+
+def check_corpus(section: dict[str, object]) -> Corpus:
+    """Return the section of the new corpus, checked. Raises HeedError where it is refused."""
+    try:
+        return Corpus.model_validate(section)
+    except ValidationError as error:
+        mistake = error.errors()[0]
+        option = "--" + "-".join(map(str, mistake["loc"][:1])).replace("_", "-")
+        option = {"--tokenizer": "--language"}.get(option, option)
+        message = mistake.get("ctx", {}).get("error") or mistake["msg"]
+        raise HeedError(f"{option}: {message}" if mistake["loc"] else f"{message}") from None
+
+
+def make_entries(
+    name: str,
+    options: CorpusOptions,
+    files: UserFiles,
+    corpus: dict[str, object],
+    facts: CorpusFacts,
+) -> CorpusEntries:
+    """Return the entries of a corpus, with sizes for what it is like.
+
+    Args:
+        name: of the corpus.
+        options: the user's.
+        files: the user's.
+        corpus: the section from `corpus_section`.
+        facts: of the corpus.
+
+    """
+    max_tokens, documents = choose_max_tokens(facts), sum(facts.parts.values())
+    experiments, models, presets = {}, {}, {}
+    for label, classes in facts.classes.items():
+        key = name if len(facts.classes) == 1 else f"{name}-{_as_name(label, [*facts.classes])}"
+        title = name if len(facts.classes) == 1 else f"{name} by {label}"
+        data = {"label": label}
+        experiments[key] = {"task": TASK, "corpus": name, "data": data, "title": title}
+        if options.metric:
+            experiments[key]["metric"] = options.metric
+        presets[key] = choose_preset(documents, len(classes), facts.mean_length)
+        for variant, values in VARIANTS.items():
+            model = f"{key}-{variant}"
+            models[model] = {
+                "experiment": key,
+                "corpus": name,
+                "variant": variant,
+                "tuned_by": "none",
+                "match": model,
+                "preset": presets[key],
+                "max_tokens": max_tokens,
+                **values,
+            }
+            if values["pooling"] == "last" and PRESETS[TASK][presets[key]].values.get("skip"):
+                models[model]["skip"] = False  # the last state alone: the usual classifier
+            if options.metric in FIGURES:
+                models[model]["select"] = options.metric
+    source = {"kind": KIND.source.name, **files.source()}
+    return CorpusEntries(name, source, corpus, experiments, models, presets, max_tokens)
+
+
+def choose_max_tokens(facts: CorpusFacts) -> int:
+    """Return how many tokens of a document are read: of most documents all of them."""
+    return min(MAX_TOKENS, 10 * -(-facts.long_length // 10)) or 10
+
+
+def _as_name(label: str, labels: list[str]) -> str:
+    """Return a label as a part of a name; its number where it has no letter that names may have."""
+    names = ["-".join(re.findall("[a-z0-9]+", each.lower())) for each in labels]
+    own = names[labels.index(label)]
+    return own if own and names.count(own) == 1 else f"label-{labels.index(label) + 1}"
+
+
+def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
+    """Add the entries to the YAML tree of params. Raises HeedError where one is there already."""
+    new: dict[str, dict[str, dict[str, object]]] = {
+        "sources": {entries.name: entries.source},
+        "corpora": {entries.name: entries.corpus},
+        "experiments": entries.experiments,
+        "models": entries.models,
+    }
+    for section, sections in new.items():
+        for name in sections:
+            if name in tree[section]:
+                raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
+    for section, sections in new.items():
+        if not tree[section]:
+            tree[section].fa.set_block_style()
+        for name, values in sections.items():
+            tree[section][name] = _on_one_line(values)
+
+
+def remove_entries(tree: Any, name: str, path: Path) -> None:
+    """Remove a corpus and all that is made from it from the YAML tree of params.
+
+    Raises HeedError when there is none of this name.
+    """
+    if name not in tree["corpora"]:
+        raise HeedError(
+            f"{path}: corpora: there is no corpus {name}. Known: {', '.join(tree['corpora'])}"
+        )
+    source = tree["corpora"].pop(name)["source"]
+    if not any(corpus["source"] == source for corpus in tree["corpora"].values()):
+        tree["sources"].pop(source, None)
+    explained = (tree.get("explain") or {}).get("models") or {}
+    adversaries = tree.get("adversaries") or {}
+    for section in (tree["experiments"], tree["searches"], tree["models"], explained, adversaries):
+        for key in [*section]:
+            if name in (section[key]["corpus"], section[key].get("noise")):
+                del section[key]
+
+
+def make_seeds(count: int) -> CommentedSeq:
+    """Return the seeds 1 to `count`, as a YAML list on one line."""
+    seeds = CommentedSeq(range(1, count + 1))
+    seeds.fa.set_flow_style()
+    return seeds
+
+
+def _on_one_line(values: dict[str, Any]) -> CommentedMap:
+    """Return a mapping, marked to be written on one line (YAML's flow style)."""
+    mapping = CommentedMap({key: _as_yaml(value) for key, value in values.items()})
+    mapping.fa.set_flow_style()
+    return mapping
+
+
+def _as_yaml(value: Any) -> Any:
+    """Return a value of an entry; DVC refuses some texts of YAML 1.2 without quotes."""
+    if isinstance(value, dict):
+        return _on_one_line(value)
+    if isinstance(value, list):
+        sequence = CommentedSeq(map(_as_yaml, value))
+        sequence.fa.set_flow_style()
+        return sequence
+    if isinstance(value, str) and not PLAIN.fullmatch(value):
+        return DoubleQuotedScalarString(value)
+    return value

@@ -1,0 +1,98 @@
+"""What a corpus of the user's own is like: its documents, classes, parts and lengths."""
+
+import dataclasses
+import re
+from array import array
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heed.corpora.parts import PARTS
+from heed.files import HeedError
+
+if TYPE_CHECKING:
+    from heed.corpora.publication import Document
+    from heed.study.corpora import Corpus
+
+# A word, a letter of a script without spaces between words, or another sign: about a token each.
+SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W{SCRIPTS_WITHOUT_SPACES}]+|[^\w\s]")
+LONG = 95  # percent of the documents that a length includes
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusFacts:
+    """Facts of a corpus. Tokens are counted roughly, without a tokenizer.
+
+    `classes` has the documents of each class by label; `parts` those of each part of the split,
+    without those that are left out of train.
+    """
+
+    documents: int
+    classes: dict[str, dict[str, int]]
+    parts: dict[str, int]
+    left_out: int
+    lengths: np.ndarray  # tokens of each document, (documents,)
+
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of a document."""
+        return float(self.lengths.mean())
+
+    @property
+    def long_length(self) -> int:
+        """The number of tokens that LONG percent of the documents do not exceed."""
+        return int(np.percentile(self.lengths, LONG, method="higher"))
+
+    def share_within(self, tokens: int) -> float:
+        """Return the share of the documents that have no more than `tokens`."""
+        return float((self.lengths <= tokens).mean())
+
+
+def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> CorpusFacts:
+    """Return the facts of a corpus; every document is read, as `heed tokenize` will.
+
+    Args:
+        documents: of the user's files.
+        corpus: the section of the new corpus.
+        name: of the files, for messages.
+
+    Raises:
+        HeedError: there is no text, no second class, or no split as `corpus` has it.
+
+    """
+    # not at the top: scikit-learn takes long
+    from heed.tokens.facts import DocumentFacts
+    from heed.tokens.splits import draw_left_out, require_learnable, split_documents
+
+    known, lengths = DocumentFacts(), array("i")
+    for document in documents:
+        known.append(document)
+        lengths.append(sum(1 for _ in TOKEN.finditer(document.text)))
+    if not len(known):
+        raise HeedError(f"{name}: no row below the names of the columns")
+    if not any(lengths):
+        columns = " and ".join(map(repr, corpus.text_names))
+        raise HeedError(f"{name}: column {columns} has no text in any row")
+    classes = {
+        label: dict(zip(values.categories, values.value_counts().tolist(), strict=True))
+        for label, values in known.labels.items()
+    }
+    for label, counts in classes.items():
+        if len(counts) < 2:
+            raise HeedError(
+                f"{name}: column {label!r} has {len(counts)} class in {len(known):,} "
+                f"row{'s' * (len(known) > 1)}: there is nothing to learn"
+            )
+    try:
+        columns_of_split = split_documents(corpus.split, known)
+        require_learnable(known.labels, columns_of_split)
+    except HeedError as error:
+        column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
+        raise HeedError(f"{name}: {column}{error}") from None
+    (column_of_split,) = columns_of_split.values()
+    parts = {part: int((column_of_split == part).sum()) for part in PARTS}
+    left_out = int(draw_left_out(corpus.split, column_of_split == "train", known.strata).sum())
+    parts["train"] -= left_out
+    return CorpusFacts(len(known), classes, parts, left_out, np.frombuffer(lengths, np.int32))

@@ -1,0 +1,74 @@
+"""What `heed corpus add` prints: the facts of the corpus, and the sizes chosen from them."""
+
+from collections.abc import Iterator
+
+from heed.study.corpora import Corpus
+from heed.study.own_entries import TASK, VARIANTS, CorpusEntries
+from heed.study.own_facts import LONG, CorpusFacts
+from heed.study.own_files import SPLIT_NAMES, UserFiles
+from heed.study.presets import PRESETS
+
+NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
+
+
+def describe_corpus(files: UserFiles, corpus: Corpus, facts: CorpusFacts) -> Iterator[str]:
+    """Yield lines on the files and what was found in them."""
+    delimiter = f"; fields are separated by {corpus.delimiter!r}" if corpus.delimiter else ""
+    yield f"{files}: {facts.documents:,} texts in {_columns(corpus.text_names)}{delimiter}"
+    for label, classes in facts.classes.items():
+        yield f"  label in column {label!r}: {_describe_classes(classes)}"
+        if 2 * len(classes) > facts.documents:
+            yield (
+                f"  Column {label!r} has {len(classes):,} classes in {facts.documents:,} rows: is "
+                "it a label? If not, remove the corpus (heed corpus remove) and use another "
+                "--label-column"
+            )
+    yield (
+        f"  {facts.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at most "
+        f"{facts.long_length:,}"
+    )
+    parts = ", ".join(f"{count:,} for {part}" for part, count in facts.parts.items())
+    drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
+    left_out = f"; {facts.left_out:,} are left out of train" if facts.left_out else ""
+    yield f"  {parts}: {drawn}{left_out}"
+
+
+def _columns(names: list[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
+
+
+def _describe_classes(classes: dict[str, int]) -> str:
+    """Return the number of classes, and of each its share of the documents."""
+    total = sum(classes.values())
+    shares = [
+        f"{name} ({100 * count / total:.0f}%)"
+        for name, count in sorted(classes.items(), key=lambda item: -item[1])
+    ]
+    if len(shares) > NAMED_CLASSES:
+        shares = [*shares[: NAMED_CLASSES // 2], "…", *shares[-NAMED_CLASSES // 2 :]]
+    return f"{len(classes):,} classes: {', '.join(shares)}"
+
+
+def describe_entries(entries: CorpusEntries, facts: CorpusFacts, cores: int) -> Iterator[str]:
+    """Yield lines on the models and the sizes that were chosen for this corpus and machine."""
+    for experiment, name in entries.presets.items():
+        preset = PRESETS[TASK][name]
+        epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
+        yield (
+            f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents linear and majority"
+        )
+        yield f"  preset {name}: {preset.description}"
+        yield f"  at most {epochs} epochs, {batch} texts a batch"
+    whole = 100 * facts.share_within(entries.max_tokens)
+    yield (
+        f"  the first {entries.max_tokens:,} tokens of a text are read: of {whole:.0f}% of the "
+        f"texts all. This machine has {cores} core{'s' * (cores > 1)}"
+    )
+
+
+def describe_unused(columns: list[str], corpus: Corpus) -> Iterator[str]:
+    """Yield a hint for a column that may be meant to assign rows to parts, and is not used."""
+    used = {*corpus.text_names, *corpus.label_names, corpus.split_column, corpus.group_column}
+    for column in columns:
+        if column.lower() in SPLIT_NAMES and column not in used and corpus.split.kind != "given":
+            yield f"  column {column!r} is not used: if it has the parts, --split-column {column}"
