@@ -286,9 +286,11 @@ def classify(
     model: str,
     text: str,
     table: Path | None,
-    text_column: str,
+    text_column: list[str],
+    text_separator: str,
     id_column: str,
     encoding: str,
+    delimiter: str | None,
     output: Path | None,
 ) -> None:
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
@@ -300,9 +302,12 @@ def classify(
 
         print_line(classify(model, text))
         return
+    from heed.study.text_columns import model_text_columns
     from heed.tasks.classification.classify_table import TextTable, classify_table
 
-    rows = TextTable(table, text_column, id_column, encoding)
+    given = tuple(text_column), text_separator
+    columns, separator = given if text_column else model_text_columns(model)
+    rows = TextTable(table, columns, separator, id_column, encoding, delimiter)
     print_line(classify_table(model, rows, output), error=output is None)
 
 
@@ -570,7 +575,14 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         "--table", metavar="FILE", type=Path, help="classify each row of a table instead"
     )
     command.add_argument(
-        "--text-column", metavar="COLUMN", default="text", help="of the table; default: text"
+        "--text-column",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="of the table, several times for texts to join; default: as the model's corpus",
+    )
+    command.add_argument(
+        "--text-separator", default=" ", help="what joins several --text-column; default: a space"
     )
     command.add_argument(
         "--id-column",
@@ -580,6 +592,11 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--encoding", default="", help="of the table, such as windows-1252; default: utf-8"
+    )
+    command.add_argument(
+        "--delimiter",
+        type=_delimiter,
+        help="of the table; default: a comma in .csv, a tab in .tsv",
     )
     command.add_argument(
         "--output",
@@ -637,6 +654,13 @@ def _add_translate(command: argparse.ArgumentParser) -> None:
         ),
     )
     command.add_argument("--seed", type=_seed, help="the run's seed; default: the smallest")
+
+
+def _delimiter(text: str) -> str:
+    character = "\t" if text == "\\t" else text
+    if len(character) != 1 or character in '"\r\n':
+        raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
+    return character
 
 
 def _count(text: str) -> int:

@@ -12,8 +12,12 @@ section for each key:
 | `rules` `model_rules` `preset_rules` `search_rules` | the checks across sections |
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
-| `studies` `cost` | workflow/studies: list the studies, activate one, estimate its cost |
-| `editing` `own_corpus` | edit params.yaml and keep its comments |
+| `following` `formatting` `model_lines` | what follows of a model: write it; add a model |
+| `studies` `cost` | heed's studies and the user's own: list, make, activate, estimate the cost |
+| `editing` | edit params.yaml and keep its comments |
+| `own_corpus` | `heed corpus add`: a study of the user's own files, from the modules below |
+| `own_files` `own_facts` | which files, parts and columns there are; what the corpus is like |
+| `own_entries` `own_summary` | the entries for params.yaml; what is printed |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).
 """
