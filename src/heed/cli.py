@@ -282,6 +282,17 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
         print_line(activate_study(name, force) if name else format_studies())
 
 
+def cost(name: str) -> None:
+    """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
+    from heed.calibration import calibrate
+    from heed.study.cost import format_cost
+    from heed.study.estimate import study_workloads
+    from heed.study.studies import read_study
+
+    params = read_study(name)
+    print_line(format_cost(params, calibrate(study_workloads(params)), _count_cores()))
+
+
 def classify(
     model: str,
     text: str,
@@ -489,6 +500,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--title", default="", help="of the study that `new` makes")
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
+    )
+    add(cost).add_argument(
+        "name",
+        metavar="STUDY",
+        nargs="?",
+        default="",
+        help="a name in workflow/studies, or a file; without one the active study",
     )
     _add_classify(add(classify))
     _add_translate(add(translate))
