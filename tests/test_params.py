@@ -581,6 +581,53 @@ def test_the_labels_of_a_table_have_the_names_of_their_columns(columns, known):
     assert "labels have the names of their columns" in message
 
 
+FILES = "paths: {{{0}: a.csv, {1}: b.csv}}, hashes: {{{0}: {2}, {1}: {2}}}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "column", "message"),
+    [
+        (("train", "test"), "", ""),
+        (("training_1", "testing_1"), "", ""),
+        (("file_1", "file_2"), ", split_column: p", ""),
+        (
+            ("train", "file_2"),
+            "",
+            "sentiment.split: split kind given needs split_column, or",
+        ),
+        (("file_1", "file_2"), "", "a source with `paths` whose keys are train and test"),
+        (("train", "test"), ", split_column: p", "the keys of sources.sample.paths are parts too"),
+    ],
+)
+def test_a_column_or_the_keys_of_files_give_the_parts(keys, column, message):
+    files = FILES.format(*keys, "a" * 64)
+    text = re.sub(r"sample: \{kind: sample, [^}]*\}", f"sample: {{kind: table, {files}}}", SAMPLE)
+    for kind in ("sample-sentiment", "sample-letters"):
+        table = f"kind: table, text_column: t, label_column: l{column},"
+        text = text.replace(f"kind: {kind},", table)
+    text = re.sub(r"\{label: \w+\}", "{label: l}", text)
+    text = re.sub(r"split: \{[^}]*\}", "split: {kind: given}", text)
+    if message:
+        assert message in error_message(text)
+    else:
+        assert study.parse(text).sources["sample"].file_parts() or column
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ("path: a.csv", "a source of kind table needs path and sha256, or hashes and paths"),
+        ("paths: {}, hashes: {}", "expected one file or more"),
+        ("paths: {Train: a.csv}, hashes: {Train: HASH}", "files and languages have names of lower"),
+        ("paths: {one: a.csv}, hashes: {two: HASH}", "hashes: expected one for each of one"),
+    ],
+)
+def test_the_files_of_a_table_are_declared_with_their_hashes(files, message):
+    table = f"sample: {{kind: table, {files.replace('HASH', 'a' * 64)}}}"
+    text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, SAMPLE)
+    assert message in error_message(text)
+
+
 @pytest.mark.drill("params.yaml: no params file at all")
 @pytest.mark.parametrize(
     ("text", "expected"),

@@ -9,8 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from heed.corpora import json_rows
-from heed.corpora.rows import read_rows, sniff_delimiter
-from heed.corpora.table import columns_of, read_documents
+from heed.corpora.rows import read_columns, read_rows, sniff_delimiter
+from heed.corpora.table import read_documents
 from heed.files import HeedError
 from heed.study import Corpus, Split
 
@@ -214,7 +214,7 @@ def test_tables_of_other_formats_have_the_same_rows(tmp_path, suffix, content):
     assert [(each.text, each.labels["label"]) for each in documents(path)] == [
         ("a", "x"), ("b\nc", "y"),
     ]  # fmt: skip
-    assert columns_of(path)[:2] == ["text", "label"]
+    assert read_columns(path)[:2] == ["text", "label"]
 
 
 JSON = [
@@ -257,7 +257,7 @@ def test_fields_are_separated_by_the_declared_delimiter(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('text;label\n"a;b";x\na, c;y\n')
     assert [each.text for each in documents(path, delimiter=";")] == ["a;b", "a, c"]
-    assert sniff_delimiter(path) == ";" and columns_of(path, None, ";") == ["text", "label"]
+    assert sniff_delimiter(path) == ";" and read_columns(path, None, ";") == ["text", "label"]
     path.write_text("text;label\na;b;x\n")
     with pytest.raises(HeedError, match=r"t.csv:2: expected 2 fields, .*found 3"):
         documents(path, delimiter=";")
@@ -302,9 +302,9 @@ def test_only_csv_and_tsv_have_delimiters_and_quotes(tmp_path, suffix):
 
 def test_the_columns_of_a_parquet_file_are_read_without_its_rows(tmp_path):
     pd.DataFrame({"text": ["a"], "label": ["x"]}).to_parquet(tmp_path / "t.parquet")
-    assert columns_of(tmp_path / "t.parquet") == ["text", "label"]
+    assert read_columns(tmp_path / "t.parquet") == ["text", "label"]
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     with pytest.raises(HeedError, match=r"t.parquet: cannot be read as parquet"):
-        columns_of(tmp_path / "t.parquet")
+        read_columns(tmp_path / "t.parquet")
     with pytest.raises(HeedError, match=r"none.csv: not there"):
-        columns_of(tmp_path / "none.csv")
+        read_columns(tmp_path / "none.csv")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heed.corpora.parts import PartNames, part_of_key
 from heed.corpora.publication import Document, Documents, Kind, SourceKind
-from heed.corpora.rows import SUFFIXES, read_columns, read_rows
+from heed.corpora.rows import SUFFIXES, read_rows
 from heed.corpora.unique import UniqueNames
 from heed.corpora.user_files import copy_files
 from heed.evidence import parse_spans
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
 # control characters, lone surrogates, separators of lines and of paragraphs
 REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
-
-
-def columns_of(path: Path, encoding: str | None = None, delimiter: str | None = None) -> list[str]:
-    """Return the names of the columns of a table, in their order; none of an empty file.
-
-    Raises HeedError when the file cannot be read.
-    """
-    return read_columns(path, encoding, delimiter)
 
 
 def read_documents(files: Mapping[str, Path], corpus: "Corpus") -> Documents:

@@ -211,7 +211,7 @@ class Split(Section):
         None,
         description=(
             "as `train`, but at most so many of each class (of a corpus with several labels: of "
-            "each combination of their classes)"
+            "each combination of their values)"
         ),
     )
     seed: Seed = Field(1234, description="seed of the draw, the same for every run of the study")
@@ -451,7 +451,7 @@ class Corpus(Section):
             names = " and ".join(other.name for other in KINDS.values() if other.grouped)
             raise ValueError(f"only {names} has groups, and a table with a group_column")
         if split.train_per_class and kind.parallel:
-            raise ValueError(f"train_per_class: a corpus of kind {kind.name} has no classes")
+            raise ValueError(f"train_per_class: a corpus of kind {kind.name} has no labels")
 
     def _check_parallel_keys(self) -> None:
         """Check the keys of texts in several languages. Raises ValueError."""

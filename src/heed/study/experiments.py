@@ -10,7 +10,9 @@ from heed.study.section import Name, Section
 class Study(Section):
     """The name of this study, and what a reader must know before the numbers."""
 
-    name: Name = Field(description="short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
+    name: Name = Field(
+        description="short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml"
+    )
     title: str = Field(description="title of the report")
     language: Literal["en", "de"] = Field(
         "en", description="the report's words, in HTML and LaTeX: English or German"

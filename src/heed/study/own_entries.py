@@ -167,33 +167,51 @@ def make_entries(
 
     """
     max_tokens, documents = choose_max_tokens(facts), sum(facts.parts.values())
-    experiments, models, presets = {}, {}, {}
+    experiments: dict[str, dict[str, object]] = {}
+    models: dict[str, dict[str, object]] = {}
+    presets = {}
     for label, classes in facts.classes.items():
-        key = name if len(facts.classes) == 1 else f"{name}-{_as_name(label, [*facts.classes])}"
-        title = name if len(facts.classes) == 1 else f"{name} by {label}"
+        key, title = name, name
+        if len(facts.classes) > 1:
+            key, title = f"{name}-{_as_name(label, [*facts.classes])}", f"{name} by {label}"
         data = {"label": label}
         experiments[key] = {"task": TASK, "corpus": name, "data": data, "title": title}
         if options.metric:
             experiments[key]["metric"] = options.metric
         presets[key] = choose_preset(documents, len(classes), facts.mean_length)
         for variant, values in VARIANTS.items():
-            model = f"{key}-{variant}"
-            models[model] = {
-                "experiment": key,
-                "corpus": name,
-                "variant": variant,
-                "tuned_by": "none",
-                "match": model,
-                "preset": presets[key],
-                "max_tokens": max_tokens,
-                **values,
-            }
-            if values["pooling"] == "last" and PRESETS[TASK][presets[key]].values.get("skip"):
-                models[model]["skip"] = False  # the last state alone: the usual classifier
-            if options.metric in FIGURES:
-                models[model]["select"] = options.metric
+            settings = {"preset": presets[key], "max_tokens": max_tokens, **values}
+            models[f"{key}-{variant}"] = _model(key, name, variant, settings, options.metric)
     source = {"kind": KIND.source.name, **files.source()}
     return CorpusEntries(name, source, corpus, experiments, models, presets, max_tokens)
+
+
+def _model(
+    experiment: str, corpus: str, variant: str, settings: dict[str, object], metric: str
+) -> dict[str, object]:
+    """Return the entry of a model.
+
+    Args:
+        experiment: its experiment.
+        corpus: of the experiment.
+        variant: of the model.
+        settings: its preset and its own hyperparameters.
+        metric: that decides; epochs are chosen by it too where that is possible.
+
+    """
+    preset = PRESETS[TASK][str(settings["preset"])]
+    if settings["pooling"] == "last" and preset.values.get("skip"):
+        settings["skip"] = False  # the last state alone: the usual classifier
+    if metric in FIGURES:
+        settings["select"] = metric
+    return {
+        "experiment": experiment,
+        "corpus": corpus,
+        "variant": variant,
+        "tuned_by": "none",
+        "match": f"{experiment}-{variant}",
+        **settings,
+    }
 
 
 def choose_max_tokens(facts: CorpusFacts) -> int:

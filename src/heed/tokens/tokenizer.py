@@ -19,7 +19,7 @@ from heed.tokens.cleaning import TREATMENTS, clean
 from heed.tokens.documents import write_documents
 from heed.tokens.evidence import EvidenceMeasure, clean_spans
 from heed.tokens.facts import DocumentFacts, TextDigests
-from heed.tokens.kept import keep_documents
+from heed.tokens.kept import KeptDocuments, keep_documents
 from heed.tokens.meta import Meta, NearDuplicates, Tokenizer, format_summary
 from heed.tokens.near_duplicates import count_near_duplicates
 from heed.tokens.parallel import tokenize_parallel
@@ -71,12 +71,7 @@ def _tokenize_labelled(
     with writing_folder(folder, checksums=True) as out:
         with CleanedDocuments(out / CLEANED) as cleaned:
             documents = _clean_documents(name, corpus, raw, cleaned)
-            try:
-                kept = keep_documents(corpus, documents.facts, [documents.texts.numbers()])
-                labels = {key: label[kept.rows] for key, label in documents.facts.labels.items()}
-                require_learnable(labels, kept.columns)
-            except HeedError as error:
-                raise HeedError(f"corpus {name}: {error}") from None
+            kept = _keep_documents(name, corpus, documents)
             first_column = next(iter(kept.columns.values()))
             spans = _write_evidence(out, documents.spans, kept.rows)
             evidence = EvidenceMeasure(kind.evidence, spans, first_column)
@@ -160,3 +155,14 @@ def _write_evidence(out: Path, spans: np.ndarray, kept: np.ndarray) -> np.ndarra
     table = pd.DataFrame(spans, columns=["document", "start", "end"])
     table.to_parquet(out / "evidence.parquet", index=False)
     return spans
+
+
+def _keep_documents(name: str, corpus: "Corpus", documents: _Documents) -> KeptDocuments:
+    """Return the documents to keep. Raises HeedError when there is nothing to learn from them."""
+    try:
+        kept = keep_documents(corpus, documents.facts, [documents.texts.numbers()])
+        labels = {key: label[kept.rows] for key, label in documents.facts.labels.items()}
+        require_learnable(labels, kept.columns)
+    except HeedError as error:
+        raise HeedError(f"corpus {name}: {error}") from None
+    return kept
