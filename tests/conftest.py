@@ -89,7 +89,7 @@ def write_tokens(
         "reduced": False, "generated": False, "duplicates": {},
         "near_duplicates": {"test": [0] * (folds or 1), "complete": True}, "treated": {},
         "evidence": {"kind": "planted", "documents": {}, "words": {}},
-        "languages": {}, "alignments": [],
+        "vectors": None, "languages": {}, "alignments": [], "multilabel": [],
     }  # fmt: skip
     write_json(path / "meta.json", meta)
     return meta

@@ -8,16 +8,31 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import heed
 from heed import cli
 from heed.files import HeedError
+from heed.study.text_columns import model_text_columns
 from heed.tasks.classification import classify_table as module
 from heed.tasks.classification.classify_table import TextTable, classify_table
 from tests.conftest import make_workplace
 from tests.test_training import silent, train_run
 
 TEXTS = ["w1 fine w2", "", "w5 nobody", "fine", "w2 w2"]
+STUDY = """
+study: {name: own, title: Own}
+seeds: [1]
+sources: {tiny: {kind: table, path: t.csv, sha256: "%s"}}
+corpora: {tiny: {source: tiny, kind: table, label_column: y, split: {kind: random, test: 0.2}}}
+experiments: {tiny: {task: classification, corpus: tiny, data: {label: y}, title: Tiny}}
+searches: {}
+defaults: {classification: {pooling: mean}}
+models:
+  tiny-attention:
+    {experiment: tiny, corpus: tiny, variant: attention, tuned_by: none, match: tiny-attention,
+     pooling: attention}
+""" % ("0" * 64)
 COLUMNS = ["name", "predicted", "p:bad", "p:good"]
 
 
@@ -37,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> TextTable:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(module, "AT_ONCE", 2)
-    return TextTable(Path("texts.csv"), "review", "name")
+    return TextTable(Path("texts.csv"), ("review",), id_column="name")
 
 
 def expected() -> np.ndarray:
@@ -75,7 +90,9 @@ def test_without_an_output_the_command_prints_csv_with_row_numbers(table, monkey
 def test_a_table_without_rows_gives_the_columns_alone(table):
     Path("empty.csv").write_text("review,name\n")
     for suffix in (".csv", ".parquet"):
-        classify_table("tiny-attention", TextTable(Path("empty.csv"), "review"), Path(f"x{suffix}"))
+        classify_table(
+            "tiny-attention", TextTable(Path("empty.csv"), ("review",)), Path(f"x{suffix}")
+        )
     assert Path("x.csv").read_text() == "row,predicted,p:bad,p:good\n"
     assert pd.read_parquet("x.parquet").dtypes.astype(str).tolist()[2:] == ["float32"] * 2
 
@@ -83,7 +100,7 @@ def test_a_table_without_rows_gives_the_columns_alone(table):
 def test_a_row_that_does_not_fit_leaves_the_older_output_alone(table):
     Path("broken.csv").write_text("review,name\na,1\nb,2\nc,3\nd\n")
     Path("older.csv").write_text("as it was")
-    broken = TextTable(Path("broken.csv"), "review")
+    broken = TextTable(Path("broken.csv"), ("review",))
     with pytest.raises(HeedError, match=r"^broken\.csv:5: expected 2 fields"):
         classify_table("tiny-attention", broken, Path("older.csv"))
     assert Path("older.csv").read_text() == "as it was"
@@ -100,8 +117,40 @@ def test_a_row_that_does_not_fit_leaves_the_older_output_alone(table):
 def test_what_cannot_be_is_said_before_anything_is_written(table, column, output, message):
     before = Path("texts.csv").read_text()
     with pytest.raises(HeedError, match=message):
-        classify_table("tiny-attention", TextTable(table.path, column), Path(output))
+        classify_table("tiny-attention", TextTable(table.path, (column,)), Path(output))
     assert Path("texts.csv").read_text() == before
+
+
+def test_several_columns_are_joined_as_the_models_corpus_joins_them(table, monkeypatch):
+    Path("two.tsv").write_text("head\tbody\nw1\tfine w2\n\t\nw5\tnobody\n")
+    study = yaml.safe_load(STUDY)
+    assert model_text_columns("tiny-attention") == (("text",), " "), "there is no params.yaml"
+    for columns, expected_columns in (
+        ({"text_columns": ["head", "body"], "text_separator": "\n"}, (("head", "body"), "\n")),
+        ({"text_column": "review"}, (("review",), " ")),
+    ):
+        study["corpora"]["tiny"] |= columns
+        Path("params.yaml").write_text(yaml.safe_dump(study))
+        assert model_text_columns("tiny-attention") == expected_columns
+        assert model_text_columns("another") == (("text",), " ")
+        for key in columns:
+            study["corpora"]["tiny"].pop(key)
+    Path("params.yaml").unlink()
+    classify_table("tiny-attention", TextTable(Path("two.tsv"), ("head", "body")), Path("t.csv"))
+    probabilities = pd.read_csv("t.csv")[COLUMNS[2:]].to_numpy()
+    assert np.allclose(probabilities, expected()[:3], atol=1e-6)
+
+
+def test_a_delimiter_is_one_character(table, monkeypatch, capsys):
+    Path("semicolons.csv").write_text("text;b\nfine;1\n")
+    arguments = ["heed", "classify", "tiny-attention", "--table", "semicolons.csv", "--delimiter"]
+    monkeypatch.setattr(sys, "argv", [*arguments, ";"])
+    cli.main()
+    assert capsys.readouterr().out.splitlines()[1].startswith("1,")
+    monkeypatch.setattr(sys, "argv", [*arguments, ";;"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "one character, or \\t for a tab, found ';;'" in capsys.readouterr().err
 
 
 def test_a_text_and_a_table_at_once_and_neither_of_them_are_refused(monkeypatch, capsys):

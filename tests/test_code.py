@@ -417,7 +417,9 @@ def test_heed_check_names_keys_that_dvc_needs_to_read_dvc_yaml(edited: Path) -> 
         done = heed(edited, "check")
         assert done.returncode == 1
         number = text.splitlines().index(line) + 1
-        assert f"heed: params.yaml:{number}: models.author-baseline." in done.stderr
+        key = missing.partition(":")[0]
+        place = f"heed: params.yaml:{number}: models.author-baseline"
+        assert f"{place}: without {key}. To write what follows: heed format" in done.stderr
         assert done.stderr.count("\n") == 1
 
 

@@ -452,6 +452,7 @@ def tokenised(tmp_path: Path) -> Path:
         "near_duplicates": {"test": [0], "complete": True},
         "languages": {},
         "alignments": [],
+        "multilabel": [],
         "treated": {},
     }
     (tmp_path / "meta.json").write_text(json.dumps(meta))

@@ -10,6 +10,7 @@ from heed.files import HeedError
 from heed.study import load, parse
 from heed.study.following import find_following
 from heed.study.formatting import format_text
+from heed.study.presets import PRESETS
 from heed.study.syntax import read_yaml
 from tests.conftest import ROOT
 
@@ -264,7 +265,8 @@ def test_wide_and_presets_are_added(clone: Path) -> None:
     cli.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
     cli.model_add("sample-author", "wide", ["match=sample-author-searched"], "")
     params = load()
-    assert params.hyperparameters("sample-author-small").epochs == 30
+    epochs = PRESETS["classification"]["small"].values["epochs"]
+    assert params.hyperparameters("sample-author-small").epochs == epochs != 6
     assert params.models["sample-author-wide"].match == "sample-author-searched"
 
 
@@ -329,3 +331,18 @@ def test_models_within_one_line_are_left_to_the_editor(clone: Path) -> None:
     PARAMS.write_text(f"{HEAD}\nmodels: {{{inner}}}\n")
     with pytest.raises(HeedError, match=r"begins within a line\. Give each model a line"):
         cli.model_add("sample-author", "x", [], "")
+
+
+def test_the_documented_commands_work_on_the_desk_study(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PARAMS.write_text(DESK)
+    text = (ROOT / "docs/params.md").read_text().split("## Writing a model")[1]
+    commands = text.split("```")[1].strip().splitlines()
+    for command in commands:
+        monkeypatch.setattr("sys.argv", command.split())
+        cli.main()
+    models = load().models
+    added = {*models} - {*parse(DESK).models}
+    assert added == {"imdb-attention-8", "imdb-suboptimal-wide"}
+    assert (models["imdb-attention-8"].heads, models["imdb-attention-8"].preset) == (8, "imdb")

@@ -281,7 +281,7 @@ WRONG = [
         "{task: classification, corpus: sample-letters",
         "{task: clasification, corpus: sample-letters",
         "experiments.sample-author.task",
-        "input should be 'classification' or 'translation', found 'clasification'",
+        "input should be 'classification' or 'multilabel' or 'translation', found 'clasification'",
     ),
     (
         "  classification:\n",

@@ -282,13 +282,26 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
         print_line(activate_study(name, force) if name else format_studies())
 
 
+def cost(name: str) -> None:
+    """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
+    from heed.calibration import calibrate
+    from heed.study.cost import format_cost
+    from heed.study.estimate import study_workloads
+    from heed.study.studies import read_study
+
+    params = read_study(name)
+    print_line(format_cost(params, calibrate(study_workloads(params)), _count_cores()))
+
+
 def classify(
     model: str,
     text: str,
     table: Path | None,
-    text_column: str,
+    text_column: list[str],
+    text_separator: str,
     id_column: str,
     encoding: str,
+    delimiter: str | None,
     output: Path | None,
 ) -> None:
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
@@ -300,9 +313,12 @@ def classify(
 
         print_line(classify(model, text))
         return
+    from heed.study.text_columns import model_text_columns
     from heed.tasks.classification.classify_table import TextTable, classify_table
 
-    rows = TextTable(table, text_column, id_column, encoding)
+    given = tuple(text_column), text_separator
+    columns, separator = given if text_column else model_text_columns(model)
+    rows = TextTable(table, columns, separator, id_column, encoding, delimiter)
     print_line(classify_table(model, rows, output), error=output is None)
 
 
@@ -485,6 +501,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
     )
+    add(cost).add_argument(
+        "name",
+        metavar="STUDY",
+        nargs="?",
+        default="",
+        help="a name in workflow/studies, or a file; without one the active study",
+    )
     _add_classify(add(classify))
     _add_translate(add(translate))
     add(check)
@@ -572,7 +595,14 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         "--table", metavar="FILE", type=Path, help="classify each row of a table instead"
     )
     command.add_argument(
-        "--text-column", metavar="COLUMN", default="text", help="of the table; default: text"
+        "--text-column",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="of the table, several times for texts to join; default: as the model's corpus",
+    )
+    command.add_argument(
+        "--text-separator", default=" ", help="what joins several --text-column; default: a space"
     )
     command.add_argument(
         "--id-column",
@@ -582,6 +612,11 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--encoding", default="", help="of the table, such as windows-1252; default: utf-8"
+    )
+    command.add_argument(
+        "--delimiter",
+        type=_delimiter,
+        help="of the table; default: a comma in .csv, a tab in .tsv",
     )
     command.add_argument(
         "--output",
@@ -639,6 +674,13 @@ def _add_translate(command: argparse.ArgumentParser) -> None:
         ),
     )
     command.add_argument("--seed", type=_seed, help="the run's seed; default: the smallest")
+
+
+def _delimiter(text: str) -> str:
+    character = "\t" if text == "\\t" else text
+    if len(character) != 1 or character in '"\r\n':
+        raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
+    return character
 
 
 def _count(text: str) -> int:

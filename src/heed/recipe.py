@@ -10,13 +10,13 @@ from heed.hyperparameters import Configuration
 from heed.paths import NAME, prediction_file, recipe_file
 from heed.records import read_record
 from heed.tasks import task_module
-from heed.tokens.meta import Evidence, Meta, NearDuplicates, Tokenizer, read_meta
+from heed.tokens.meta import Evidence, Meta, NearDuplicates, Tokenizer, Vectors, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
     from heed.study import Params
 
 Data = TypeVar("Data")
-Hyperparameters = TypeVar("Hyperparameters")
+Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +34,7 @@ class CorpusFacts:
     generated: bool
     near_duplicates: NearDuplicates
     evidence: Evidence | None = None
+    vectors: Vectors | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +106,7 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
         meta: the meta.json of the model's corpus.
 
     Raises:
-        HeedError: the corpus lacks the label of the experiment.
+        HeedError: the corpus lacks the label of the experiment, or what the hyperparameters need.
 
     """
     model = params.models[name]
@@ -120,6 +121,8 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
         hyperparameters = capacity.widen(
             hyperparameters, params.resolved(model.match, best), data, meta
         )
+    if message := schema.corpus_contradiction(hyperparameters, meta):
+        raise HeedError(f"params.yaml: models.{name}: {message}")
     return Recipe(
         model=name,
         experiment=model.experiment,

@@ -46,7 +46,7 @@ class File:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A text with its labels, as in its source.
+    """A text with its labels, as in its source; a tuple has any number of values of a label.
 
     `evidence` are the character spans of the words that decide its label, where they are known;
     a text with evidence is a str.
@@ -54,7 +54,7 @@ class Document:
 
     id: str
     text: str | bytes
-    labels: dict[str, str]
+    labels: dict[str, str | tuple[str, ...]]
     group: str = ""
     split: str = ""  # train, validation or test when the source has a split of its own
     evidence: tuple[Span, ...] = ()

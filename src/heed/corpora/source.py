@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
+from heed.corpora.user_files import copy_vectors
 from heed.files import HeedError, write_checksums, writing
 from heed.paths import WORK
 from heed.progress import progress_bar
@@ -68,6 +69,7 @@ def download(name: str, source: "Source", folder: Path) -> None:
         names = [file.name for file in files]
         for file in files:
             _fetch(name, file, folder / file.name, int(SIZE_FACTOR * kind.size))
+    names = [*names, *copy_vectors(name, source, folder)]
     for path in folder.iterdir():
         if path.name not in names:
             path.unlink()

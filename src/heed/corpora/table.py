@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heed.corpora.label_cells import split_labels
 from heed.corpora.parts import PartNames, part_of_key
 from heed.corpora.publication import Document, Documents, Kind, SourceKind
 from heed.corpora.rows import SUFFIXES, read_rows
@@ -106,9 +107,7 @@ class _RowReader:
         texts = [_text(location, row, column) for column in corpus.text_names]
         separator = " " if corpus.text_separator is None else corpus.text_separator
         text = separator.join(texts) if any(texts) else ""
-        labels = {
-            column: self._name(location, row, column, "label") for column in corpus.label_names
-        }
+        labels = {column: self._labels(location, row, column) for column in corpus.label_names}
         if corpus.id_column:
             name = _check_name(location, row, corpus.id_column, "id")
         group = ""
@@ -122,6 +121,15 @@ class _RowReader:
             len(text),
         )
         return Document(name, text, labels, group, part, evidence)
+
+    def _labels(self, location: str, row: dict[str, Any], column: str) -> str | tuple[str, ...]:
+        """Return the label of a row, or with `label_separator` all that a cell holds, sorted."""
+        separator = self.corpus.label_separator
+        if separator is None:
+            return self._name(location, row, column, "label")
+        names = split_labels(f"{location}: column {column!r}", row[column], separator)
+        each = {self._name(location, {column: name}, column, "label") for name in names}
+        return tuple(sorted(each))
 
     def _name(self, location: str, row: dict[str, Any], column: str, kind: str) -> str:
         """Return a label or a group in Unicode's form NFC: other forms of it look the same."""
@@ -149,8 +157,8 @@ def as_text(location: str, cell: Any, is_label: bool = False) -> str:
         return str(cell)
     if isinstance(cell, list) and is_label:
         raise HeedError(
-            f"{location}: one label a document, found a list of {len(cell)}. Choose one, or make a "
-            "column for each"
+            f"{location}: one label a document, found a list of {len(cell)}. Choose one, make a "
+            "column for each, or set label_separator for task multilabel"
         )
     kinds = {"dict": "an object", "list": "a list"}
     kind = kinds.get(type(cell).__name__, type(cell).__name__)
@@ -208,7 +216,7 @@ KIND = Kind(
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "text_separator", "split_column", "id_column", "group_column", "evidence_column",
-        "encoding", "delimiter", "quotes",
+        "encoding", "delimiter", "quotes", "label_separator",
     ),
     evidence="given",
 )  # fmt: skip

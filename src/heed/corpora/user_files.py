@@ -10,6 +10,9 @@ from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from heed.study import Source
+    from heed.study.corpora import UserFile
+
+VECTORS = "vectors.vec"  # the word vectors of a source in data/raw/SOURCE, compressed or not
 
 
 def copy_files(name: str, source: "Source", folder: Path, ending: str = "") -> list[str]:
@@ -26,16 +29,33 @@ def copy_files(name: str, source: "Source", folder: Path, ending: str = "") -> l
     for file in source.user_files():
         path = Path(file.path)
         copy = folder / (f"{file.name}{ending or path.suffix}" if file.name else path.name)
-        declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
-        if not path.is_file():
-            raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
-        if mismatch := declared.mismatch(path):
-            raise HeedError(
-                f"{path}: changed since it was added: {mismatch}. If the change is intended, "
-                f"update sources.{name}.{file.hash_key}"
-            )
-        with writing(copy) as temporary:
-            shutil.copyfile(path, temporary)
-        print_line(f"{copy}: copied from {path}, verified")
+        _copy_file(name, file, copy)
         names.append(copy.name)
     return names
+
+
+def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
+    """Copy the word vectors of source `name` into `folder`; return the name of the copy, if any.
+
+    Raises HeedError as `copy_files` does.
+    """
+    if (file := source.vector_file()) is None:
+        return []
+    _copy_file(name, file, folder / VECTORS)
+    return [VECTORS]
+
+
+def _copy_file(name: str, file: "UserFile", copy: Path) -> None:
+    """Copy a file of source `name`. Raises HeedError as `copy_files` does."""
+    path = Path(file.path)
+    declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
+    if not path.is_file():
+        raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
+    if mismatch := declared.mismatch(path):
+        raise HeedError(
+            f"{path}: changed since it was added: {mismatch}. If the change is intended, update "
+            f"sources.{name}.{file.hash_key}"
+        )
+    with writing(copy) as temporary:
+        shutil.copyfile(path, temporary)
+    print_line(f"{copy}: copied from {path}, verified")

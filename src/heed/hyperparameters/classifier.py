@@ -43,6 +43,13 @@ class Architecture(Preprocessing):
         "standard deviation of the initial embeddings, which are normal (torch's default is 1)",
         gt=0,
     )
+    vectors: Literal["none", "frozen", "tuned"] = hyperparameter(
+        "none",
+        (
+            "the corpus's word vectors (`vectors` of its source), of size embedding_dim, are the "
+            "initial embeddings of the words that have one; frozen: no word's embedding is trained"
+        ),
+    )
     bigram_buckets: int = hyperparameter(
         0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0, le=MAX_ROWS
     )

@@ -1,5 +1,6 @@
 """Token embeddings: word, and optionally hashed word bigram and hashed character n-grams."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -13,7 +14,8 @@ class TokenEmbedding(nn.Module):
     """e_t = word_t + bigram(t-1, t) + mean of character n-grams_t, then dropout.
 
     In training each token is replaced by the unknown word, without n-grams, with probability
-    `word_dropout`.
+    `word_dropout`. With `vectors: frozen` the embeddings of words are not trained, whether they are
+    from a file or random (CNN-static of Kim 2014, arxiv.org/abs/1408.5882, section 3.1).
     """
 
     def __init__(self, vocabulary: int, hyperparameters: Architecture) -> None:
@@ -35,6 +37,24 @@ class TokenEmbedding(nn.Module):
             self.word.weight[0] = 0.0
             if self.bigram is not None:
                 self.bigram.weight[0] = 0.0
+        self._is_frozen = h.vectors == "frozen"
+        self.require_gradients()
+
+    def require_gradients(self) -> None:
+        """Let all embeddings be trained but frozen ones."""
+        self.requires_grad_(True)
+        self.word.requires_grad_(not self._is_frozen)
+
+    def set_words(self, entries: np.ndarray, vectors: np.ndarray) -> None:
+        """Replace the embeddings of words.
+
+        Args:
+            entries: their indices in the vocabulary, (entries,)
+            vectors: float32 (entries, embedding_dim)
+
+        """
+        with torch.no_grad():
+            self.word.weight[torch.from_numpy(entries)] = torch.from_numpy(vectors)
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Return the embeddings (batch, time, embedding_dim); 0 at padding."""

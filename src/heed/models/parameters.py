@@ -59,7 +59,8 @@ def count_classifier(vocabulary: int, classes: int, h: Architecture) -> int:
         count += linear(kinds * h.branch_buckets, classes)
     if h.encoder == "none":
         return count
-    rows = vocabulary + (h.bigram_buckets + 1 if h.bigram_buckets else 0) + h.character_buckets
+    words = 0 if h.vectors == "frozen" else vocabulary
+    rows = words + (h.bigram_buckets + 1 if h.bigram_buckets else 0) + h.character_buckets
     count += rows * h.embedding_dim
     size = h.embedding_dim
     for _ in range(2 if h.hierarchical else 1):

@@ -12,10 +12,14 @@ from heed.evaluation.results import (
 )
 from heed.report.formats import format_number, format_points
 from heed.report.language import say
+from heed.report.measures import CLASSIFICATION, MULTILABEL
 from heed.report.published import NO_FIGURES, Talk, talk_gain
 
 Result = ModelResult | OpponentResult
 FIGURES = ("precision", "recall", "f1", "support")
+# By task: figures of all classes that are one number, and the averages of precision, recall and F1.
+SHARES = {CLASSIFICATION: ("accuracy",), MULTILABEL: ("subset_accuracy", "label_accuracy")}
+AVERAGES = {CLASSIFICATION: ("macro", "weighted"), MULTILABEL: ("micro", "macro")}
 TITLES = {
     "baseline": "Without attention",
     "attention": "With attention",
@@ -96,7 +100,7 @@ def class_tables(
     """Return the tables of all models, then of the opponents, which have folds but no seeds.
 
     Args:
-        data: an experiment with task classification.
+        data: an experiment with task classification or multilabel.
         seeds: of the study.
         talk: the talk's figures by variant.
 
@@ -118,17 +122,19 @@ def _table(
     ]
     support = Spread(sum(totals) / len(totals), None, totals)
     rows = [_row(name, "class", classes[name], talk) for name in data.groups["classes"]]
-    rows.append(_row("accuracy", "average", {"f1": summary["accuracy"], "support": support}, talk))
-    for average in ("macro", "weighted"):
+    for share in SHARES[data.task]:
+        figures = {"f1": summary[share], "support": support}
+        rows.append(_row(share.replace("_", " "), "average", figures, talk))
+    for average in AVERAGES[data.task]:
         figures = {figure: summary[f"{average}_{figure}"] for figure in FIGURES[:3]}
         rows.append(_row(f"{average} avg", "average", figures | {"support": support}, talk))
     ours = {name.casefold() for name in classes}
     return ClassTable(
         key=key,
-        title=say(TITLES[key]) if key in TITLES else say("Variant {name}", name=key),
+        title=_title(key, data.task),
         rows=rows,
         runs=runs if len(runs) > 1 else [],
-        deviation=summary["accuracy"].std_pp,
+        deviation=summary["accuracy" if data.task == CLASSIFICATION else data.metric].std_pp,
         no_deviation_reason=say(
             "one seed has no deviation" if runs and model else "fitted once: it has no seed"
         ),
@@ -139,6 +145,12 @@ def _table(
         of_talk=bool(talks),
         unmatched=[row["class"] for name, row in talk.classes.items() if name not in ours],
     )
+
+
+def _title(key: str, task: str) -> str:
+    if key == "majority" and task == MULTILABEL:
+        return say("Opponent: labels of more than half of the training documents")
+    return say(TITLES[key]) if key in TITLES else say("Variant {name}", name=key)
 
 
 def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:

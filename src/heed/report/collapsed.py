@@ -4,7 +4,7 @@ import statistics
 
 from heed.evaluation.results import ExperimentResult, ModelResult
 from heed.report.language import say, say_count
-from heed.report.measures import Measure, measure_of
+from heed.report.measures import MULTILABEL, Measure, measure_of
 
 MAJORITY = "majority"
 FAR_PP = 10.0  # below the median of the model's other runs
@@ -51,7 +51,9 @@ def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
         if majority and mean < statistics.fmean(majority):
             parts.append(
                 say(
-                    "{name} ({figure}) is below the majority class ({majority})",
+                    "{name} ({figure}) is below the most frequent labels ({majority})"
+                    if measure.task == MULTILABEL
+                    else "{name} ({figure}) is below the majority class ({majority})",
                     name=name,
                     figure=measure.figure(mean),
                     majority=measure.figure(statistics.fmean(majority)),
@@ -68,6 +70,13 @@ def explain_collapse(result: ExperimentResult) -> str:
         return say(
             "A run has collapsed if its {metric} is more than {far} below the median of the "
             "model's other runs.",
+            **values,
+        )
+    if measure.task == MULTILABEL:
+        return say(
+            "A run has collapsed if its {metric} is no higher than that of the most frequent "
+            "labels on the same documents, or more than {far} below the median of the model's "
+            "other runs.",
             **values,
         )
     return say(

@@ -15,6 +15,7 @@ from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
 from heed.recipe import CorpusFacts
 from heed.report.language import say
+from heed.tasks.multilabel.labels import joined
 
 MAX_WORDS = 10  # in the table of each document
 POOLINGS = {
@@ -166,6 +167,7 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
     for variant, other in others.items():
         table = _read(other / PREDICTED, ["id", "split", "label", "predicted"])
         table = table[(table["split"] == "test") & table["id"].isin(predictions)]
+        table = table.assign(**{key: table[key].map(_text) for key in ("label", "predicted")})
         for name, rows in table.groupby("id", sort=False):
             predictions[str(name)].append(_count_predictions(variant, rows))
     return Browser(
@@ -179,6 +181,11 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
 def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
     with reading(path, f"heed predict {path.parent.name}"):
         return pd.read_parquet(path, columns=columns)
+
+
+def _text(prediction: Any) -> str:
+    """Return a class, or the classes of a multi-label prediction, as `documents` has them."""
+    return prediction if isinstance(prediction, str) else joined(prediction)
 
 
 def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:

@@ -13,6 +13,7 @@ from heed.evaluation.results import (
     ExperimentResult,
     Gain,
 )
+from heed.recipe import CorpusFacts
 from heed.report.answer import (
     Answer,
     TestedDifference,
@@ -23,7 +24,7 @@ from heed.report.answer import (
 from heed.report.class_tables import ClassTable, class_tables
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
-from heed.report.measures import CLASSIFICATION, Measure, measure_of
+from heed.report.measures import Measure, measure_of
 from heed.report.published import (
     NO_FIGURES,
     TALK_VARIANTS,
@@ -92,7 +93,7 @@ class Experiment:
 
     @property
     def tables(self) -> list[ClassTable]:
-        """All tables of a classification; none of another task."""
+        """All tables of a classification; none of a translation."""
         return [*self.pair, *self.others]
 
 
@@ -125,7 +126,7 @@ def _experiment(
         degraded_from = params.experiments[original].title
         original_talk = _talk_figures(original, params.experiments[original], published)
         degradations = _degradations(result, comparison.experiments[original], talk, original_talk)
-    tables = class_tables(result, seeds, talk) if result.task == CLASSIFICATION else []
+    tables = [] if measure_of(result).is_translation else class_tables(result, seeds, talk)
     comparisons = tested_differences(result, method)
     pair = (BASELINE, *result.attention[:1])
     gain = next((each for each in comparisons if (each.second, each.first) == pair), None)
@@ -193,7 +194,7 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
     text += say_count(
         "{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed
     )
-    text += _describe_near_duplicates(result)
+    text += _describe_near_duplicates(result) + describe_vectors(corpus.facts)
     text += (
         say(" Its text is generated: the figures say nothing about real text.")
         if is_generated(corpus)
@@ -211,7 +212,7 @@ def _describe_size(result: ExperimentResult) -> str:
         "tokens": format_count(facts.tokens),
         **{part: format_count(count) for part, count in facts.parts.items()},
     }
-    if result.task == CLASSIFICATION:
+    if not measure_of(result).is_translation:
         return say(
             "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
             "{validation} to validate, {test} to test; ",
@@ -234,7 +235,7 @@ def _describe_near_duplicates(result: ExperimentResult) -> str:
         "tested": format_count(tested),
         "share": f"{near.total / tested:.1%}",
     }
-    if result.task == CLASSIFICATION:
+    if not measure_of(result).is_translation:
         return say(
             " Test documents with a near duplicate in train: {count} of {tested} ({share})."
             if near.complete
@@ -252,6 +253,19 @@ def _describe_near_duplicates(result: ExperimentResult) -> str:
             "({share})."
         ),
         **values,
+    )
+
+
+def describe_vectors(facts: CorpusFacts) -> str:
+    """Return how much of a corpus its word vectors cover; empty without any."""
+    if facts.vectors is None:
+        return ""
+    return say(
+        " Word vectors from a file, of {size} numbers each: {types} of the types and {tokens} of "
+        "the test tokens have one.",
+        size=facts.vectors.size,
+        types=f"{facts.vectors.types:.1%}",
+        tokens=f"{facts.vectors.tokens['test']:.1%}",
     )
 
 

@@ -15,6 +15,7 @@ from heed.explanation.criteria import Outcome
 from heed.files import reading, verify_checksums
 from heed.report.experiments import Experiment
 from heed.report.language import say
+from heed.report.measures import MULTILABEL
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -174,6 +175,8 @@ def read_explanations(
     explanations = []
     for experiment in experiments:
         result = comparison.experiments[experiment.key]
+        if result.task == MULTILABEL:
+            continue  # no test is defined, as summary.csv says
         for variant, model in result.models.items():
             path = folder / "explain" / model.model
             if model.model not in params.explain.models or not path.exists():

@@ -1,8 +1,9 @@
 """The figure by which an experiment compares its models: its name, its format, its unit.
 
-Figures between 0 and 1 of a classification are printed as they are, and their differences in
-percentage points. Those of a translation are printed as sacrebleu prints them, between 0 and 100,
-and their differences in points: a BLEU of 0.39 is 39, and 0.01 more is 1 BLEU point more.
+Figures between 0 and 1 of a classification, also of a multi-label one, are printed as they are, and
+their differences in percentage points. Those of a translation are printed as sacrebleu prints them,
+between 0 and 100, and their differences in points: a BLEU of 0.39 is 39, and 0.01 more is 1 BLEU
+point more.
 """
 
 import dataclasses
@@ -11,8 +12,9 @@ from heed.evaluation.results import ExperimentResult
 from heed.report.formats import format_number, format_points
 from heed.report.language import say
 
-CLASSIFICATION, TRANSLATION = "classification", "translation"  # tasks
+CLASSIFICATION, MULTILABEL, TRANSLATION = "classification", "multilabel", "translation"  # tasks
 NAMES = {
+    **{f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")},
     "bleu": "BLEU",
     "chrf": "chrF",
     "rouge_1_precision": "ROUGE-1 precision",
@@ -41,6 +43,11 @@ class Measure:
     def is_translation(self) -> bool:
         """Whether it is a figure of translations."""
         return self.task == TRANSLATION
+
+    @property
+    def is_accuracy(self) -> bool:
+        """Whether it is the share of documents whose one class is right."""
+        return self.metric == "accuracy"
 
     @property
     def in_percentage_points(self) -> bool:
@@ -94,4 +101,8 @@ def measure_of(result: ExperimentResult) -> Measure:
 
 def task_name(task: str) -> str:
     """Return a task in the report's language, as a heading has it."""
-    return {CLASSIFICATION: say("Classification"), TRANSLATION: say("Translation")}[task]
+    return {
+        CLASSIFICATION: say("Classification"),
+        MULTILABEL: say("Multi-label classification"),
+        TRANSLATION: say("Translation"),
+    }[task]

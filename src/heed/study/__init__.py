@@ -12,6 +12,7 @@ section for each key:
 | `rules` `model_rules` `preset_rules` `search_rules` | the checks across sections |
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
+| `following` `formatting` `model_lines` | what follows of a model: write it; add a model |
 | `studies` `cost` | heed's studies and the user's own: list, make, activate, estimate the cost |
 | `editing` | edit params.yaml and keep its comments |
 | `own_corpus` | `heed corpus add`: a study of the user's own files, from the modules below |

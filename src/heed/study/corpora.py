@@ -125,6 +125,26 @@ class Source(Section):
         None, description="of `paths`: the SHA-256 of each file, by the same keys"
     )
 
+    vectors: str | None = Field(
+        None,
+        description=(
+            "kinds whose documents have labels: a file with word vectors in the text format of "
+            "word2vec or GloVe, plain or .gz (docs/corpora.md)"
+        ),
+    )
+    vectors_sha256: Sha256 | None = Field(None, description="of `vectors`: the file's hash")
+
+    @model_validator(mode="after")
+    def _check_vectors(self) -> "Source":
+        if (self.vectors is None) != (self.vectors_sha256 is None):
+            raise ValueError("vectors needs vectors_sha256, and vectors_sha256 needs vectors")
+        parallel = {kind.source.name for kind in KINDS.values() if kind.parallel}
+        if self.vectors and self.kind in parallel:
+            raise ValueError(
+                f"a source of kind {self.kind} takes no vectors: no translator reads them"
+            )
+        return self
+
     @model_validator(mode="after")
     def _check_keys(self) -> "Source":
         kind = SOURCE_KINDS[self.kind]
@@ -164,6 +184,12 @@ class Source(Section):
         for key, path in (self.paths or {}).items():
             assert self.hashes
             yield UserFile(path, self.hashes[key], f"paths.{key}", f"hashes.{key}", key)
+
+    def vector_file(self) -> UserFile | None:
+        """Return the file with word vectors, if there is one."""
+        if not self.vectors or not self.vectors_sha256:
+            return None
+        return UserFile(self.vectors, self.vectors_sha256, "vectors", "vectors_sha256")
 
 
 # keys that only some kinds of source take
@@ -314,6 +340,14 @@ class Corpus(Section):
         None,
         description=(
             "kind table, instead of label_column: several columns, each with a label of its name"
+        ),
+    )
+    label_separator: str | None = Field(
+        None,
+        min_length=1,
+        description=(
+            "kind table: what stands between the labels of a document in each label column, such "
+            "as ';', for task multilabel; a cell may also be a list, or empty"
         ),
     )
     split_column: str | None = Field(
@@ -489,7 +523,7 @@ class Corpus(Section):
 COLUMN_KEYS = (
     "text_column", "text_columns", "text_separator", "label_column", "label_columns",
     "split_column", "id_column", "group_column", "evidence_column", "encoding", "delimiter",
-    "quotes", "columns", "alignment_base",
+    "quotes", "columns", "alignment_base", "label_separator",
 )  # fmt: skip
 
 

@@ -1,162 +1,187 @@
-"""Estimate the cost of a study before it starts: stages, runs, core-hours and disk."""
+"""The table of a study's estimated cost, by model, and how many seeds which time is enough for."""
 
-import dataclasses
-from typing import Any
+import os
+import textwrap
+from collections.abc import Iterator, Mapping
 
-from heed.corpora.kinds import KINDS, SOURCE_KINDS
-from heed.study.adversaries import Adversary
-from heed.study.corpora import Corpus
+from heed.study.estimate import Cost, ModelCost, estimate_cost
 from heed.study.schema import Params
-from heed.tasks import task_module
+from heed.study.sizes import CorpusSize
+from heed.study.speed import Speed, Workload
 
-# The cost model: 6 x multiply-adds of an item x items x epochs x runs / what a core does in a
-# second. Useful FLOP/s of one core in training. With it the desk study is estimated at 17
-# core-hours; its 180 trainings took 12.1 on a machine with 4 virtual cores, its four searches,
-# which stopped three trials in four early, 1.0 (results/timing of that run).
+WIDTH = 78
 FEW_EPOCHS = 10  # with fewer, and without patience, a training may end before it has converged
-CORE_FLOPS = 30e9
-# core-seconds to start any stage: DVC, Python, torch (most of the cost of a small study)
-SECONDS_PER_STAGE = 8
-# core-seconds to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on
-# movies with 64 units a layer and direction, 110 on 230 tokens a document with 256
-EXPLAIN_SECONDS = 60
-ADVERSARY_SHARE = 1.3  # of the base's epoch: both compute their predictions
-GUIDED_NETWORKS = 9  # each learns for one epoch, and for as many as the base
-TOKENS_PER_SECOND = 200_000  # spaCy on one core, measured
-BYTES_PER_TOKEN = 18  # text, id, start and end
-BYTES_PER_PARAMETER = 4
+MAX_SEEDS = 1000
+BUDGETS = {"10 minutes": 10, "1 hour": 60, "8 hours": 480, "1 day": 1440, "1 week": 10080}
+SPANS = 3  # of these are printed, from the first that is enough for a seed
+COLUMNS = "{:<42}{:>12}{:>14}{:>9}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Cost:
-    """The estimated cost of a study.
+def format_cost(
+    params: Params, measured: Mapping[Workload, Speed] | None = None, cores: int | None = None
+) -> str:
+    """Return a table of the estimated cost of a study.
 
-    `disk` is in bytes; `unknown` names the corpora whose size is not known.
+    Args:
+        params: the study.
+        measured: the speeds of models on this machine (heed.calibration), if they were measured.
+        cores: that the study runs on; all that this process may use.
+
     """
-
-    stages: int
-    runs: int
-    core_hours: float
-    disk: float
-    unknown: list[str]
-
-
-def _documents(params: Params, name: str) -> tuple[int, int] | None:
-    """Return (documents, tokens of a text) of a corpus, or None when they are not known."""
-    corpus: Corpus = params.corpora[name]
-    kind = KINDS[corpus.kind]
-    count = kind.documents or int((params.sources[corpus.source].documents or 0) / kind.joined)
-    if not count or not kind.tokens_per_document:
-        return None
-    texts = max(1, len(kind.languages))  # of a document, each of which has a part of the tokens
-    return min(count, corpus.sample or count), kind.tokens_per_document // texts
-
-
-def _task_cost(params: Params, model: str) -> Any:
-    return task_module(params.task(params.models[model]), "cost")
-
-
-def _epoch_seconds(params: Params, model: str, size: tuple[int, int]) -> float:
-    """Return the core-seconds of an epoch on a corpus of (documents, tokens of each)."""
-    operations = _task_cost(params, model).multiply_adds(params.hyperparameters(model), size[1])
-    return float(6 * operations * _learned(params, model, size[0]) / CORE_FLOPS)
-
-
-def _learned(params: Params, model: str, documents: int) -> float:
-    """Return how many of a corpus's documents a model is trained on.
-
-    Those of a drawn test part are counted as if they were trained on.
-    """
-    corpus = params.corpora[params.models[model].corpus]
-    kind = KINDS[corpus.kind]
-    is_given = corpus.split.kind == "given" and kind.learned and kind.documents
-    return documents * kind.learned / kind.documents if is_given else documents
-
-
-def _adversary_seconds(params: Params, adversary: Adversary, size: tuple[int, int]) -> float:
-    """Return the core-seconds of an adversary and its guided networks, of one seed."""
-    model = adversary.model
-    h = params.hyperparameters(model)
-    guided = _task_cost(params, model).guided_multiply_adds(h, size[1])
-    of_epoch = 6 * guided * _learned(params, model, size[0]) / CORE_FLOPS
-    networks = GUIDED_NETWORKS * (h.epochs + 1) * of_epoch
-    epochs = ADVERSARY_SHARE * adversary.epochs
-    return float(networks + epochs * _epoch_seconds(params, model, size))
-
-
-def estimate_cost(params: Params) -> Cost:
-    """Return a rough estimate of the cost of a study."""
-    seconds = disk = 0.0
-    sizes = {name: _documents(params, name) for name in params.corpora}
-    for name, model in params.models.items():
-        if size := sizes[model.corpus]:
-            h, documents = params.hyperparameters(name), size[0]
-            seconds += _epoch_seconds(params, name, size) * h.epochs * len(params.seeds)
-            parameters = _task_cost(params, name).parameters(h)
-            disk += len(params.seeds) * (parameters * BYTES_PER_PARAMETER + documents * 0.3 * 40)
-    for search in params.searches.values():
-        if size := sizes[search.corpus]:
-            # an upper bound: a scheduler stops many trials early
-            epochs = search.epochs or params.hyperparameters(search.model).epochs
-            seconds += _epoch_seconds(params, search.model, size) * search.trials * epochs
-    for adversary in params.adversaries.values():
-        if size := sizes[adversary.corpus]:
-            seconds += _adversary_seconds(params, adversary, size) * len(params.seeds)
-    explained = len(params.explain.models)
-    seconds += explained * len(params.seeds) * params.explain.documents * EXPLAIN_SECONDS
-    for size in filter(None, sizes.values()):
-        seconds += size[0] * size[1] / TOKENS_PER_SECOND
-        disk += size[0] * size[1] * BYTES_PER_TOKEN
-    disk += sum(SOURCE_KINDS[source.kind].size for source in params.sources.values())
-    models, runs = len(params.models), len(params.models) * len(params.seeds)
-    # 3: the stage code, the search none and the stage unexplained; 2: compare and report
-    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 3
-    stages += 3 * models + runs + explained + len(params.adversaries) + len(params.experiments) + 2
-    unknown = [name for name, size in sizes.items() if size is None]
-    return Cost(stages, runs, (seconds + SECONDS_PER_STAGE * stages) / 3600, disk, unknown)
-
-
-def format_cost(params: Params) -> str:
-    """Return the estimated stages, runs, core-hours and disk of a study as text."""
-    cost = estimate_cost(params)
+    cost = estimate_cost(params, measured)
+    cores = cores or len(os.sched_getaffinity(0))
     lines = [
-        f"{params.study.title}",
+        params.study.title,
         (
-            f"  {cost.stages} stages; {cost.runs} runs: {len(params.models)} models x "
-            f"{len(params.seeds)} seeds"
+            f"  {cost.stages} stages; {cost.runs} trainings: {len(params.models)} models x "
+            f"{cost.seeds} seeds"
         ),
-        (
-            f"  about {_format_hours(cost.core_hours)} core-hours on CPU (rough: "
-            f"{CORE_FLOPS / 1e9:.0f} GFLOP/s per core)"
-        ),
-        (
-            f"  about {_format_bytes(cost.disk)} of disk; twice that on file systems without "
-            "reflink (ext4), for DVC's cache copies"
-        ),
+        "",
+        *_table(params, cost),
+        "",
+        *_totals(cost, cores),
+        *_budgets(cost, cores),
+        "",
+        *(_wrap(note) for note in _notes(params, cost, bool(measured))),
+        f"Look first: snakemake -n. Run: snakemake --cores {cores} (or: dvc repro)",
     ]
-    if cost.unknown:
-        lines.append(
-            f"  without {', '.join(cost.unknown)}: the size of a corpus of your own is not known "
-            "beforehand"
+    return "\n".join(lines)
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _table(params: Params, cost: Cost) -> Iterator[str]:
+    """Yield the lines of the table: the models of each experiment."""
+    yield COLUMNS.format("  of one seed", "parameters", "core-minutes", "disk")
+    for name, experiment in params.experiments.items():
+        models = [model for model in cost.models if model.experiment == name]
+        if models:
+            yield _wrap(f"{name}: {_format_size(cost.sizes[experiment.corpus])}")
+            yield from (_row(f"    {model.variant}", model) for model in models)
+
+
+def _row(label: str, model: ModelCost) -> str:
+    minutes = format_number(model.seconds / 60)
+    label = label if len(label) < 42 else f"{label[:40]}…"
+    disk = _format_bytes(model.disk)
+    return COLUMNS.format(label, _format_count(model.parameters), minutes, disk)
+
+
+def _format_size(size: CorpusSize) -> str:
+    """Return the size of a corpus in words."""
+    texts = f" in each of {size.texts} languages" if size.texts > 1 else " each"
+    documents = _format_documents(size.train)
+    return f"{documents} documents to train on, {size.mean_length:.0f} tokens{texts}"
+
+
+def _totals(cost: Cost, cores: int) -> Iterator[str]:
+    """Yield what the study costs in all."""
+    models = sum(model.seconds for model in cost.models)
+    seeds = f"{cost.seeds} seed{'s' * (cost.seeds > 1)}"
+    rows = {f"all models, {seeds}": cost.seeds * models}
+    rows[f"explanations and adversaries, {seeds}"] = cost.seeds * cost.seed
+    rows |= {f"once: {what}": seconds for what, seconds in cost.once.items()}
+    total = sum(rows.values())
+    for label, seconds in rows.items():
+        if seconds:
+            yield COLUMNS.format(f"  {label}", "", format_number(seconds / 60), "")
+    yield COLUMNS.format("  in all, about", "", format_number(total / 60), _format_bytes(cost.disk))
+    yield ""
+    duration = _format_duration(cost.minutes(cost.seeds, cores))
+    yield f"  On {cores} core{'s' * (cores > 1)} of this machine: about {duration}."
+
+
+def _budgets(cost: Cost, cores: int) -> Iterator[str]:
+    """Yield how many seeds some spans of time are enough for, from the first that is."""
+    if not cost.models:
+        return
+    enough = {
+        span: seeds
+        for span, minutes in BUDGETS.items()
+        if (seeds := cost.seeds_within(minutes, cores))
+    }
+    parts = [f"{span}: {format_seeds(seeds)}" for span, seeds in [*enough.items()][:SPANS]]
+    text = "; ".join(parts) or "not even 1 in a week. Make the study smaller"
+    yield _wrap(f"Seeds for which the time is enough: {text}.")
+
+
+def format_seeds(seeds: int) -> str:
+    """Return a number of seeds in words, as rough as it is known."""
+    if seeds > MAX_SEEDS:
+        return f"more than {MAX_SEEDS:,} seeds"
+    digits = 10 ** max(0, len(str(seeds)) - 2)
+    return f"{seeds // digits * digits:,} seed{'s' * (seeds > 1)}"
+
+
+def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
+    """Yield where the figures come from, and warnings."""
+    if is_measured:
+        yield (
+            "Speeds were measured on this machine, one core, while other processes may have run. "
+            "Expect a factor of 1.5 in either direction."
         )
+    else:
+        yield (
+            "Speeds are estimated from the hyperparameters and the speed of this machine: expect "
+            "a factor of 2 in either direction. To measure them here, in some seconds: heed cost."
+        )
+    if any(params.hyperparameters(name).patience for name in params.models):
+        yield (
+            "Models with `patience` are counted with all their epochs, and may stop earlier: "
+            "theirs is an upper bound."
+        )
+    if any(search.trials for search in params.searches.values()):
+        yield "A search by asha is counted with the epochs that its trials are expected to reach."
+    yield "On file systems without reflink (ext4), DVC's cache takes the same disk again."
+    for name, size in cost.sizes.items():
+        if size.note:
+            yield f"The size of corpus {name} is estimated {size.note}."
+    for name, reason in cost.unknown.items():
+        yield f"Without corpus {name} and its models: its size is not known ({reason})."
     if hurried := [name for name in params.models if _may_stop_too_early(params, name)]:
         named = ", ".join([*hurried[:3], *(["…"] if len(hurried) > 3 else [])])
-        lines.append(
-            f"  warning: {len(hurried)} of {len(params.models)} models train for fewer than "
+        yield (
+            f"Warning: {len(hurried)} of {len(params.models)} models train for fewer than "
             f"{FEW_EPOCHS} epochs without patience ({named}): a training that has not converged "
-            "decides nothing. Set more epochs, and patience: 2"
+            "decides nothing. Set more epochs, and patience: 2."
         )
-    return "\n".join([*lines, "Look first: snakemake -n. Run: snakemake --cores 4 (or: dvc repro)"])
 
 
 def _may_stop_too_early(params: Params, model: str) -> bool:
-    hyperparameters = params.hyperparameters(model)
+    hyperparameters = params.resolved(model, {})
     return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience
 
 
-def _format_hours(hours: float) -> str:
-    return f"{hours:.0f}" if hours >= 10 else f"{hours:.1f}" if hours >= 0.1 else f"{hours:.2f}"
+def format_number(number: float) -> str:
+    """Return a number above 0 with one or two digits that mean something."""
+    if number < 0.095:
+        return f"{max(0.01, number):.2f}"
+    if number < 9.95:
+        return f"{number:.1f}".removesuffix(".0")
+    digits = 10 ** (len(str(round(number))) - 2)
+    return f"{round(number / digits) * digits:,}"
+
+
+def _format_documents(number: float) -> str:
+    return format_number(max(1, round(number)))
+
+
+def _format_duration(minutes: float) -> str:
+    """Return a span of time in minutes, hours or days."""
+    for unit, length in (("days", 1440), ("hours", 60)):
+        if minutes >= 2 * length:
+            return f"{format_number(minutes / length)} {unit}"
+    return "a minute" if minutes < 1.5 else f"{format_number(minutes)} minutes"
+
+
+def _format_count(number: int) -> str:
+    """Return a number of parameters, in thousands or millions."""
+    if number >= 1e6:
+        return f"{format_number(number / 1e6)} M"
+    return f"{format_number(number / 1e3)} k"
 
 
 def _format_bytes(size: float) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(1, size / 1e6):.0f} MB"
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{format_number(max(1, size / 1e6))} MB"

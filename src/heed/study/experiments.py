@@ -91,20 +91,31 @@ class Experiment(Section):
 
 
 class ClassificationData(Section):
-    """The target of a classification."""
+    """The target of a classification, with one class a document or with any number."""
 
     label: str = Field(description="the label of the corpus that is predicted")
 
 
-class ClassificationExperiment(Experiment):
-    """An experiment with task classification: one class a document."""
+class LabelledExperiment(Experiment):
+    """An experiment whose documents have labels."""
 
-    task: Literal["classification"] = Field(description="one class a document")
     data: ClassificationData = Field(description="what is predicted")
     DATA: ClassVar = ClassificationData
     opponent_features: Literal["words", "characters", "both"] = Field(
         "both", description="TF-IDF features of the linear opponent"
     )
+
+
+class ClassificationExperiment(LabelledExperiment):
+    """An experiment with task classification: one class a document."""
+
+    task: Literal["classification"] = Field(description="one class a document")
+
+
+class MultilabelExperiment(LabelledExperiment):
+    """An experiment with task multilabel: any number of labels a document, also none."""
+
+    task: Literal["multilabel"] = Field(description="any number of labels a document")
 
 
 class TranslationData(Section):
@@ -139,8 +150,10 @@ class TranslationExperiment(Experiment):
 
 EXPERIMENTS: dict[str, Any] = {
     "classification": ClassificationExperiment,
+    "multilabel": MultilabelExperiment,
     "translation": TranslationExperiment,
 }
 AnyExperiment = Annotated[
-    ClassificationExperiment | TranslationExperiment, Field(discriminator="task")
+    ClassificationExperiment | MultilabelExperiment | TranslationExperiment,
+    Field(discriminator="task"),
 ]

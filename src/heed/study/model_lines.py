@@ -13,7 +13,7 @@ from heed.paths import is_name
 from heed.study.editing import edit_text
 from heed.study.following import complete, find_following
 from heed.study.formatting import MODELS, entry_nodes, format_entry, format_value
-from heed.study.reader import check, mistakes_error
+from heed.study.reader import check, mistakes_error, parse
 from heed.study.schema import Params
 from heed.study.suggestions import unknown_name
 from heed.study.syntax import read_yaml
@@ -45,31 +45,38 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         raise HeedError(f"{name!r} is no name: lower-case letters, digits and single '-'")
 
     def change(text: str) -> tuple[str, Params, str]:
-        tree, values = read_yaml(text, path)
-        params = check(values, tree, path)
+        params = parse(text, path)
         params.section("experiments", experiment)
         if name in params.models:
             raise HeedError(f"{path}: models.{name} is there already: edit its line")
         given: dict[str, Value] = {"experiment": experiment, "variant": variant}
         given |= _copied_keys(params, experiment, like) | dict(map(_read_setting, settings))
-        values = values | {"models": values["models"] | {name: given}}
-        following, mistakes = find_following(values)
-        if mistakes:
-            raise mistakes_error(mistakes, tree, path)
-        values = complete(values, following)
-        changed_params = check(values, tree, path)
-        texts = {key: format_value(value) for key, value in values["models"][name].items()}
-        entry = format_entry(name, texts)
-        nodes = entry_nodes(tree, MODELS)
-        same = [pair for pair in nodes if params.models[pair[0].value].experiment == experiment]
-        above = (same or nodes)[-1]
-        _, end = _lines(text, *above, path)
-        before = text[:end].removesuffix("\n") + "\n"
-        line = f"{' ' * above[0].start_mark.column}{entry}\n"
-        message = f"{path}:{before.count(chr(10)) + 1}: added {entry}"
-        return before + line + text[end:], changed_params, message
+        return _insert_model(text, path, params, name, given)
 
     return edit_text(path, change)
+
+
+def _insert_model(
+    text: str, path: Path, params: Params, name: str, given: dict[str, Value]
+) -> tuple[str, Params, str]:
+    """Return the text with a new model's line, its params, and the line with its place."""
+    tree, values = read_yaml(text, path)
+    values = values | {"models": values["models"] | {name: given}}
+    following, mistakes = find_following(values)
+    if mistakes:
+        raise mistakes_error(mistakes, tree, path)
+    values = complete(values, following)
+    new_params = check(values, tree, path)
+    texts = {key: format_value(value) for key, value in values["models"][name].items()}
+    entry, nodes = format_entry(name, texts), entry_nodes(tree, MODELS)
+    experiment = given["experiment"]
+    same = [pair for pair in nodes if params.models[pair[0].value].experiment == experiment]
+    above = (same or nodes)[-1]
+    _, end = _lines(text, *above, path)
+    before = text[:end].removesuffix("\n") + "\n"
+    line = f"{' ' * above[0].start_mark.column}{entry}\n"
+    number = before.count("\n") + 1
+    return before + line + text[end:], new_params, f"{path}:{number}: added {entry}"
 
 
 def remove_model(path: Path, name: str) -> str:

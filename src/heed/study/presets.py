@@ -38,6 +38,10 @@ PRESETS: dict[str, dict[str, Preset]] = {  # by task and name
     },
     "translation": {},
 }
+PRESETS["multilabel"] = {  # of the same networks
+    name: dataclasses.replace(preset, values={**preset.values, "select": "micro_f1"})
+    for name, preset in PRESETS["classification"].items()
+}
 
 
 def choose_preset(documents: int, classes: int, tokens_per_document: float) -> str:

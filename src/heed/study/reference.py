@@ -15,6 +15,34 @@ from heed.study.presets import PRESETS
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
 
+WRITING_A_MODEL = """
+## Writing a model
+
+`experiment`, `corpus`, `variant`, `tuned_by` and `match` follow from the rest, and DVC reads them
+in the file. Two commands write them; both change params.yaml alone, only if all of it is valid,
+and keep its comments.
+
+```
+heed model add imdb attention-8 attention=multi-head heads=8 preset=imdb
+heed model add imdb attention-2 heads=2 --like attention
+heed model add imdb-suboptimal wide match=imdb-suboptimal-attention
+heed model remove imdb-attention-2
+heed format
+```
+
+- `heed model add EXPERIMENT VARIANT KEY=VALUE …` adds the line of a model, checked, after the
+  models of its experiment. Values are YAML. `--like` takes the keys of another variant of the
+  experiment, or of any model; those of the command replace them.
+- `heed format [FILE]` completes lines that you have written: `imdb-attention-8: {heads: 8}` is
+  enough where one experiment alone is the beginning of the name, else write `experiment` too. A
+  model is not tuned and matches itself; `wide` matches the experiment's model of the first
+  variant in `study.attention`, and is tuned as that. Models in another form become one line each:
+  these keys first, then `gpu` and `preset`, then the hyperparameters in your order. Of searches,
+  explained models and adversaries it writes the keys that follow from their model. It prints what
+  it changed.
+- `heed model remove MODEL` removes a model that nothing else names.
+"""
+
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of params.yaml, for editors."""
@@ -57,7 +85,7 @@ def reference() -> str:
             text.write(f"| {' | '.join(cells)} |\n")
         if section is Model:
             text.write("\nand any key of `defaults` of its task, for this model alone.\n")
-            text.write(_presets())
+            text.write(f"{WRITING_A_MODEL}\n{_presets()}")
     return text.getvalue()
 
 

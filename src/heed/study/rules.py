@@ -11,7 +11,12 @@ from pydantic import ValidationError
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.hyperparameters import MAX_SEED, Configuration
 from heed.study.corpora import Corpus
-from heed.study.experiments import ClassificationExperiment, Experiment, TranslationExperiment
+from heed.study.experiments import (
+    Experiment,
+    LabelledExperiment,
+    MultilabelExperiment,
+    TranslationExperiment,
+)
 from heed.study.model_rules import (
     hyperparameter_contradictions,
     model_contradictions,
@@ -229,7 +234,16 @@ def _data_contradictions(
             f"{experiment.corpus} has {made_of}, and the task is {experiment.task}",
         )
         return
-    if isinstance(experiment, ClassificationExperiment):
+    if isinstance(experiment, LabelledExperiment):
+        has_several = corpus.label_separator is not None
+        if has_several != isinstance(experiment, MultilabelExperiment):
+            task = "multilabel" if has_several else "classification"
+            number = "any number of labels" if has_several else "one label"
+            yield (
+                ("experiments", name, "task"),
+                f"each document of corpus {experiment.corpus} has {number}, by its "
+                f"label_separator: its task is {task}, found {experiment.task}",
+            )
         label, labels = experiment.data.label, kind.labels or corpus.label_names
         if label not in labels:
             named = "" if kind.labels else " (labels have the names of their columns)"

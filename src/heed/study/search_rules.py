@@ -50,7 +50,7 @@ def _task_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]
             (*key, "metric"),
             unknown_name(search.metric, f"validation figure of {task}", figures),
         )
-    if search.groups and task != "classification":
+    if search.groups and task == "translation":
         yield (*key, "groups"), f"are of classification, and {search.model} is of {task}"
 
 

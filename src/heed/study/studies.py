@@ -282,6 +282,11 @@ def save_active_study(force: bool, study: str) -> list[str]:
     return [f"{own}: the edits of {PARAMS} are saved here."]
 
 
+def read_study(study: str) -> Params:
+    """Return a study by its name or path, or the active one for "". Raises HeedError."""
+    return load(_find_study(study) if study else PARAMS)
+
+
 def _find_study(study: str) -> Path:
     """Return the file of a study by its name or path. Raises HeedError when there is none."""
     if study.endswith((".yaml", ".yml")):

@@ -13,7 +13,7 @@ from typing import Any
 
 from heed.files import HeedError
 
-TASKS = ("classification", "translation")
+TASKS = ("classification", "multilabel", "translation")
 
 # stage → the modules of a task's package that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {

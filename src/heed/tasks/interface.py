@@ -3,8 +3,9 @@
 Each class here is defined by one module of a task's package (`heed.tasks.STAGE_MODULES`).
 
 recipe: `Hyperparameters`; `Prediction`, the settings by which a run's test items are predicted and
-    scored; `Data`, what is learned of a corpus; `resolve_data`; `METRICS` on test and `FIGURES` of
-    validation, by name; the first of each decides.
+    scored; `Data`, what is learned of a corpus; `resolve_data`; `corpus_contradiction` between
+    hyperparameters and a corpus; `METRICS` on test and `FIGURES` of validation, by name; the first
+    of each decides.
 rules: `contradictions` between hyperparameters, and `variant_contradictions` with the name of a
     variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `adversary_contradiction`;
     `OPPONENTS`, their names; `no_effect`.

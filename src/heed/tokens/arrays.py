@@ -18,6 +18,7 @@ from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
+TYPE_VECTORS = "vectors.npy"
 READ_AT_ONCE, BUFFER = 20_000, 2**20  # documents, and bytes of a column
 
 
@@ -75,6 +76,13 @@ class Tokens(TokenizedCorpus):
     def sentences(self, row: int) -> np.ndarray:
         """Return the first token of each sentence of document `row`: (sentences,)."""
         return self.sentence_starts[self.sentence_offsets[row] : self.sentence_offsets[row + 1]]
+
+    def vectors(self) -> np.ndarray:
+        """Return the vector of each type, memory-mapped: float32 (types, size); 0 for none.
+
+        Only a corpus with `meta.vectors` has them.
+        """
+        return _open(self.path / TYPE_VECTORS)
 
     def document(self, row: int) -> "Tokens":
         """Return document `row` as a corpus of one document, with the same lexicon."""

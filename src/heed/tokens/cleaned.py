@@ -12,13 +12,19 @@ CLEANED = ".cleaned.arrow"  # its name, in the folder of the tokens
 # few enough to balance the load.
 CHUNK_DOCUMENTS, MAX_CHUNK_CHARACTERS = 2000, 1_000_000  # documents; characters
 
+Cell = str | tuple[str, ...]
+
+
+def _type(cell: Cell) -> pa.DataType:
+    return pa.list_(pa.string()) if isinstance(cell, tuple) else pa.string()
+
 
 class CleanedDocuments:
-    """A file of cleaned documents, removed when the block ends; each column is of strings."""
+    """A file of cleaned documents, removed when the block ends: columns of strings or lists."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._rows: list[dict[str, str]] = []
+        self._rows: list[dict[str, Cell]] = []
         self._characters = 0
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self.starts = [0]  # first document of each chunk, and the number of documents
@@ -38,7 +44,7 @@ class CleanedDocuments:
             self._writer.close()
         self._path.unlink(missing_ok=True)
 
-    def append(self, row: dict[str, str]) -> None:
+    def append(self, row: dict[str, Cell]) -> None:
         """Add a document; all have the same columns."""
         self._rows.append(row)
         self._characters += sum(map(len, row.values()))
@@ -53,7 +59,7 @@ class CleanedDocuments:
             self._writer.close()
 
     def _write_chunk(self) -> None:
-        schema = pa.schema([(column, pa.string()) for column in self._rows[0]])
+        schema = pa.schema([(column, _type(cell)) for column, cell in self._rows[0].items()])
         if self._writer is None:
             self._writer = pa.ipc.new_file(self._path, schema)
         self._writer.write_batch(pa.RecordBatch.from_pylist(self._rows, schema))

@@ -37,6 +37,9 @@ def write_documents(
                 head = group.slice(0, 1).to_pandas()
                 head = head.assign(**{key: part[:1] for key, part in parts.items()})
                 schema = pa.Schema.from_pandas(head, preserve_index=False)
+                for field in group.schema:
+                    if pa.types.is_list(field.type):  # which pandas does not know of an empty list
+                        schema = schema.set(schema.get_field_index(field.name), field)
                 writer = stack.enter_context(pq.ParquetWriter(path, schema))
             for key, part in parts.items():
                 group = group.append_column(key, pa.array(part, pa.string()))

@@ -41,6 +41,7 @@ class DocumentFacts:
 
     def __init__(self, documents: Iterable[Document | ParallelDocument] = ()) -> None:
         self._labels: dict[str, _Names] = {}
+        self._values: dict[str, set[str]] = {}  # of labels of which a document has any number
         self._groups, self._splits = _Names(), _Names()
         self._count = 0
         for document in documents:
@@ -57,14 +58,31 @@ class DocumentFacts:
         if isinstance(document, Document):
             self._groups.append(document.group)
             for key, label in document.labels.items():
+                if isinstance(label, tuple):
+                    self._values.setdefault(key, set()).update(label)
+                    label = "; ".join(sorted({*label}))
                 self._labels.setdefault(key, _Names()).append(label)
         else:
             self._groups.append("")
 
     @property
     def labels(self) -> dict[str, pd.Categorical]:
-        """The labels of each document, by name, (documents,) each; their values are sorted."""
+        """The labels of each document, by name, (documents,) each; their values are sorted.
+
+        Of a label of which a document has any number of values, each set of them is a name.
+        """
         return {key: names.as_categorical() for key, names in self._labels.items()}
+
+    @property
+    def multilabel(self) -> list[str]:
+        """The labels of which a document has any number of values."""
+        return sorted(self._values)
+
+    @property
+    def values(self) -> dict[str, list[str]]:
+        """The values of each label, sorted."""
+        single = {key: list(label.categories) for key, label in self.labels.items()}
+        return single | {key: sorted(values) for key, values in self._values.items()}
 
     @property
     def groups(self) -> np.ndarray:

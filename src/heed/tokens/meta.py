@@ -51,6 +51,15 @@ class Evidence:
 
 
 @dataclasses.dataclass(frozen=True)
+class Vectors:
+    """The word vectors of a corpus, and how much of it has one."""
+
+    size: int  # numbers in a vector
+    types: float  # share of the types, 0 to 1
+    tokens: dict[str, float]  # part → share of its tokens, 0 to 1
+
+
+@dataclasses.dataclass(frozen=True)
 class Language:
     """The texts of one language in a parallel corpus."""
 
@@ -80,9 +89,12 @@ class Meta:
     treated: dict[str, int]  # treatment → how often cleaning applied it
     left_out: int = 0  # documents of train that `split.train` or `split.train_per_class` left out
     evidence: Evidence | None = None  # None: no document has evidence
+    vectors: Vectors | None = None  # None: its source has no word vectors
     # of a parallel corpus, else empty: its languages, and those pairs with gold alignments
     languages: dict[str, Language] = dataclasses.field(default_factory=dict)
     alignments: list[str] = dataclasses.field(default_factory=list)  # "SOURCE-TARGET"
+    # the labels of which a document has any number of values, and not one each
+    multilabel: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def tested(self) -> int:
@@ -123,6 +135,8 @@ def format_summary(meta: Meta) -> str:
     summary += f"\n{meta.corpus}: {_format_near_duplicates(meta)}"
     if meta.evidence:
         summary += f"\n{meta.corpus}: {_format_evidence(meta.evidence)}"
+    if meta.vectors:
+        summary += f"\n{meta.corpus}: {_format_vectors(meta.vectors)}"
     return summary
 
 
@@ -130,6 +144,15 @@ def _format_evidence(evidence: Evidence) -> str:
     """Return the share of words that are evidence, by part."""
     shares = ", ".join(f"{part} {share:.1%}" for part, share in evidence.words.items())
     return f"{evidence.kind} evidence; share of the words of documents that have any: {shares}"
+
+
+def _format_vectors(vectors: Vectors) -> str:
+    """Return the size of the word vectors, and the shares of types and tokens that have one."""
+    shares = ", ".join(f"{part} {share:.1%}" for part, share in vectors.tokens.items())
+    return (
+        f"word vectors of {vectors.size} numbers for {vectors.types:.1%} of the types; share of "
+        f"the tokens that have one: {shares}"
+    )
 
 
 def _format_near_duplicates(meta: Meta) -> str:

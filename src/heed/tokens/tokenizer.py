@@ -25,6 +25,7 @@ from heed.tokens.near_duplicates import count_near_duplicates
 from heed.tokens.parallel import tokenize_parallel
 from heed.tokens.reading import read_sample
 from heed.tokens.splits import PARTS, require_learnable
+from heed.tokens.vectors import write_vectors
 from heed.tokens.writer import TokenWriter, tokenize_column
 
 if TYPE_CHECKING:
@@ -83,13 +84,15 @@ def _tokenize_labelled(
                     tokens.append(chunk)
                     evidence.add(chunk)
             write_documents(cleaned, kept.rows, kept.columns, out / "documents.parquet")
+        vectors = write_vectors(raw, out, tokens, first_column, f"{name}: word vectors")
         meta = Meta(
             digest=digest_folder(out),
             corpus=name,
             kind=corpus.kind,
             tokenizer=corpus.tokenizer,
             folds=corpus.split.k or 0,
-            labels={key: list(label.categories) for key, label in documents.facts.labels.items()},
+            labels=documents.facts.values,
+            multilabel=documents.facts.multilabel,
             documents=len(first_column),
             tokens=int(tokens.offsets[-1]),
             types=len(tokens.lexicon),
@@ -103,6 +106,7 @@ def _tokenize_labelled(
             treated={key: documents.treated[key] for key in TREATMENTS},
             left_out=kept.left_out,
             evidence=evidence.result(),
+            vectors=vectors,
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))

@@ -45,7 +45,10 @@ from heed.training.stopwatch import Stopwatch
 
 @dataclasses.dataclass(frozen=True)
 class RunInfo:
-    """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run."""
+    """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
+
+    `parameters` are those that were trained, without frozen ones.
+    """
 
     seed: Annotated[int, {"ge": 1}]
     fold: Annotated[int, {"ge": 0}]
@@ -95,7 +98,7 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
         seed=seed,
         fold=recipe.fold(seed),
         best_epoch=trained.best_epoch,
-        parameters=sum(p.numel() for p in model.parameters()),
+        parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         documents={name: len(documents) for name, documents in trained.rows.items()},
         recipe=recipe,
     )

@@ -44,6 +44,14 @@ CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
         searches.chapter,
         documents.chapter,
     ],
+    "multilabel": [
+        experiment.chapter,
+        comparisons.chapter,
+        classification.multilabel_chapter,
+        hyperparameters.chapter,
+        searches.chapter,
+        documents.chapter,
+    ],
     "translation": [
         experiment.chapter,
         translation.chapter,

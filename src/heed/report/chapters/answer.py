@@ -22,6 +22,7 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.language import say, say_count
+from heed.report.measures import MULTILABEL
 from heed.report.results import Results
 
 ACCURACY = decimals(4)
@@ -87,14 +88,22 @@ def _summary_table(results: Results, experiments: list[Experiment], key: str) ->
 
 def _titles(experiments: list[Experiment], seeds: int) -> tuple[str, str]:
     """Return the title of a first table, and the sentence that says what its figures are."""
-    if not experiments[0].measure.is_translation:
+    if all(each.measure.is_accuracy for each in experiments):
         return say("Test accuracy and gain of every experiment"), say_count(
             "Test accuracy, mean over {count} seed.",
             "Test accuracy, mean over {count} seeds.",
             seeds,
         )
     names = say(" and ").join(dict.fromkeys(each.measure.name for each in experiments))
-    return say("{figure} on test, and gain, of every experiment", figure=names), say_count(
+    title = say("{figure} on test, and gain, of every experiment", figure=names)
+    if not experiments[0].measure.is_translation:
+        return title, say_count(
+            "{figure} on test, mean over {count} seed.",
+            "{figure} on test, mean over {count} seeds.",
+            seeds,
+            figure=names,
+        )
+    return title, say_count(
         "{figure} on test, between 0 and 100, mean over {count} seed.",
         "{figure} on test, between 0 and 100, mean over {count} seeds.",
         seeds,
@@ -148,7 +157,7 @@ def _opponent_columns(experiments: list[Experiment], figure: Format) -> tuple[Co
                 say("Majority"),
                 figure,
                 _scaled(_opponent_figure("majority")),
-                meaning=say("the opponent that always predicts the most frequent class"),
+                meaning=_majority(experiments[0].measure.task),
             ),
         )
     return (
@@ -170,6 +179,16 @@ def _opponent_columns(experiments: list[Experiment], figure: Format) -> tuple[Co
             meaning=say("the opponent that gives the source for its translation"),
         ),
     )
+
+
+def _majority(task: str) -> str:
+    """Return what the opponent `majority` predicts."""
+    if task == MULTILABEL:
+        return say(
+            "the opponent that always predicts the labels of more than half of the training "
+            "documents"
+        )
+    return say("the opponent that always predicts the most frequent class")
 
 
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:

@@ -1,6 +1,7 @@
 """The figures of a classification: precision, recall and F1 by class, as in the talk's tables."""
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from heed.report.blocks import (
@@ -29,40 +30,51 @@ from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = FIGURES[:3]
+# From models and opponents to figures of some of them
+DrawTables = Callable[[Results, Experiment, list[ClassTable]], tuple[Figure, ...]]
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the tables and figures of baseline and attention, then those of all others."""
+    drawn = (
+        figures.curves(results, experiment),
+        *figures.class_gain(results, experiment),
+        figures.by_length(results, experiment),
+        figures.calibration(results, experiment),
+    )
+    return _blocks(results, experiment, drawn, _confusions)
+
+
+def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the same of a multi-label classification, which has no confusion of classes."""
+    drawn = (figures.curves(results, experiment), *figures.class_gain(results, experiment))
+    return _blocks(results, experiment, drawn, lambda *_: ())
+
+
+def _blocks(
+    results: Results, experiment: Experiment, drawn: tuple[Figure, ...], matrices: DrawTables
+) -> list[Block]:
     return [
         Group(tuple(_talk_table(results, experiment, table) for table in experiment.pair), "pair"),
         *_pair_table(results, experiment),
         _seeds_file(experiment),
         Heading(say("Figures"), experiment.mark),
         Group(
-            (*_figures(results, experiment), *_confusions(results, experiment, experiment.pair)),
+            (*drawn, *matrices(results, experiment, experiment.pair)),
             "plots",
         ),
-        *_others(results, experiment),
+        *_others(results, experiment, matrices),
     ]
 
 
-def _others(results: Results, experiment: Experiment) -> list[Block]:
+def _others(results: Results, experiment: Experiment, matrices: DrawTables) -> list[Block]:
     if not experiment.others:
         return []
     names = ", ".join(table.key for table in experiment.others)
     tables = tuple(_talk_table(results, experiment, table) for table in experiment.others)
-    matrices = Group(_confusions(results, experiment, experiment.others), "plots")
+    drawn = Group(matrices(results, experiment, experiment.others), "plots")
     summary = f"{say('Controls, other variants and opponents:')} {names}"
-    return [Disclosure(summary, (Group(tables, "pair"), matrices), "others")]
-
-
-def _figures(results: Results, experiment: Experiment) -> tuple[Figure, ...]:
-    return (
-        figures.curves(results, experiment),
-        *figures.class_gain(results, experiment),
-        figures.by_length(results, experiment),
-        figures.calibration(results, experiment),
-    )
+    return [Disclosure(summary, (Group(tables, "pair"), drawn), "others")]
 
 
 def _confusions(
@@ -209,7 +221,7 @@ def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disc
             "",
             say("Figure"),
             value=lambda each: (
-                "" if each[0].name == "accuracy" and each[0].kind == "average" else each[1]
+                "" if each[0].name.endswith("accuracy") and each[0].kind == "average" else each[1]
             ),
         ),
         Column("", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].text),

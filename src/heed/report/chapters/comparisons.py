@@ -46,7 +46,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 def _title(experiment: Experiment) -> str:
     measure = experiment.measure
-    if not measure.is_translation:
+    if measure.is_accuracy:
         return say("Differences of accuracy in percentage points")
     return say("Differences of {figure} in {unit}", figure=measure.name, unit=measure.long_unit)
 

@@ -18,6 +18,7 @@ from heed.report.class_tables import ClassCell
 from heed.report.experiments import Experiment
 from heed.report.formats import INTERVAL, POINTS, PRINTED, decimals
 from heed.report.language import say
+from heed.report.measures import CLASSIFICATION
 from heed.report.results import Results
 
 # name: (equation, the same in LaTeX, lecture and source)
@@ -61,7 +62,7 @@ class Line:
 
 def chapter(results: Results) -> list[Block]:
     """Return the section of the score functions; nothing in a study without a classification."""
-    if all(each.measure.is_translation for each in results.experiments):
+    if all(each.measure.task != CLASSIFICATION for each in results.experiments):
         return []
     columns, lines = _columns(results), _lines(results)
     table = Table(
@@ -149,6 +150,8 @@ def _lines(results: Results) -> list[Line]:
     """Return a line for each score function of the lectures and each model that uses it."""
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
     for experiment in results.experiments:
+        if experiment.measure.task != CLASSIFICATION:
+            continue  # has no accuracy
         models = results.comparison.experiments[experiment.key].models
         gains = {each.first: each for each in experiment.comparisons if each.second == "baseline"}
         for table in (table for table in experiment.tables if table.key in models):

@@ -8,6 +8,7 @@ from heed.report.blocks import Column, Span, Texts
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PROBABILITY
 from heed.report.language import say
+from heed.report.measures import MULTILABEL
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
@@ -59,6 +60,8 @@ def corrected_p_column(get_difference: GetDifference) -> Column:
 def caution(results: Results, experiment: Experiment) -> Texts:
     """Return the caution beside weights, with the chapter that tests them, or how to test them."""
     tested: str | Span = say("heed explain tests what they explain: docs/explanation.md.")
+    if experiment.measure.task == MULTILABEL:
+        tested = say("The tests of what they explain are of predictions of one class.")
     if results.is_explained(experiment):
         tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
     return (say("Weights are not explanations by themselves."), " ", tested)

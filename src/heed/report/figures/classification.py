@@ -33,7 +33,9 @@ from heed.report.figures.drawing import (
     short_name,
 )
 from heed.report.language import say
+from heed.report.measures import Measure
 from heed.report.results import Results, read_table
+from heed.tasks import task_module
 
 LARGE = 12  # a confusion matrix with more classes is wider, in smaller print
 Tables = dict[str, pd.DataFrame]
@@ -41,7 +43,12 @@ ClassGain = tuple[str, list[float], float | None]  # a class, the gain of each s
 
 
 def curves(results: Results, experiment: Experiment) -> Figure:
-    """Return loss and accuracy by epoch: a line for each seed, a row of axes for each model."""
+    """Return loss and a figure by epoch: a line for each seed, a row of axes for each model.
+
+    The figure is the first that the task validates.
+    """
+    metric = task_module(experiment.measure.task, "recipe").FIGURES[0]
+    name = Measure(experiment.measure.task, metric).name
     tables = _tables(results, experiment, "history")
     seeds = sorted({seed for table in tables.values() for seed in table["seed"]})
 
@@ -49,9 +56,16 @@ def curves(results: Results, experiment: Experiment) -> Figure:
         grid = figure.subplots(len(tables), 2, squeeze=False, sharex=True, sharey="col")
         for row, (variant, table) in zip(grid, tables.items(), strict=True):
             for index, seed in enumerate(seeds):
-                _draw_curve(row, table[table["seed"] == seed], index, say("seed {seed}", seed=seed))
+                label = say("seed {seed}", seed=seed)
+                _draw_curve(row, table[table["seed"] == seed], f"validation_{metric}", index, label)
             row[0].set_title(say("{name}: loss", name=short_name(variant)))
-            row[1].set_title(say("{name}: accuracy", name=short_name(variant)))
+            row[1].set_title(
+                say(
+                    "{name}: accuracy" if metric == "accuracy" else "{name}: {figure}",
+                    name=short_name(variant),
+                    figure=name,
+                )
+            )
         for axes in grid[-1]:
             axes.set_xlabel(say("epoch"))
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -63,18 +77,31 @@ def curves(results: Results, experiment: Experiment) -> Figure:
         "curves",
         "history",
         say("Training and validation by epoch"),
-        say(
-            "One line for each seed. Loss: dashed on the training part, solid on the validation "
-            "part. Accuracy: on the validation part. All models on the same scales."
-        ),
+        _describe_curves(metric, name),
         (WIDTH, 0.5 + 1.35 * len(tables)),
         draw,
     )
 
 
-def _draw_curve(row: Iterable[Axes], history: pd.DataFrame, series: int, label: str) -> None:
-    """Draw one seed's loss and accuracy on a row of axes."""
-    loss, accuracy = row
+def _describe_curves(metric: str, name: str) -> str:
+    """Return what is drawn of loss and the figure `metric`, with this name."""
+    if metric == "accuracy":
+        return say(
+            "One line for each seed. Loss: dashed on the training part, solid on the validation "
+            "part. Accuracy: on the validation part. All models on the same scales."
+        )
+    return say(
+        "One line for each seed. Loss: dashed on the training part, solid on the validation "
+        "part. {figure}: on the validation part. All models on the same scales.",
+        figure=name[:1].upper() + name[1:],
+    )
+
+
+def _draw_curve(
+    row: Iterable[Axes], history: pd.DataFrame, column: str, series: int, label: str
+) -> None:
+    """Draw one seed's loss and the figure in `column` on a row of axes."""
+    loss, figure = row
     style: Style = {
         "color": colour(series),
         "marker": marker(series),
@@ -83,7 +110,7 @@ def _draw_curve(row: Iterable[Axes], history: pd.DataFrame, series: int, label: 
     }
     loss.plot(history["epoch"], history["train_loss"], linestyle=(0, (3, 1.5)), lw=1, **style)
     loss.plot(history["epoch"], history["validation_loss"], **style)
-    accuracy.plot(history["epoch"], history["validation_accuracy"], label=label, **style)
+    figure.plot(history["epoch"], history[column], label=label, **style)
 
 
 def class_gain(results: Results, experiment: Experiment) -> list[Figure]:

@@ -55,6 +55,8 @@ class AdversaryLearner(ClassificationLearner):
     ) -> None:
         """Copy the base; `evidence` is True for units with some, (units,), by row."""
         model = copy.deepcopy(base.model).requires_grad_(True)
+        if model.network is not None:
+            model.network.embedding.require_gradients()
         if model.branch is not None:
             model.branch.requires_grad_(False)
         h = run.recipe.hyperparameters

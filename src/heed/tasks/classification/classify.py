@@ -30,6 +30,8 @@ def classify(model: str, text: str) -> str:
     documents = [run.reader(tokens, np.zeros(1, np.int64), texts=cleaned)(0) for run in runs]
     probability = np.mean([document.probability for document in documents], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
+    if recipe.task != "classification":
+        lines.append("any number of labels, each predicted by itself:")
     lines += [
         f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)
     ]
@@ -52,10 +54,9 @@ def load_classifiers(model: str) -> list[ClassificationPredictor]:
     """
     predictors = []
     for run in read_runs(model, trained_seeds(model)):
-        if run.recipe.task != "classification":
-            raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a classifier")
         predictor = load_predictor(run, "cpu")
-        assert isinstance(predictor, ClassificationPredictor)
+        if not isinstance(predictor, ClassificationPredictor):
+            raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a classifier")
         predictors.append(predictor)
     return predictors
 

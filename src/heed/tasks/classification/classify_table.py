@@ -28,35 +28,42 @@ Write = Callable[[pd.DataFrame], object]
 class TextTable:
     """A table with texts, whose labels are not known.
 
+    text_columns: the columns whose texts are joined by `separator`.
     id_column: the column with a name of each row; empty: rows are numbered from 1.
     encoding: of a file that is text; empty: UTF-8.
+    delimiter: between two fields; None: by the ending of the file.
     """
 
     path: Path
-    text_column: str
+    text_columns: tuple[str, ...]
+    separator: str = " "
     id_column: str = ""
     encoding: str = ""
+    delimiter: str | None = None
 
     def read(self) -> Iterator[tuple[str | int, str]]:
         """Yield the id and the text of each row; a missing text is an empty one.
 
         Raises HeedError as `read_rows` does, and for a cell that is no text.
         """
-        columns = [self.text_column, *([self.id_column] if self.id_column else [])]
-        rows = read_rows(self.path, columns, self.encoding or None)
+        columns = [*self.text_columns, *([self.id_column] if self.id_column else [])]
+        rows = read_rows(self.path, columns, self.encoding or None, self.delimiter)
         for number, (location, cells) in enumerate(rows, 1):
-            text, *name = (
+            values = [
                 as_text(f"{location}: column {column!r}", cell)
                 for column, cell in zip(columns, cells, strict=True)
-            )
-            yield (name[0] if name else number), text
+            ]
+            texts = values[: len(self.text_columns)]
+            text = self.separator.join(texts) if any(texts) else ""
+            yield (values[-1] if self.id_column else number), text
 
 
 def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     """Write a prediction for each row of a table; return a line that says what was done.
 
     The result has the columns `id` (or `row`, its number), `predicted` and `p:CLASS` for each
-    class: means over the model's runs. Memory does not grow with the table.
+    class: means over the model's runs. Several labels of a row are joined by "; ". Memory does not
+    grow with the table.
 
     Args:
         model: a model with trained runs.
@@ -101,7 +108,9 @@ def _predictions(
         cleaned, tokens = tokenize_in_memory(texts, runs[0].recipe.tokenizer)
         rows = np.arange(len(texts))
         probabilities = np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0)
-    predicted = [classes[i] for i in probabilities.argmax(1)]
+    predicted = [
+        each if isinstance(each, str) else "; ".join(each) for each in runs[0].decide(probabilities)
+    ]
     head = pd.DataFrame(
         {
             key: pd.Series(ids, dtype="int64" if key == "row" else "str"),

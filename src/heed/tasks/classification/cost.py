@@ -1,6 +1,17 @@
-"""What a classifier costs, from its hyperparameters alone: an estimate before a study starts."""
+"""What a classifier costs by its hyperparameters: an estimate before a study starts."""
 
+from typing import TYPE_CHECKING
+
+from heed.inputs.special import SPECIAL
+from heed.models.parameters import count_classifier
 from heed.tasks.classification.recipe import Hyperparameters
+
+if TYPE_CHECKING:
+    from heed.study.experiments import ClassificationExperiment
+
+# Core-seconds of the linear opponent for each token of the corpus: once, and for each class (of two
+# classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97 (34).
+OPPONENT_TOKEN = {"words": (0.5e-6, 0.4e-6), "characters": (1e-6, 0.8e-6), "both": (1.5e-6, 2.5e-6)}
 
 
 def multiply_adds(h: Hyperparameters, tokens: float) -> float:
@@ -14,10 +25,16 @@ def guided_multiply_adds(h: Hyperparameters, tokens: float) -> float:
     return min(tokens, h.max_tokens) * h.embedding_dim * h.state_size
 
 
-def parameters(h: Hyperparameters) -> float:
-    """Return about how many parameters a model has."""
-    rows = h.vocabulary_size + h.bigram_buckets + h.character_buckets
-    return rows * h.embedding_dim + _of_token(h, 1)
+def opponent_seconds(experiment: "ClassificationExperiment", tokens: float, outputs: int) -> float:
+    """Return the core-seconds of the linear opponent on so many tokens, with so many classes."""
+    once, by_class = OPPONENT_TOKEN[experiment.opponent_features]
+    return tokens * (once + by_class * (outputs if outputs > 2 else 1))
+
+
+def parameters(h: Hyperparameters, types: float, classes: int) -> int:
+    """Return how many parameters a model has, on a corpus with so many types."""
+    vocabulary = min(h.vocabulary_size, round(types) + len(SPECIAL))
+    return count_classifier(vocabulary, classes, h)
 
 
 def _of_token(h: Hyperparameters, tokens: float) -> float:

@@ -1,5 +1,7 @@
 """The tables of a classifier: metrics on the test part by class and averaged, and diagnosis."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -10,6 +12,7 @@ from heed.tasks.classification import diagnosis
 from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.probabilities import predicted_probability
 from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.tasks.interface import Metrics
 from heed.tokens.arrays import load_tokens
 
 EXACT = ("classes", "summary")  # tables whose metrics are written with all digits
@@ -30,7 +33,37 @@ def tables(
     tokens = load_tokens(TOKENS / recipe.corpus)
     lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
     edges = diagnosis.length_edges(lengths.to_numpy())
-    metrics = make_metrics(recipe.data)
+
+    def accuracy(validation: pd.DataFrame) -> dict[str, float]:
+        return {"accuracy": float((validation["label"] == validation["predicted"]).mean())}
+
+    def diagnose(test: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        return _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
+
+    return tables_of_seeds(
+        tested, seeds, predictions, make_metrics(recipe.data), accuracy, diagnose
+    )
+
+
+def tables_of_seeds(
+    tested: TestedModel,
+    seeds: list[int],
+    predictions: pd.DataFrame,
+    metrics: Metrics,
+    validate: Callable[[pd.DataFrame], dict[str, float]],
+    diagnose: Callable[[pd.DataFrame], dict[str, pd.DataFrame]],
+) -> dict[str, pd.DataFrame]:
+    """Return `classes`, `summary` and further tables of a model's seeds.
+
+    Args:
+        tested: the model's statistics on the test part.
+        seeds: those of its runs, in order.
+        predictions: of all seeds, on validation and test.
+        metrics: of the task, with details of classes.
+        validate: from a run's predictions on validation to the figures that `summary` has of it.
+        diagnose: from a run's predictions on test to further tables.
+
+    """
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed]
@@ -39,7 +72,7 @@ def tables(
         summary = {
             **metrics.compute(statistics),
             "support": len(test),
-            "validation_accuracy": float((validation["label"] == validation["predicted"]).mean()),
+            **{f"validation_{name}": value for name, value in validate(validation).items()},
             "best_epoch": tested.best_epochs[i],
             "parameters": tested.parameters[i],
         }
@@ -52,14 +85,11 @@ def tables(
                 ]
             ),
             "summary": pd.DataFrame([summary]),
-            **_diagnosis(test, lengths[test["id"]].to_numpy(), edges),
+            **diagnose(test),
         }.items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)
-    return {
-        name: pd.concat(tables_of_seeds, ignore_index=True)
-        for name, tables_of_seeds in tables_by_name.items()
-    }
+    return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in tables_by_name.items()}
 
 
 def _diagnosis(

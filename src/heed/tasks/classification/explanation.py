@@ -69,7 +69,7 @@ def explain_run(
     """
     subject = load_subject(run, tokens, rows)
     if subject.model.network is None:
-        return _nothing(), dict.fromkeys(TESTS, NO_NETWORK)
+        return no_documents(), dict.fromkeys(TESTS, NO_NETWORK)
     if subject.model.network.document_encoder.attention is not None:
         scale *= SELF_ATTENTION_SCALE
     reasons: dict[str, str] = {}
@@ -134,7 +134,7 @@ def _tables(
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
 
 
-def _nothing() -> dict[str, pd.DataFrame]:
+def no_documents() -> dict[str, pd.DataFrame]:
     """Return the tables without a row."""
     columns = {"documents": ["id", "label"], "rankings": ["id", "label", "ranking"]}
     tables = {name: pd.DataFrame(columns=names) for name, names in columns.items()}

@@ -1,6 +1,6 @@
 """The training of a classifier: cross entropy, validated by accuracy, macro F1 and loss."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from torch import nn
 from heed.files import HeedError, write_text
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.inputs.tfidf import HashedTfIdf
+from heed.inputs.vectors import vocabulary_vectors
 from heed.inputs.vocabulary import Vocabulary, build_vocabulary
 from heed.models.classifier import Classifier, LinearBranch
 from heed.recipe import Recipe
@@ -22,12 +23,19 @@ from heed.tasks.interface import Learner
 from heed.tokens.arrays import Tokens
 
 VOCABULARY = "vocabulary.txt"
+Activation = Callable[[torch.Tensor], torch.Tensor]  # from logits to probabilities
+
+
+def softmax(logits: torch.Tensor) -> torch.Tensor:
+    """Return the probability of each class, one of which a document has: (..., classes)."""
+    return torch.softmax(logits, -1)
 
 
 class ClassificationLearner(Learner):
     """A classifier and the documents that it learns from.
 
-    `labels` (documents,) are the class indices of all documents of the corpus.
+    `labels` (documents,) are the class indices of all documents of the corpus. A subclass may have
+    other labels, with its own loss and `validate`.
     """
 
     def __init__(
@@ -47,7 +55,7 @@ class ClassificationLearner(Learner):
         self._h, self._labels, self._targets = hyperparameters, labels, torch.from_numpy(labels)
         self._weights: torch.Tensor | None = None
         if hyperparameters.class_weights == "balanced":
-            self._weights = torch.from_numpy(balanced_weights(labels, self.train))
+            self._weights = torch.from_numpy(self.balance(labels))
 
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
         """Yield the batches of each training step; see `EncodedCorpus.training_steps`."""
@@ -82,6 +90,10 @@ class ClassificationLearner(Learner):
             ),
             batch,
         )
+
+    def balance(self, labels: np.ndarray) -> np.ndarray:
+        """Return the weight of each document in the loss for `class_weights: balanced`."""
+        return balanced_weights(labels, self.train)
 
     def _sum(self, losses: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Return the sum of losses of documents (batch,), by `class_weights`."""
@@ -133,13 +145,30 @@ def make_learner(
         device: cpu or cuda.
 
     """
+    kind = ClassificationLearner
+    return assemble_learner(kind, class_indices, recipe, tokens, rows, seed, device)
+
+
+def assemble_learner(
+    kind: type[ClassificationLearner],
+    read_labels: Callable[[Tokens, Data, np.ndarray], np.ndarray],
+    recipe: Recipe[Data, Hyperparameters],
+    tokens: Tokens,
+    rows: dict[str, np.ndarray],
+    seed: int,
+    device: str,
+) -> ClassificationLearner:
+    """Return the learner of this kind as `make_learner` does, whose labels `read_labels` reads."""
     h = recipe.hyperparameters
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
-    labels = class_indices(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
+    labels = read_labels(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
     model = make_model(vocabulary, recipe)
+    if h.vectors != "none":
+        assert model.network is not None
+        model.network.embedding.set_words(*vocabulary_vectors(tokens, vocabulary))
     linear = _fit_branch(model.branch, tokens, rows, h) if model.branch else None
     encoded = EncodedCorpus(tokens, vocabulary, h, linear)
-    return ClassificationLearner(model.to(device), encoded, labels, rows, h, seed, device)
+    return kind(model.to(device), encoded, labels, rows, h, seed, device)
 
 
 def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) -> Classifier:
@@ -189,11 +218,15 @@ def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
 
 
 def probabilities(
-    model: nn.Module, batches: Iterable[Batch], rows: np.ndarray, device: str
+    model: nn.Module,
+    batches: Iterable[Batch],
+    rows: np.ndarray,
+    device: str,
+    activation: Activation = softmax,
 ) -> np.ndarray:
     """Return the class probabilities in the order of `rows`, float32 (rows, classes).
 
-    Puts the model in evaluation mode.
+    Puts the model in evaluation mode; `activation` makes probabilities of its logits.
     """
     model.eval()
     by_batch: list[np.ndarray] = []
@@ -201,7 +234,7 @@ def probabilities(
     with torch.inference_mode():
         for batch in batches:
             logits = model(batch.to(device))
-            by_batch.append(torch.softmax(logits.float(), -1).cpu().numpy())
+            by_batch.append(activation(logits.float()).cpu().numpy())
             order.append(batch.rows)
     predicted_rows = np.concatenate(order)
     by_row = np.argsort(predicted_rows, kind="stable")

@@ -61,7 +61,9 @@ def optima(
     Args:
         rows: features of the training documents, (documents, columns)
         columns: number of features.
-        labels: the class of each document, int (documents,); each of 0 to the largest occurs.
+        labels: the class of each document, int (documents,); each of 0 to the largest occurs. Or
+            whether each class is one of the document's, bool (documents, classes); of each class
+            both occur, and then two classes have weights each.
         strengths: the values of C, ascending.
         report: called with C and the number of finished passes; LIBLINEAR tells none.
 
@@ -72,11 +74,14 @@ def optima(
             report(strength, 0)
             yield _liblinear(matrix, labels, strength)
         return
-    classes = range(1, 2) if labels.max() == 1 else range(labels.max() + 1)
+    has_several = labels.ndim == 2
+    count = labels.shape[1] if has_several else labels.max() + 1
+    classes = range(1, 2) if not has_several and count == 2 else range(count)
     at_once = max(1, min(MAX_WEIGHTS // columns, MAX_TARGETS // len(labels)))
     for first in range(0, len(classes), at_once):
         group = np.asarray(classes[first : first + at_once])
-        targets = np.where(labels[:, None] == group, np.float32(1), np.float32(-1))
+        is_of = labels[:, group] if has_several else labels[:, None] == group
+        targets = np.where(is_of, np.float32(1), np.float32(-1))
         problem = _Problem(rows, columns, targets)
         weights = np.zeros((columns + 1, len(group)))
         for strength in strengths:
@@ -92,6 +97,12 @@ def decide(rows: SparseFile, weights: np.ndarray) -> np.ndarray:
 
 
 def _liblinear(matrix: scipy.sparse.csr_matrix, labels: np.ndarray, strength: float) -> Optimum:
+    if labels.ndim == 2:  # each class by itself
+        each = [_liblinear(matrix, labels[:, i], strength) for i in range(labels.shape[1])]
+        weights = np.hstack([optimum.weights for optimum in each])
+        passes = max(optimum.passes for optimum in each)
+        is_optimum = all(optimum.converged for optimum in each)
+        return Optimum(strength, weights, each[0].solver, passes, is_optimum)
     model = LinearSVC(C=strength, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # `converged` says it

@@ -48,17 +48,21 @@ def make_metrics(data: Data) -> Metrics:
         for average in AVERAGES
         for metric in BY_CLASS
     ]
+    return Metrics(
+        (Metric("accuracy", accuracy, mean_of=0), *averages),
+        lambda sums: class_details(sums, data.classes),
+    )
 
-    def details(sums: np.ndarray) -> Details:
-        columns = {metric: values.tolist() for metric, values in by_class(sums).items()}
-        return {
-            "classes": {
-                name: {metric: values[i] for metric, values in columns.items()}
-                for i, name in enumerate(data.classes)
-            }
+
+def class_details(sums: np.ndarray, classes: list[str]) -> Details:
+    """Return the metrics of each class from sums (statistics,)."""
+    columns = {metric: values.tolist() for metric, values in by_class(sums).items()}
+    return {
+        "classes": {
+            name: {metric: values[i] for metric, values in columns.items()}
+            for i, name in enumerate(classes)
         }
-
-    return Metrics((Metric("accuracy", accuracy, mean_of=0), *averages), details)
+    }
 
 
 def detail_names(data: Data) -> dict[str, list[str]]:
@@ -68,15 +72,16 @@ def detail_names(data: Data) -> dict[str, list[str]]:
 
 def accuracy(sums: np.ndarray) -> np.ndarray:
     """Return the share of right predictions: (..., statistics) to (...,)."""
-    return sums[..., 0] / _split_sums(sums)[0].sum(-1)
+    return sums[..., 0] / split_sums(sums)[0].sum(-1)
 
 
 def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:
-    """Return precision, recall, F1 and support of each class, (..., classes).
+    """Return precision, recall, F1 and support of each class, (..., classes)."""
+    return ratios(*split_sums(sums))
 
-    A ratio whose denominator is 0 is 0.
-    """
-    true, predicted, both = _split_sums(sums)
+
+def ratios(true: np.ndarray, predicted: np.ndarray, both: np.ndarray) -> dict[str, np.ndarray]:
+    """Return precision, recall, F1 and support from counts; a ratio with denominator 0 is 0."""
     return {
         "precision": _ratio(both, predicted),
         "recall": _ratio(both, true),
@@ -97,7 +102,7 @@ def _make_average(average: str, metric: str) -> Callable[[np.ndarray], np.ndarra
     return value
 
 
-def _split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the documents whose true, predicted, or true and predicted class is each class.
 
     All are (..., classes).

@@ -5,6 +5,7 @@ corpora a linear model is often better (IMDB: accuracy .9231 against the talk's 
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # C, chosen by validation accuracy; ties: the smallest
 PARTS = ("train", "validation", "test")
+Parts = dict[str, pd.DataFrame]  # id and label of the documents of each part
+Shares = dict[str, np.ndarray]  # probability of each class on validation and test
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What the opponents of a task do with labels: the linear model, the constant one, tables."""
+
+    fit_linear: Callable[[Parts, str, TfIdfFile, list[str], Bar], tuple[Shares, dict[str, Any]]]
+    predict_majority: Callable[[Parts, str, list[str]], Shares]
+    prediction_table: Callable[[np.ndarray, np.ndarray, np.ndarray, list[str]], pd.DataFrame]
+    statistics_table: Callable[[pd.DataFrame, list[str]], pd.DataFrame]
 
 
 def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> Fitted:
@@ -37,7 +50,13 @@ def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> F
         experiment: `opponent_features` are the features of the linear model.
 
     """
-    column, features = f"label_{data.label}", experiment.opponent_features
+    rules = Rules(_fit_linear, _predict_majority, prediction_table, statistics_table)
+    return fit_by_rules(tokens, data, experiment.opponent_features, rules)
+
+
+def fit_by_rules(tokens: Tokens, data: Data, features: str, rules: Rules) -> Fitted:
+    """Return the predictions of both opponents, as `fit` does, by the rules of a task."""
+    column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
     selection: dict[str, Any] = {"features": features, "tried": list(STRENGTHS)}
@@ -51,14 +70,15 @@ def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> F
             rows = {part: _is_one_of(tokens.rows(part, fold), len(documents)) for part in PARTS}
             parts = {part: documents[rows[part]] for part in PARTS}
             file = write_tfidf(counts, rows, WORK, report)
-            linear, chosen = _fit_linear(parts, column, file, data.classes, bar)
+            linear, chosen = rules.fit_linear(parts, column, file, classes, bar)
             del file  # before that of the next fold is written: two would take twice the disk
-            majority = _predict_majority(parts, column, data.classes)
-            predictions["majority", fold] = _prediction_table(parts, column, majority, data.classes)
-            predictions["linear", fold] = _prediction_table(parts, column, linear, data.classes)
+            majority = rules.predict_majority(parts, column, classes)
+            for name, shares in (("majority", majority), ("linear", linear)):
+                table = _table_of_parts(rules.prediction_table, parts, column, shares, classes)
+                predictions[name, fold] = table
             for key, value in chosen.items():
                 selection.setdefault(key, []).append(value)
-    return Fitted(predictions, lambda table: statistics_table(table, data.classes), selection)
+    return Fitted(predictions, lambda table: rules.statistics_table(table, classes), selection)
 
 
 def _is_one_of(rows: np.ndarray, documents: int) -> np.ndarray:
@@ -69,8 +89,8 @@ def _is_one_of(rows: np.ndarray, documents: int) -> np.ndarray:
 
 
 def _fit_linear(
-    parts: dict[str, pd.DataFrame], column: str, file: TfIdfFile, classes: list[str], bar: Bar
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    parts: Parts, column: str, file: TfIdfFile, classes: list[str], bar: Bar
+) -> tuple[Shares, dict[str, Any]]:
     """Return the linear model's class shares on validation and test, and how it was chosen.
 
     Shares are the softmax of the decision function, and not calibrated. Raises HeedError if the
@@ -83,34 +103,61 @@ def _fit_linear(
             f"{column}: the training part has one class only ({label.iloc[0]}): nothing to learn. "
             "Mend `split`"
         )
+    truth = parts["validation"][column].to_numpy()
+
+    def accuracy(scores: np.ndarray) -> float:
+        return float((np.asarray(present)[scores.argmax(1)] == truth).mean())
+
+    labels = pd.Categorical(label, categories=present).codes.astype(np.int64)
+    scores, chosen = select_linear(column, file, labels, "accuracy", accuracy, bar)
+    class_columns = [classes.index(name) for name in present]
+    shares = {
+        part: _class_shares(values, class_columns, len(classes)) for part, values in scores.items()
+    }
+    return shares, chosen
+
+
+def select_linear(
+    column: str,
+    file: TfIdfFile,
+    labels: np.ndarray,
+    figure: str,
+    validate: Callable[[np.ndarray], float],
+    bar: Bar,
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the decision function of the best C on validation and test, and how it was chosen.
+
+    Args:
+        column: the name of the label, for messages.
+        file: the features.
+        labels: of the training documents, as `linear_svm.optima` takes them.
+        figure: the name of what `validate` returns.
+        validate: from the decision function on validation to the figure that decides.
+        bar: shows the progress.
+
+    Raises:
+        HeedError: the training part has no words.
+
+    """
     if not file.features:
         raise HeedError(
             f"{column}: no linear opponent can be fitted: no word occurs in "
             f"{file.min_documents} training documents. The corpus is too small or has no words"
         )
-    optima = _find_optima(file, label, present, bar)
+    optima = _find_optima(file, labels, bar)
     _warn_unless_converged(column, optima)
-    truth = parts["validation"][column].to_numpy()
-    accuracies = [
-        float((np.asarray(present)[scores["validation"].argmax(1)] == truth).mean())
-        for scores in optima.scores.values()
-    ]
-    strength = STRENGTHS[int(np.argmax(accuracies))]
+    figures = [validate(scores["validation"]) for scores in optima.scores.values()]
+    strength = STRENGTHS[int(np.argmax(figures))]
     chosen = {
         "C": strength,
-        "validation_accuracy": accuracies,
+        f"validation_{figure}": figures,
         "columns": file.features,
         "min_documents": file.min_documents,
         "solver": optima.solver,
         "passes": list(optima.passes.values()),
         "converged": all(optima.converged.values()),
     }
-    class_columns = [classes.index(name) for name in present]
-    shares = {
-        part: _class_shares(scores, class_columns, len(classes))
-        for part, scores in optima.scores[strength].items()
-    }
-    return shares, chosen
+    return optima.scores[strength], chosen
 
 
 @dataclasses.dataclass
@@ -128,14 +175,13 @@ class _Optima:
     solver: str = ""
 
 
-def _find_optima(file: TfIdfFile, label: pd.Series, classes: list[str], bar: Bar) -> _Optima:
+def _find_optima(file: TfIdfFile, labels: np.ndarray, bar: Bar) -> _Optima:
     scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
     optima = _Optima(scores, dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True))
 
     def report(strength: float, passes: int) -> None:
         bar.update(passes, text=f"C = {strength}, {passes} passes")
 
-    labels = pd.Categorical(label, categories=classes).codes.astype(np.int64)
     train = file.parts["train"]
     for optimum in linear_svm.optima(train, file.features, labels, STRENGTHS, report):
         c = optimum.strength
@@ -144,7 +190,7 @@ def _find_optima(file: TfIdfFile, label: pd.Series, classes: list[str], bar: Bar
         optima.passes[c] = max(optima.passes[c], optimum.passes)
         for part in ("validation", "test"):
             values = linear_svm.decide(file.parts[part], optimum.weights)
-            if len(classes) == 2:
+            if labels.ndim == 1 and labels.max() == 1:  # of two classes only the second has weights
                 values = np.hstack([-values, values])
             former = scores[c].get(part, values[:, :0])
             scores[c][part] = np.hstack([former, values])
@@ -173,9 +219,7 @@ def _class_shares(scores: np.ndarray, class_columns: list[int], classes: int) ->
     return shares
 
 
-def _predict_majority(
-    parts: dict[str, pd.DataFrame], column: str, classes: list[str]
-) -> dict[str, np.ndarray]:
+def _predict_majority(parts: Parts, column: str, classes: list[str]) -> Shares:
     """Return the class shares of the training part, for each document of validation and test.
 
     The largest is the prediction; ties go to the first class.
@@ -185,13 +229,17 @@ def _predict_majority(
     return {part: np.tile(shares, (len(parts[part]), 1)) for part in ("validation", "test")}
 
 
-def _prediction_table(
-    parts: dict[str, pd.DataFrame], column: str, shares: dict[str, np.ndarray], classes: list[str]
+def _table_of_parts(
+    make_table: Callable[[np.ndarray, np.ndarray, np.ndarray, list[str]], pd.DataFrame],
+    parts: Parts,
+    column: str,
+    shares: Shares,
+    classes: list[str],
 ) -> pd.DataFrame:
     """Return the table of predictions on validation and test, with the column `split`."""
     frames = []
     for part, values in shares.items():
-        table = prediction_table(
+        table = make_table(
             parts[part]["id"].to_numpy(), parts[part][column].to_numpy(), values, classes
         )
         table.insert(1, "split", part)

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,13 @@ from heed.tasks.classification.learning import (
     make_model,
     probabilities,
     read_texts,
+    softmax,
 )
-from heed.tasks.classification.probabilities import prediction_table, statistics_table
+from heed.tasks.classification.probabilities import (
+    predicted_probability,
+    prediction_table,
+    statistics_table,
+)
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
 from heed.tasks.interface import Predictor
@@ -58,7 +64,16 @@ class ClassificationPredictor(Predictor):
         `texts` are those of all documents, for a corpus that is only in memory.
         """
         batches = self._encode(tokens, rows, texts).evaluation_batches(rows)
-        return probabilities(self.model, batches, rows, self.device)
+        return probabilities(self.model, batches, rows, self.device, self.activation)
+
+    @staticmethod
+    def activation(logits: torch.Tensor) -> torch.Tensor:
+        """Return the probability of each class from logits (..., classes)."""
+        return softmax(logits)
+
+    def decide(self, probabilities: np.ndarray) -> list[Any]:
+        """Return what is predicted from probabilities (documents, classes): the largest's class."""
+        return [self.recipe.data.classes[i] for i in probabilities.argmax(1)]
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the statistics of each document, as metrics.py defines them."""
@@ -70,9 +85,15 @@ class ClassificationPredictor(Predictor):
         token_weights.py has the rule by which the documents are chosen.
         """
         documents, weights = weight_tables(
-            lambda rows: self.reader(tokens, rows), tokens, predictions
+            lambda rows: self.reader(tokens, rows), tokens, self.certainties(predictions)
         )
         return {"documents": documents, "weights": weights}
+
+    def certainties(self, predictions: pd.DataFrame) -> pd.DataFrame:
+        """Return `id, label, predicted` and the probability of each prediction."""
+        return predictions[["id", "label", "predicted"]].assign(
+            probability=predicted_probability(predictions)
+        )
 
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
@@ -88,7 +109,7 @@ class ClassificationPredictor(Predictor):
         positions, token_mask = encoded.positions(rows)
         batch = encoded.batch(rows).to(self.device)
         with torch.inference_mode():
-            probability = torch.softmax(self.model(batch).float(), -1)[0]
+            probability = self.activation(self.model(batch).float())[0]
             weights = self.model.token_weights(batch)[0].float()
             sentence_weights = self.model.sentence_weights(batch)
         return WeightedDocument(
@@ -118,6 +139,7 @@ def load_predictor(
     settings: Prediction,
     device: str,
     command: str,
+    kind: type[ClassificationPredictor] = ClassificationPredictor,
 ) -> ClassificationPredictor:
     """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
@@ -129,7 +151,7 @@ def load_predictor(
     with whole_run(folder, command):
         vocabulary = _read_vocabulary(folder / VOCABULARY, recipe.hyperparameters)
         model = load_weights(folder / WEIGHTS, lambda: make_model(vocabulary, recipe))
-    return ClassificationPredictor(model.eval().to(device), vocabulary, recipe, device)
+    return kind(model.eval().to(device), vocabulary, recipe, device)
 
 
 def _read_vocabulary(path: Path, h: Hyperparameters) -> Vocabulary:

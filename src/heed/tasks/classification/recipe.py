@@ -57,18 +57,52 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
         key: the section's key in params.yaml, for the message.
 
     Raises:
-        HeedError: the corpus has no such label, or the label has one class only.
+        HeedError: the corpus has no such label, documents have several classes of it, or there is
+            one class only.
 
     """
     label = section["label"]
+    require_label(label, meta, key)
+    if label in meta.multilabel:
+        raise HeedError(
+            f"params.yaml: {key}.label: documents of corpus {meta.corpus} have any number of "
+            f"classes of label {label}, and a classification has one a document. Set task: "
+            "multilabel"
+        )
+    return with_classes(label, meta, key)
+
+
+def require_label(label: str, meta: Meta, key: str) -> None:
+    """Raise HeedError unless the corpus has the label, named by section `key` of params.yaml."""
     if label not in meta.labels:
         labels = ", ".join(sorted(meta.labels))
         raise HeedError(
             f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {labels}"
         )
+
+
+def with_classes(label: str, meta: Meta, key: str) -> Data:
+    """Return the label with its classes. Raises HeedError if it has one class only."""
     if len(meta.labels[label]) < 2:
         raise HeedError(
             f"params.yaml: {key}.label: label {label} of corpus {meta.corpus} has 1 class: there "
             "is nothing to learn"
         )
     return Data(label, meta.labels[label])
+
+
+def corpus_contradiction(h: Hyperparameters, meta: Meta) -> str | None:
+    """Return what contradicts the corpus with this meta.json, and what to do, or None."""
+    if h.vectors == "none":
+        return None
+    if meta.vectors is None:
+        return (
+            f"vectors: {h.vectors}, and corpus {meta.corpus} has no word vectors. Name a file in "
+            "the `vectors` of its source"
+        )
+    if h.embedding_dim != meta.vectors.size:
+        return (
+            f"embedding_dim is {h.embedding_dim}, and the word vectors of corpus {meta.corpus} "
+            f"have {meta.vectors.size} numbers. Set embedding_dim: {meta.vectors.size}"
+        )
+    return None

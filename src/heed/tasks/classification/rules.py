@@ -23,6 +23,11 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
             ("encoder", "linear_branch"),
             "with encoder none only the linear branch is left, and linear_branch is none",
         )
+    if h.encoder == "none" and h.vectors != "none":
+        yield (
+            ("vectors", "encoder"),
+            f"encoder none has no embeddings: vectors none, found {h.vectors}",
+        )
     if h.encoder == "none" and (
         h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical
     ):
@@ -94,4 +99,6 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     if h.encoder != "transformer":
         of_transformer = ("encoder_layers", "feed_forward_size")
         ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
+    if h.vectors != "none":
+        ineffective["embedding_dim"] = f"vectors: {h.vectors}, whose size it is"
     return ineffective

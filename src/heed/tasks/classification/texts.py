@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +22,13 @@ class ClassifiedTexts:
 
     classes: the names of the classes, in the order of the columns of `probabilities`.
     probabilities: float32 (texts, classes); rows sum to 1.
-    predicted: the most probable class of each text.
+    predicted: the most probable class of each text; of a multi-label model the list of its classes
+        whose probability is above one half. Its rows do not sum to 1.
     """
 
     classes: list[str]
     probabilities: np.ndarray
-    predicted: list[str]
+    predicted: list[Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +70,7 @@ class TextClassifier:
         parts = [self.probabilities(cleaned, tokens) for cleaned, tokens in self._tokenize(texts)]
         empty = np.zeros((0, len(self.classes)), np.float32)
         probabilities = np.concatenate([empty, *parts])
-        predicted = [self.classes[i] for i in probabilities.argmax(1)]
+        predicted = self.predictor.decide(probabilities)
         return ClassifiedTexts(self.classes, probabilities, predicted)
 
     def probabilities(self, texts: list[str], tokens: Tokens) -> np.ndarray:

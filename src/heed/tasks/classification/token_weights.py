@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from heed.tasks.classification.probabilities import predicted_probability
 from heed.tokens.arrays import Tokens
 from heed.tokens.marked import MarkedTokens
 
@@ -81,7 +80,7 @@ def weight_tables(
     Args:
         reader: maps documents (rows of the corpus) to a function that reads one of them.
         tokens: the corpus.
-        predictions: of the test part by the same model (docs/contracts.md).
+        predictions: `id, label, predicted, probability` of the test part by the same model.
 
     Returns:
         documents: `id, text, label, predicted, probability, rule`.
@@ -92,12 +91,9 @@ def weight_tables(
 
     """
     rows = tokens.rows_of(predictions["id"])
-    table = predictions[["id", "label", "predicted"]].assign(
-        probability=predicted_probability(predictions)
-    )
-    chosen = choose_documents(table, np.diff(tokens.offsets)[rows])
+    chosen = choose_documents(predictions, np.diff(tokens.offsets)[rows])
     chosen_rows = rows[chosen["row"]]
-    documents = table.iloc[chosen["row"]].assign(
+    documents = predictions.iloc[chosen["row"]].assign(
         rule=chosen["rule"].to_numpy(),
         text=tokens.documents(["text"], chosen_rows)["text"].to_numpy(),
     )

@@ -1,7 +1,16 @@
 """What a translator costs by its hyperparameters alone, with vocabularies as large as may be."""
 
+from typing import TYPE_CHECKING
+
+from heed.hyperparameters import MAX_ROWS
+from heed.inputs.special import SPECIAL_OF_PAIRS
+from heed.models.parameters import count_translator
 from heed.tasks.translation.recipe import Hyperparameters
 
+if TYPE_CHECKING:
+    from heed.study.experiments import TranslationExperiment
+
+OPPONENT_TOKEN = 60e-6  # core-seconds, of sample-translation
 GATES = {"lstm": 4, "gru": 3}
 
 
@@ -13,14 +22,19 @@ def multiply_adds(h: Hyperparameters, tokens: float) -> float:
     return tokens**2 * of_pair(h) + tokens * (of_source_token(h) + of_target_token(h)) + _once(h)
 
 
-def parameters(h: Hyperparameters) -> float:
-    """Return about how many parameters a model has: its matrices, without biases."""
-    tables = h.source_vocabulary * h.embedding_dim
-    if h.decoder != "input-literal" or h.tied_readout:
-        tables += h.target_vocabulary * h.embedding_dim
-    if h.tied_readout:  # the output layer is the target embedding, which is counted
-        tables -= h.target_vocabulary * h.embedding_dim
-    return tables + of_source_token(h) + of_target_token(h) + _once(h)
+def opponent_seconds(experiment: "TranslationExperiment", tokens: float, outputs: int) -> float:
+    """Return the core-seconds of the statistical opponent on so many tokens of both languages."""
+    return tokens * OPPONENT_TOKEN
+
+
+def parameters(h: Hyperparameters, types: float, outputs: int) -> int:
+    """Return how many parameters a model has, on a corpus with so many types of each language.
+
+    `outputs` has no meaning here.
+    """
+    most = round(types) + len(SPECIAL_OF_PAIRS) if h.segmentation == "words" else MAX_ROWS
+    source, target = (min(most, size) for size in (h.source_vocabulary, h.target_vocabulary))
+    return count_translator(source, target, h)
 
 
 def of_pair(h: Hyperparameters) -> float:

@@ -89,3 +89,8 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
         meta.languages[target].tokenizer,
         has_gold_alignment=bool(aligned),
     )
+
+
+def corpus_contradiction(h: Hyperparameters, meta: Meta) -> str | None:
+    """Return None: no hyperparameter of a translator depends on the corpus."""
+    return None

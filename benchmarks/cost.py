@@ -1,0 +1,78 @@
+"""What `heed cost` estimates for the active study, beside what its trainings and stages took.
+
+`python -m benchmarks.cost` in a clone in which `snakemake` has run the study, or a part of it.
+Seconds of processor time: of a training by results/timing (the mean over its seeds), of other
+stages by logs/. The first estimate is that of `heed cost`, which measures the speeds of models,
+the second that of `heed study`, by hyperparameters alone. Models with `patience` are left out: they
+may have stopped early.
+"""
+
+import csv
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+from heed.calibration import calibrate
+from heed.paths import RESULTS
+from heed.report.timing import read_training_time, training_folder
+from heed.study import Params, load
+from heed.study.estimate import Cost, estimate_cost, study_workloads
+
+LOGS = Path("logs")
+# what a study has once → the stages that it is estimated for
+ONCE = {"tokenizing": "tokenize", "opponents": "opponents", "searches": "search"}
+HEADER = "| {} | measured | `heed cost` | ratio | `heed study` | ratio |\n|---|---|---|---|---|---|"
+
+
+def line(figure: str, real: float, estimates: list[float]) -> str:
+    """Return a row of the table: seconds, and each estimate with its ratio to them."""
+    parts = [f"{each:.1f} s | {each / real:.2f}" for each in estimates]
+    return f"| {figure} | {real:.1f} s | {' | '.join(parts)} |"
+
+
+def trainings(params: Params, costs: list[Cost]) -> Iterator[str]:
+    """Yield a row for each model of which a training has ended here, and one for all together."""
+    totals = [0.0] * (1 + len(costs))
+    for models in zip(*(cost.models for cost in costs), strict=True):
+        name = models[0].name
+        seeds = [int(path.stem) for path in (training_folder(RESULTS) / name).glob("*.json")]
+        if seeds and not params.resolved(name, {}).patience:
+            times = [read_training_time(RESULTS, name, seed).cpu_seconds for seed in seeds]
+            values = [statistics.fmean(times), *(model.training for model in models)]
+            totals = [total + value for total, value in zip(totals, values, strict=True)]
+            yield line(name, values[0], values[1:])
+    if totals[0]:
+        yield line("all of these", totals[0], totals[1:])
+
+
+def stage_seconds() -> dict[str, float]:
+    """Return the processor time of each stage that has run here, by its name."""
+    seconds = {}
+    for path in LOGS.glob("*.tsv"):
+        with path.open() as file:
+            seconds[path.stem] = float(next(csv.DictReader(file, delimiter="\t"))["cpu_time"])
+    return seconds
+
+
+def stages(costs: list[Cost]) -> Iterator[str]:
+    """Yield a row for each kind of stage that a study has once, and one for the whole."""
+    seconds = stage_seconds()
+    for what, stage in ONCE.items():
+        real = sum(each for name, each in seconds.items() if name.startswith(f"{stage}@"))
+        estimates = [cost.once[what] for cost in costs]
+        if real and all(estimates):
+            yield line(what, real, estimates)
+    if len(seconds) >= costs[0].stages:
+        yield line("all stages", sum(seconds.values()), [cost.core_hours * 3600 for cost in costs])
+
+
+def main() -> None:
+    params = load()
+    speeds = calibrate(study_workloads(params))
+    costs = [estimate_cost(params, speeds), estimate_cost(params)]
+    print(HEADER.format("a training"), *trainings(params, costs), sep="\n")
+    print("", HEADER.format("stages"), *stages(costs), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

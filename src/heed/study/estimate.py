@@ -1,0 +1,273 @@
+"""Estimate the cost of a study before it starts: core-seconds by model, and disk."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from heed.corpora.kinds import SOURCE_KINDS
+from heed.files import HeedError
+from heed.study.adversaries import Adversary
+from heed.study.schema import Params
+from heed.study.searches import Search
+from heed.study.sizes import CorpusSize, corpus_size
+from heed.study.speed import (
+    CORE_FLOPS,
+    OUTPUTS,
+    Speed,
+    Workload,
+    machine_factor,
+    speed_of,
+    workload_of,
+)
+from heed.tasks import task_module
+
+# Core-seconds, measured in a `snakemake` run whose server forks the stages (docs/performance.md,
+# "What a stage costs"); each stage of a study takes a little more, because dvc.lock is longer.
+STAGE, STAGE_GROWTH = 0.15, 0.0008
+COMMANDS = 0.8  # train .3, predict .5 for each seed
+ONCE = 0.3  # recipe .1, evaluate .2 of a model
+START, PLAN = 4.0, 0.06  # of snakemake, and for each stage
+REPORT, REPORT_MODEL = 5.0, 0.6  # report and comparison, and for each model
+# core-seconds of each token and each type; of sorting groups into folds, for each document and fold
+TOKENIZE, TOKEN, TYPE, GROUPED = 1.0, 1.0e-6, 20e-6, 60e-6
+OPPONENTS = 0.5  # of an experiment, beside those of its task
+RAY = 10.0  # of starting and stopping Ray, for a search
+HURRIED = 2.5  # asynchronous halving promotes more trials than one in `reduction_factor`
+# to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
+# units a layer and direction, 110 on 230 tokens a document with 256
+EXPLAIN = 60.0
+ADVERSARY_SHARE = 1.3  # of the base's epoch: both compute their predictions
+GUIDED_NETWORKS = 9  # each learns for one epoch, and for as many as the base
+BYTES_PER_TOKEN = 18  # text, id, start and end
+BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelCost:
+    """The cost of a model with one seed: core-seconds of its training, of all stages, and bytes."""
+
+    name: str
+    experiment: str
+    variant: str
+    parameters: int
+    training: float
+    seconds: float
+    disk: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """The estimated cost of a study.
+
+    models: of one seed each; those whose corpus has an unknown size are left out.
+    once: core-seconds that do not depend on the number of seeds, by what they are for.
+    seed: core-seconds of a seed, beside those of models: explanations and adversaries.
+    alone: those of the core-seconds in `once` during which no other stage runs.
+    disk: bytes, of all seeds.
+    sizes: those that are known; `unknown`: corpus → why its size is not.
+    """
+
+    stages: int
+    runs: int
+    seeds: int
+    models: list[ModelCost]
+    once: dict[str, float]
+    seed: float
+    alone: float
+    disk: float
+    sizes: dict[str, CorpusSize]
+    unknown: dict[str, str]
+
+    @property
+    def seconds_per_seed(self) -> float:
+        """The core-seconds of one seed of all models."""
+        return self.seed + sum(model.seconds for model in self.models)
+
+    @property
+    def core_hours(self) -> float:
+        """The core-hours of the whole study."""
+        return (sum(self.once.values()) + self.seeds * self.seconds_per_seed) / 3600
+
+    def minutes(self, seeds: int, cores: int) -> float:
+        """Return about how long the study takes with so many seeds on so many cores."""
+        shared = sum(self.once.values()) - self.alone + seeds * self.seconds_per_seed
+        longest = max((model.seconds for model in self.models), default=0.0)
+        return (self.alone + max(shared / cores, longest)) / 60
+
+    def seeds_within(self, minutes: float, cores: int) -> int:
+        """Return with how many seeds the study takes at most so many minutes on so many cores."""
+        left = minutes * 60 - self.alone - (sum(self.once.values()) - self.alone) / cores
+        return max(0, int(left * cores / max(1e-9, self.seconds_per_seed)))
+
+
+def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = None) -> Cost:
+    """Return a rough estimate of the cost of a study.
+
+    Args:
+        params: the study.
+        measured: the speeds of workloads on this machine (heed.calibration); without any they are
+            expected from the hyperparameters.
+
+    """
+    sizes, unknown = _known_sizes(params)
+    speeds = _speeds(params, sizes, measured or {}, 1.0 if measured else machine_factor())
+    stages, seeds = _count_stages(params), len(params.seeds)
+    stage = STAGE + STAGE_GROWTH * stages
+    models = [_model_cost(params, name, sizes, *speeds[name], stage) for name in speeds]
+    seed = len(params.explain.models) * params.explain.documents * EXPLAIN
+    for adversary in params.adversaries.values():
+        if size := sizes.get(adversary.corpus):
+            seed += _adversary_seconds(params, adversary, size, speeds[adversary.model][1])
+    once = {
+        "tokenizing": sum(_tokenizing_seconds(params, *item) for item in sizes.items()),
+        "opponents": sum(_opponent_seconds(params, name, sizes) for name in params.experiments),
+        "searches": sum(
+            _search_seconds(params, search, sizes[search.corpus], speeds[search.model][1])
+            for search in params.searches.values()
+            if search.corpus in sizes and search.trials
+        ),
+        "report": REPORT + REPORT_MODEL * len(params.models),
+        "starting": START
+        + PLAN * stages
+        + stage * (stages - seeds * len(models))
+        + ONCE * len(models),
+    }
+    disk = _shared_disk(params, sizes) + seeds * sum(model.disk for model in models)
+    alone = once["report"] + START + PLAN * stages
+    runs = seeds * len(params.models)
+    return Cost(stages, runs, seeds, models, once, seed, alone, disk, sizes, unknown)
+
+
+def study_workloads(params: Params) -> list[Workload]:
+    """Return the different workloads of a study's models, those that take longest first."""
+    sizes, _ = _known_sizes(params)
+    seconds: dict[Workload, float] = {}
+    for name, (workload, speed) in _speeds(params, sizes, {}, 1.0).items():
+        size = sizes[params.models[name].corpus]
+        seconds[workload] = seconds.get(workload, 0.0) + _training(params, name, size, speed)
+    return sorted(seconds, key=seconds.__getitem__, reverse=True)
+
+
+def _known_sizes(params: Params) -> tuple[dict[str, CorpusSize], dict[str, str]]:
+    """Return the sizes of the corpora, and of those without one, why it is not known."""
+    sizes, unknown = {}, {}
+    for name in params.corpora:
+        try:
+            sizes[name] = corpus_size(params, name)
+        except HeedError as error:
+            unknown[name] = str(error)
+    return sizes, unknown
+
+
+def _speeds(
+    params: Params,
+    sizes: dict[str, CorpusSize],
+    measured: Mapping[Workload, Speed],
+    factor: float,
+) -> dict[str, tuple[Workload, Speed]]:
+    """Return the workload of each model with its speed, where the size of its corpus is known."""
+    workloads = {
+        name: workload_of(params, name, sizes[model.corpus])
+        for name, model in params.models.items()
+        if model.corpus in sizes
+    }
+    return {name: (each, speed_of(each, measured, factor)) for name, each in workloads.items()}
+
+
+def _model_cost(
+    params: Params,
+    name: str,
+    sizes: dict[str, CorpusSize],
+    workload: Workload,
+    speed: Speed,
+    stage: float,
+) -> ModelCost:
+    """Return the cost of a model with one seed; `stage` are the core-seconds of any stage."""
+    section = params.models[name]
+    size = sizes[section.corpus]
+    predicted = (size.validation + size.test) * speed.prediction
+    beam = getattr(params.prediction(name), "beam", 0)
+    training = _training(params, name, size, speed)
+    seconds = training + predicted * (1 + beam / 2) + stage + COMMANDS
+    disk: float = workload.parameters * BYTES_PER_PARAMETER
+    disk += (size.validation + size.test) * BYTES_PER_PREDICTION
+    return ModelCost(
+        name, section.experiment, section.variant, workload.parameters, training, seconds, disk
+    )
+
+
+def _training(params: Params, model: str, size: CorpusSize, speed: Speed) -> float:
+    """Return the core-seconds of a training, if it goes through all of its epochs."""
+    h = params.resolved(model, {})
+    documents = size.train * getattr(h, "training_share", 1.0)
+    epoch = documents * speed.training + size.validation * speed.prediction + speed.epoch
+    return float(h.epochs * epoch)
+
+
+def _adversary_seconds(
+    params: Params, adversary: Adversary, size: CorpusSize, speed: Speed
+) -> float:
+    """Return the core-seconds of an adversary and its guided networks, of one seed."""
+    h = params.hyperparameters(adversary.model)
+    cost = task_module(params.task(params.models[adversary.model]), "cost")
+    guided = 6 * cost.guided_multiply_adds(h, size.mean_length) / CORE_FLOPS
+    networks = GUIDED_NETWORKS * (h.epochs + 1) * guided * size.train
+    return float(networks + ADVERSARY_SHARE * adversary.epochs * size.train * speed.training)
+
+
+def _search_seconds(params: Params, search: Search, size: CorpusSize, speed: Speed) -> float:
+    """Return the core-seconds of a search; trials have the model's size on average."""
+    epochs: float = search.epochs or params.hyperparameters(search.model).epochs
+    if search.scheduler == "asha":
+        epochs = min(epochs, HURRIED * _halved_epochs(search, epochs))
+    epoch = size.train * speed.training + size.validation * speed.prediction + speed.epoch
+    return RAY + search.trials * epochs * epoch
+
+
+def _halved_epochs(search: Search, epochs: float) -> float:
+    """Return the epochs of a trial on average, if one in `reduction_factor` passes each rung."""
+    total, share, rung = 0.0, 1.0, min(search.grace_period, epochs)
+    reached = 0.0
+    while reached < epochs:
+        total += share * (rung - reached)
+        share, reached, rung = (
+            share / search.reduction_factor,
+            rung,
+            min(rung * search.reduction_factor, epochs),
+        )
+    return total
+
+
+def _tokenizing_seconds(params: Params, name: str, size: CorpusSize) -> float:
+    seconds = TOKENIZE + TOKEN * size.tokens + TYPE * size.types
+    grouped = params.corpora[name].split.grouped
+    return seconds + grouped * GROUPED * size.documents * max(1, size.folds)
+
+
+def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -> float:
+    experiment = params.experiments[name]
+    if not (size := sizes.get(experiment.corpus)):
+        return 0.0
+    outputs = size.values.get(getattr(experiment.data, "label", ""), OUTPUTS)
+    tokens = size.tokens * max(1, size.folds)
+    seconds = task_module(experiment.task, "cost").opponent_seconds(experiment, tokens, outputs)
+    return OPPONENTS + float(seconds)
+
+
+def _count_stages(params: Params) -> int:
+    """Return the number of stages of a study."""
+    # 3: the stage code, the search none and the stage unexplained; 2: compare and report
+    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 3
+    stages += 3 * len(params.models) + len(params.models) * len(params.seeds)
+    stages += len(params.explain.models) + len(params.adversaries) + len(params.experiments) + 2
+    return stages
+
+
+def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
+    """Return the bytes of the sources and of the tokenised corpora."""
+    disk = sum(size.tokens * BYTES_PER_TOKEN for size in sizes.values())
+    for source in params.sources.values():
+        disk += SOURCE_KINDS[source.kind].size
+        files = (Path(file.path) for file in source.user_files())
+        disk += sum(path.stat().st_size for path in files if path.is_file())
+    return disk

@@ -1,0 +1,281 @@
+"""The size of a corpus before it is tokenised: what it costs to train on it depends on that.
+
+It is read from data/tokens where the corpus has been tokenised, and is else that of its kind, or
+of the user's own files, which are read in about a second; of larger ones a part is read.
+"""
+
+import dataclasses
+import math
+import re
+import statistics
+from pathlib import Path
+
+import numpy as np
+
+from heed.corpora.kinds import KINDS, corpus_languages
+from heed.corpora.parts import PARTS, part_of, part_of_key
+from heed.corpora.publication import Kind
+from heed.corpora.rows import SUFFIXES, read_rows
+from heed.files import HeedError
+from heed.paths import TOKENS
+from heed.study.corpora import Corpus, Source
+from heed.study.schema import Params
+from heed.tokens.meta import Meta, read_meta
+
+LENGTHS = 500  # documents whose lengths stand for all
+SPREAD = 0.6  # of the logarithm of lengths, where only their mean is known: from .5 to .8 in prose
+# tokens of a word between spaces, by the tokenizers: punctuation is a token of its own. 1.13 to
+# 1.25 on the corpora at hand
+TOKENS_PER_WORD = 1.2
+# types = 14 x tokens^.6 (Heaps' law): 12 to 18 on the corpora at hand
+HEAPS_FACTOR, HEAPS_EXPONENT = 14, 0.6
+GENERATED_TYPES = 1000
+UNKNOWN_TEST_SHARE = 0.2  # of a given split
+MAX_CHARACTERS, MAX_ROWS = 40_000_000, 300_000  # of a user's file that are read: a second or two
+MAX_WORD = 15  # characters; in text with more for each word there are no spaces between words
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusSize:
+    """The size of a corpus, exactly or about.
+
+    train, validation, test: documents of each part; of one fold where there are folds.
+    lengths: tokens of each text of some documents.
+    texts: of a document: one, or one in each of its languages.
+    types: different tokens.
+    values: label → number of its values, where it is known.
+    note: for the user, where only a part of a file was read.
+    """
+
+    train: float
+    validation: float
+    test: float
+    lengths: tuple[int, ...]
+    texts: int
+    types: float
+    values: dict[str, int]
+    folds: int = 0
+    note: str = ""
+
+    @property
+    def documents(self) -> float:
+        """The documents of all parts."""
+        return self.train + self.validation + self.test
+
+    @property
+    def mean_length(self) -> float:
+        """The tokens of a text, on average."""
+        return statistics.fmean(self.lengths)
+
+    @property
+    def tokens(self) -> float:
+        """The tokens of all texts of all documents."""
+        return self.documents * self.texts * self.mean_length
+
+
+def corpus_size(params: Params, name: str) -> CorpusSize:
+    """Return the size of a corpus.
+
+    Raises HeedError where it is not known: the user's file is missing or broken.
+    """
+    corpus = params.corpora[name]
+    source, kind = params.sources[corpus.source], KINDS[corpus.kind]
+    texts = max(1, len(corpus_languages(corpus, source)))
+    if meta := _tokenized(TOKENS / name, corpus):
+        lengths = _read_lengths(TOKENS / name, meta)
+        train, validation, test = (meta.parts.get(part, 0) for part in PARTS)
+        values = {label: len(names) for label, names in meta.labels.items()}
+        return CorpusSize(train, validation, test, lengths, texts, meta.types, values, meta.folds)
+    if kind.tokens_per_document:
+        count = kind.documents or (source.documents or 0) / kind.joined
+        lengths = _spread_lengths(kind.tokens_per_document / texts)
+        rows = _Rows(count, lengths, {}, {}, "")
+    else:
+        rows = _read_files(source, corpus)
+    documents = min(rows.documents, corpus.sample or math.inf)
+    parts = _divide(corpus, kind, rows, documents)
+    tokens = documents * statistics.fmean(rows.lengths) * texts
+    types = GENERATED_TYPES if kind.generated else HEAPS_FACTOR * tokens**HEAPS_EXPONENT
+    folds = corpus.split.k or 0
+    return CorpusSize(*parts, rows.lengths, texts, types, rows.values, folds, rows.note)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """What is known of the documents of a source."""
+
+    documents: float
+    lengths: tuple[int, ...]
+    values: dict[str, int]
+    parts: dict[str, float]  # share of the documents in each, where they have a split
+    note: str
+
+
+def _tokenized(folder: Path, corpus: Corpus) -> Meta | None:
+    """Return the meta.json of a corpus, or None where there is none that fits the section."""
+    try:
+        meta = read_meta(folder)
+    except HeedError:
+        return None
+    found = meta.kind, meta.tokenizer, meta.folds
+    fits = found == (corpus.kind, corpus.tokenizer, corpus.split.k or 0)
+    return meta if fits and meta.documents <= (corpus.sample or math.inf) else None
+
+
+def _read_lengths(folder: Path, meta: Meta) -> tuple[int, ...]:
+    """Return the lengths of some documents of a tokenised corpus, of its first language."""
+    path = folder / next(iter(meta.languages), "") / "offsets.npy"
+    try:
+        lengths = np.diff(np.load(path))
+    except (OSError, ValueError):
+        return _spread_lengths(meta.tokens / max(1, meta.documents * (len(meta.languages) or 1)))
+    return _thin_out(lengths.tolist())
+
+
+def _thin_out(lengths: list[int]) -> tuple[int, ...]:
+    """Return some of the lengths, at least one, of evenly spaced ranks, sorted."""
+    ranks = (np.arange(min(LENGTHS, max(1, len(lengths)))) + 0.5) / LENGTHS
+    ranks *= LENGTHS / len(ranks)
+    drawn = np.quantile(np.asarray(lengths or [0]), ranks, method="nearest")
+    return tuple(max(1, int(length)) for length in drawn)
+
+
+def _spread_lengths(mean: float) -> tuple[int, ...]:
+    """Return lengths with this mean, log-normal with SPREAD."""
+    normal = statistics.NormalDist(math.log(max(1.0, mean)) - SPREAD**2 / 2, SPREAD)
+    ranks = ((i + 0.5) / 100 for i in range(100))
+    return tuple(max(1, round(math.exp(normal.inv_cdf(rank)))) for rank in ranks)
+
+
+def _divide(
+    corpus: Corpus, kind: Kind, rows: _Rows, documents: float
+) -> tuple[float, float, float]:
+    """Return how many of the documents are in train, validation and test, of one fold."""
+    split = corpus.split
+    if split.kind == "given":
+        tested = rows.parts.get("test", 0.0) if rows.parts else UNKNOWN_TEST_SHARE
+        if kind.learned:
+            tested = 1 - kind.learned / rows.documents
+        test = documents * tested
+        if validation := documents * rows.parts.get("validation", 0):
+            return _keep(corpus, rows, documents - test - validation), validation, test
+    elif split.kind == "folds":
+        test = documents / (split.k or 1)
+    else:
+        test = split.test if isinstance(split.test, int) else documents * (split.test or 0)
+    test = min(test, documents)
+    validation = split.validation * (documents - test)
+    return _keep(corpus, rows, documents - test - validation), validation, test
+
+
+def _keep(corpus: Corpus, rows: _Rows, documents: float) -> float:
+    """Return how many of the training documents the split keeps."""
+    split, combinations = corpus.split, math.prod(rows.values.values())
+    most = split.train or (split.train_per_class or math.inf) * combinations
+    return min(documents, most)
+
+
+def _read_files(source: Source, corpus: Corpus) -> _Rows:
+    """Return what the user's own files hold.
+
+    Raises HeedError when one is missing or broken.
+    """
+    files = list(source.user_files())
+    texts = [file for file in files if file.name and Path(file.path).suffix.lower() not in SUFFIXES]
+    if texts:  # a language each; all have equally many lines
+        return _count_lines(Path(texts[0].path), corpus)
+    counted = _CountedRows(corpus, len(files))
+    for file in files:
+        counted.read(file.name, Path(file.path))
+    if not counted.lengths:
+        raise HeedError(f"{files[0].path}: no row below the names of the columns")
+    rows = counted.documents
+    parts = {part: count / rows for part, count in counted.parts.items()}
+    values = {label: len(names) for label, names in counted.values.items()}
+    return _Rows(
+        rows, _thin_out(counted.lengths), values, parts, _note(len(counted.lengths) / rows)
+    )
+
+
+def _note(share: float) -> str:
+    return "" if share >= 1 else f"from about {share:.0%} of its rows"
+
+
+class _CountedRows:
+    """Lengths, labels and parts of the rows of tables, or of the first rows of each.
+
+    documents, parts: numbers of rows, in all and by part; estimated where a file was not read
+    whole.
+    """
+
+    def __init__(self, corpus: Corpus, files: int) -> None:
+        """Count rows as this section says they are to be read, of so many files."""
+        self._corpus, self._files = corpus, files
+        self._texts = corpus.text_names or [*(corpus.columns or {}).values()][:1]
+        self.documents = 0.0
+        self.parts: dict[str, float] = {}
+        self.lengths: list[int] = []
+        self.values: dict[str, set[str]] = {name: set() for name in corpus.label_names}
+
+    def read(self, key: str, path: Path) -> None:
+        """Count the rows of a table. Raises HeedError when it is missing or broken."""
+        corpus, characters, rows, share = self._corpus, 0, 0, 1.0
+        parts: dict[str, float] = {}
+        columns = [*self._texts, *self.values, *filter(None, [corpus.split_column])]
+        options = corpus.encoding, corpus.delimiter, corpus.quotes
+        for location, cells in read_rows(path, columns, *options):
+            rows += 1
+            text = " ".join(str(cell) for cell in cells[: len(self._texts)])
+            self.lengths.append(_count_tokens(text, corpus.tokenizer))
+            for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
+                names.add(str(cell))
+            part = part_of(str(cells[-1])) if corpus.split_column else part_of_key(key)
+            parts[part or ""] = parts.get(part or "", 0) + 1
+            characters += len(text)
+            enough = max(characters / MAX_CHARACTERS, rows / MAX_ROWS) * self._files >= 1
+            if enough and (share := _share(path, location)) < 1:
+                break
+        self.documents += rows / share
+        for name, count in parts.items():
+            self.parts[name] = self.parts.get(name, 0) + count / share
+
+
+def _count_tokens(text: str, tokenizer: str) -> int:
+    """Return about how many tokens a text has, by its words."""
+    words = len(text.split())
+    if tokenizer == "whitespace":
+        return words
+    if len(text) > MAX_WORD * max(1, words):  # no spaces between words, as in Chinese
+        return len(text)
+    return round(TOKENS_PER_WORD * words)
+
+
+def _share(path: Path, location: str) -> float:
+    """Return the share of a table up to a location of `read_rows`, above 0 to 1.
+
+    Of a JSON file it is 1: it is in memory as a whole already.
+    """
+    if path.suffix.lower() == ".json":
+        return 1.0
+    number = int(re.split(r"[: ]", location)[-1])
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet  # not at the top: only a large file of this kind needs it
+
+        with pyarrow.parquet.ParquetFile(path) as file:
+            return number / max(number, file.metadata.num_rows)
+    with path.open("rb") as lines:
+        read = sum(len(line) for line, _ in zip(lines, range(number), strict=False))
+    return read / max(read, path.stat().st_size)
+
+
+def _count_lines(path: Path, corpus: Corpus) -> _Rows:
+    """Return the size of a text file with a sentence a line. Raises HeedError without the file."""
+    try:
+        text = path.read_bytes()[:MAX_CHARACTERS].decode(corpus.encoding or "utf-8", "replace")
+        share = min(1.0, MAX_CHARACTERS / max(1, path.stat().st_size))
+    except OSError as error:
+        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
+    lengths = [_count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
+    if not lengths:
+        raise HeedError(f"{path}: no line")
+    return _Rows(len(lengths) / share, _thin_out(lengths), {}, {}, _note(share))

@@ -1,0 +1,5 @@
+"""The parameter count of a multi-label classifier: a network has one output a class."""
+
+from heed.tasks.classification.capacity import count, widen
+
+__all__ = ["count", "widen"]

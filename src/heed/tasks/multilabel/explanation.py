@@ -1,0 +1,26 @@
+"""Explanations of multi-label classifiers: no test is defined, and the tables say why."""
+
+from typing import Any
+
+import pandas as pd
+
+from heed.explanation.tables import TESTS
+from heed.tasks.classification.explanation import (
+    document_offsets,
+    no_documents,
+    seed_agreement,
+    summarize_tables,
+)
+
+__all__ = ["READS_NOISE", "document_offsets", "explain_run", "seed_agreement", "summarize_tables"]
+
+READS_NOISE = False
+REASON = (
+    "defined for one predicted class a document; a multi-label classifier decides on each class by "
+    "itself"
+)
+
+
+def explain_run(*_: Any) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    """Return tables without a row, and why each test is not defined."""
+    return no_documents(), dict.fromkeys(TESTS, REASON)

@@ -1,0 +1,324 @@
+"""A study's cost is estimated before it starts: sizes of corpora, speeds of models, the table."""
+
+import dataclasses
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from heed import study
+from heed.calibration import calibrate, measure
+from heed.files import write_json
+from heed.study import sizes
+from heed.study.cost import format_cost, format_number, format_seeds
+from heed.study.estimate import Cost, ModelCost, estimate_cost, study_workloads
+from heed.study.sizes import corpus_size
+from heed.study.speed import Speed, Workload, expected_speed, speed_of
+from heed.tasks.classification.recipe import Hyperparameters
+from tests.conftest import ROOT
+
+STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
+SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+
+
+@pytest.fixture(autouse=True)
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(ROOT / "workflow/studies", tmp_path / "workflow/studies")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def own_study(split: str = "{kind: random, test: 0.2}", columns: str = "", more: str = "") -> str:
+    """Return a study whose corpora are a table of the user's own, table.csv."""
+    table = f"sample: {{kind: table, path: table.csv, sha256: {'a' * 64}}}"
+    text = re.sub(r"sample: \{kind: sample, [^}]*\}", table, SAMPLE)
+    kind = f"kind: table, text_column: text, label_column: label, {columns}split: {split}{more}}}"
+    text = re.sub(r"kind: sample-(sentiment|letters), split: \{[^}]*\}\}", kind, text)
+    return re.sub(r"label: (sentiment|author)", "label: label", text)
+
+
+def write_table(rows: int = 100, name: str = "table.csv") -> None:
+    """Write a table: texts of 10 words, four classes, a tenth of the rows to test."""
+    lines = (
+        f"{' '.join(f'w{i}' for _ in range(10))},c{i % 4},{'test' if i % 10 == 0 else 'train'}\n"
+        for i in range(rows)
+    )
+    Path(name).write_text("text,label,part\n" + "".join(lines))
+
+
+# --- sizes ----------------------------------------------------------------------------------------
+
+
+def test_the_size_of_a_published_corpus_is_that_of_its_kind(clone: Path) -> None:
+    size = corpus_size(study.load(clone / "workflow/studies/desk.yaml"), "imdb")
+    assert (size.documents, size.test) == (50_000, 10_000)
+    assert size.validation == pytest.approx(4000)
+    assert size.mean_length == pytest.approx(269, rel=0.02)
+    folds = corpus_size(study.load(clone / "workflow/studies/desk.yaml"), "letters-pieces")
+    assert folds.test == pytest.approx(4881 / 5) and folds.folds == 5
+
+
+def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> None:
+    params, folder = study.parse(SAMPLE), clone / "data/tokens/sample-letters"
+    meta = {
+        "digest": "", "corpus": "sample-letters", "kind": "sample-letters", "tokenizer": "xx",
+        "folds": 0, "labels": {"author": ["a", "b", "c"]}, "documents": 4, "tokens": 40,
+        "types": 7, "parts": {"train": 2, "validation": 1, "test": 1}, "reduced": False,
+        "generated": True, "duplicates": {}, "near_duplicates": {"test": [0], "complete": True},
+        "treated": {}, "evidence": None, "languages": {}, "alignments": [],
+    }  # fmt: skip
+    folder.mkdir(parents=True)
+    write_json(folder / "meta.json", meta)
+    np.save(folder / "offsets.npy", [0, 5, 15, 30, 40])
+    size = corpus_size(params, "sample-letters")
+    assert (size.train, size.validation, size.test) == (2, 1, 1)
+    assert (size.lengths, size.values) == ((5, 10, 10, 15), {"author": 3})
+    (folder / "offsets.npy").write_text("broken")
+    assert corpus_size(params, "sample-letters").mean_length == pytest.approx(10, rel=0.1)
+    write_json(folder / "meta.json", meta | {"tokenizer": "en"})
+    assert corpus_size(params, "sample-letters").documents == 1600, "these are not its tokens"
+    (folder / "meta.json").write_text("{broken")
+    assert corpus_size(params, "sample-letters").documents == 1600
+
+
+def test_the_size_of_a_table_of_ones_own_is_read_from_its_file() -> None:
+    write_table()
+    size = corpus_size(study.parse(own_study()), "sample-letters")
+    assert (size.documents, size.test, size.mean_length) == (100, 20, 12)
+    assert size.values == {"label": 4} and not size.note
+    given = own_study("{kind: given}", columns="split_column: part, ")
+    assert corpus_size(study.parse(given), "sample-letters").test == pytest.approx(10)
+    sampled = own_study(more=", sample: 50")
+    assert corpus_size(study.parse(sampled), "sample-letters").test == pytest.approx(10)
+    spaces = own_study(columns="tokenizer: whitespace, ")
+    assert corpus_size(study.parse(spaces), "sample-letters").mean_length == 10
+
+
+def test_the_size_of_several_files_is_that_of_all_and_their_names_are_parts() -> None:
+    for name, rows in {"train": 60, "dev": 20, "test": 40}.items():
+        write_table(rows, f"{name}.csv")
+    paths = ", ".join(f"{name}: {name}.csv" for name in ("train", "dev", "test"))
+    hashes = ", ".join(f"{name}: {'a' * 64}" for name in ("train", "dev", "test"))
+    files = f"paths: {{{paths}}}, hashes: {{{hashes}}}"
+    text = own_study("{kind: given}").replace(f"path: table.csv, sha256: {'a' * 64}", files)
+    size = corpus_size(study.parse(text), "sample-letters")
+    assert (size.train, size.validation, size.test) == (60, 20, 40)
+    fewer = text.replace("{kind: given}", "{kind: given, train_per_class: 5}")
+    assert corpus_size(study.parse(fewer), "sample-letters").train == 4 * 5
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_of_a_large_table_a_part_is_read(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+
+    write_table(1000)
+    table = pd.read_csv("table.csv")
+    if suffix == ".jsonl":
+        table.to_json("table.jsonl", orient="records", lines=True)
+    if suffix == ".parquet":
+        table.to_parquet("table.parquet")
+    monkeypatch.setattr(sizes, "MAX_ROWS", 250)
+    params = study.parse(own_study().replace("table.csv", f"table{suffix}"))
+    size = corpus_size(params, "sample-letters")
+    assert size.documents == pytest.approx(1000, rel=0.1)
+    assert "from about 2" in format_cost(params)
+
+
+def test_a_text_without_spaces_is_counted_by_characters() -> None:
+    Path("table.csv").write_text(
+        "text,label\n" + "".join(f"{'字' * 40},{i % 2}\n" for i in range(9))
+    )
+    assert corpus_size(study.parse(own_study()), "sample-letters").mean_length == 40
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "table.csv: not there"),
+        (b"", "empty: expected a line"),
+        (b"text,label\n", "no row"),
+        (b"other,label\na,b\n", "there is no column 'text'"),
+        (b"text,label\n\xff\xff,b\n", "not utf-8"),
+        (b"text,label\na,b,c\n", "expected 2 fields"),
+    ],
+)
+def test_where_a_file_cannot_be_read_the_table_says_so(content: bytes | None, reason: str) -> None:
+    if content is not None:
+        Path("table.csv").write_bytes(content)
+    text = " ".join(format_cost(study.parse(own_study())).split())
+    assert "Without corpus sample-sentiment and its models" in text and reason in text
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
+def cost_of(*models: float, once: float = 600.0, alone: float = 120.0, seeds: int = 2) -> Cost:
+    costs = [ModelCost(f"m{i}", "e", f"m{i}", 1, each, each, 1.0) for i, each in enumerate(models)]
+    return Cost(9, 9, seeds, costs, {"searches": once}, 0.0, alone, 0.0, {}, {})
+
+
+def test_the_time_of_a_study_is_divided_among_cores_but_for_what_runs_alone() -> None:
+    cost = cost_of(60, 180)
+    assert cost.minutes(2, 1) == pytest.approx((600 + 2 * 240) / 60)
+    assert cost.minutes(2, 4) == pytest.approx((120 + (480 + 480) / 4) / 60)
+    assert cost.minutes(2, 1000) == pytest.approx((120 + 180) / 60), "a training is not divided"
+    assert cost.core_hours == pytest.approx((600 + 480) / 3600)
+
+
+@pytest.mark.parametrize("cores", [1, 2, 16])
+def test_a_budget_is_enough_for_its_seeds_and_not_for_one_more(cores: int) -> None:
+    cost = cost_of(60, 180, 30)
+    seeds = cost.seeds_within(60, cores)
+    assert cost.minutes(seeds, cores) <= 60 < cost.minutes(seeds + 1, cores)
+    assert cost.seeds_within(1, cores) == 0
+
+
+def test_the_plan_counts_stages_and_runs_as_dvc_does() -> None:
+    cost = estimate_cost(study.parse(SAMPLE))
+    assert (cost.stages, cost.runs) == (1 + 1 + 1 + 2 + 2 + 7 + 21 + 7 + 2 + 7 + 2, 21)
+
+
+def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:
+    text = (clone / "workflow/studies/talk.yaml").read_text()
+    five = estimate_cost(study.parse(text))
+    two = estimate_cost(study.parse(text.replace("[1, 2, 3, 4, 5]", "[1, 2]")))
+    assert five.seconds_per_seed == pytest.approx(two.seconds_per_seed, rel=0.1)
+    assert (five.seeds, two.seeds) == (5, 2)
+    short = study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))
+    assert estimate_cost(short).core_hours < five.core_hours / 2
+
+
+def test_explanations_and_adversaries_are_in_the_cost_of_a_seed(clone: Path) -> None:
+    text = (clone / "workflow/studies/explanation.yaml").read_text()
+    whole = estimate_cost(study.parse(text))
+    alone = estimate_cost(study.parse(text[: text.index("\n# differ:")]))
+    plain = estimate_cost(study.parse(text[: text.index("\nexplain:")]))
+    assert (whole.stages - alone.stages, alone.stages - plain.stages) == (4, 15)
+    assert plain.seed == 0 and alone.seed == 15 * 60 and whole.seed > alone.seed
+
+
+def test_each_layer_of_a_transformer_takes_as_long() -> None:
+    seconds = [
+        expected_speed(
+            Workload("classification", Hyperparameters(encoder="transformer", encoder_layers=n),
+                     (50,), 1000, 2, 10_000)
+        ).training
+        for n in (1, 2, 4)
+    ]  # fmt: skip
+    assert seconds[2] - seconds[1] == pytest.approx(2 * (seconds[1] - seconds[0]))
+
+
+def workload(hidden_size: int, length: int = 20, task: str = "classification") -> Workload:
+    h = Hyperparameters(hidden_size=hidden_size, embedding_dim=8, batch_size=4)
+    return Workload(task, h, (length,) * 5, 50, 2, 500)
+
+
+def test_what_was_not_measured_is_as_much_slower_as_what_was() -> None:
+    small, large, other = workload(8), workload(16), workload(8, length=40)
+    expected = expected_speed(small)
+    assert speed_of(small, {}, 2.0).training == 2 * expected.training
+    measured = {
+        large: Speed(3 * expected_speed(large).training, 0.0),
+        other: Speed(12 * expected_speed(other).training, 0.0),
+    }
+    assert speed_of(small, measured, 1.0).training == pytest.approx(3 * expected.training)
+    further = speed_of(workload(8, length=60), measured, 1.0).training
+    assert further == pytest.approx(6 * expected_speed(workload(8, length=60)).training)
+    assert speed_of(large, measured, 1.0) is measured[large]
+
+
+# --- measurement ----------------------------------------------------------------------------------
+
+
+def test_a_model_is_measured_on_this_machine_in_a_moment() -> None:
+    started = time.process_time()
+    small, large = (measure(workload(size), 0.1) for size in (8, 128))
+    assert 0 < small.training < large.training < 1
+    assert small.prediction > 0 and small.epoch > 0
+    assert time.process_time() - started < 1.5
+
+
+def test_the_most_expensive_models_are_measured_until_the_time_is_over() -> None:
+    assert calibrate([workload(8)], budget=0) == {}
+    assert [*calibrate([workload(8), workload(9)], budget=0.01)] == [workload(8)]
+
+
+def test_a_translator_is_measured_too(clone: Path) -> None:
+    params = study.load(clone / "workflow/studies/translation-sample.yaml")
+    works = study_workloads(params)
+    assert 1 < len({*works}) == len(works) < len(params.models)
+    transformer = next(each for each in works if each.hyperparameters.decoder == "transformer")
+    assert measure(transformer, 0.05).training > 0
+
+
+def test_models_that_differ_in_what_takes_no_time_are_one_measurement() -> None:
+    text = SAMPLE.replace("pooling: last}", "pooling: last, learning_rate: 0.5, epochs: 99}", 1)
+    assert len(study_workloads(study.parse(text))) == len(study_workloads(study.parse(SAMPLE)))
+
+
+@pytest.mark.parametrize(
+    "branch",
+    ["none", pytest.param("both", marks=pytest.mark.slow)],  # imports scikit-learn
+)
+def test_hybrid_and_hierarchical_models_are_measured(branch: Literal["none", "both"]) -> None:
+    h = Hyperparameters(
+        hidden_size=8, embedding_dim=8, batch_size=4, hierarchical=True, bigram_buckets=9,
+        character_buckets=9, linear_branch=branch, branch_buckets=16, pooling="attention",
+    )  # fmt: skip
+    assert measure(dataclasses.replace(workload(8), hyperparameters=h), 0.01).training > 0
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_the_table_of_every_study_fits_80_columns_and_has_each_model(path: Path) -> None:
+    params = study.load(path)
+    lines = format_cost(params, cores=2).splitlines()
+    assert max(map(len, lines[1:])) <= 80
+    for variant in {model.variant for model in params.models.values()}:
+        assert any(line.startswith(f"    {variant} ") for line in lines)
+
+
+def test_the_table_says_what_a_stranger_needs() -> None:
+    text = " ".join(format_cost(study.parse(SAMPLE), cores=2).split())
+    assert "21 trainings: 7 models x 3 seeds" in text
+    assert "file systems without reflink" in text and "heed cost" in text
+    assert "7 of 7 models train for fewer than 10 epochs without patience" in text
+    assert re.search(
+        r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text
+    )
+    works = study_workloads(study.parse(SAMPLE))
+    slow = format_cost(study.parse(SAMPLE), {works[0]: Speed(50.0, 10.0)}, cores=2)
+    assert "Speeds were measured" in slow
+    assert "10 minutes:" not in slow and "days" in slow
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.0001, "0.01"), (0.04, "0.04"), (0.5, "0.5"), (3.0, "3"), (3.14, "3.1"), (12.4, "12"),
+     (99.6, "100"), (123.4, "120"), (98_765, "99,000")],
+)  # fmt: skip
+def test_numbers_have_two_digits_at_most(number: float, text: str) -> None:
+    assert format_number(number) == text
+
+
+def test_seeds_are_rounded_down() -> None:
+    assert [format_seeds(n) for n in (1, 19, 199, 5000)] == [
+        "1 seed", "19 seeds", "190 seeds", "more than 1,000 seeds",
+    ]  # fmt: skip
+
+
+def test_making_a_study_active_imports_no_torch() -> None:
+    code = (
+        "import sys; from heed.study.studies import activate_study; activate_study('desk', False); "
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

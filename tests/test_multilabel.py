@@ -1,0 +1,423 @@
+"""Multi-label classification from end to end: from a table to a comparison and its report."""
+
+import contextlib
+import itertools
+import json
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.metrics import (
+    accuracy_score,
+    hamming_loss,
+    precision_recall_fscore_support,
+)
+
+import heed
+from heed import cli
+from heed.corpora.label_cells import split_labels
+from heed.files import HeedError, sha256
+from heed.prediction import load_predictor, write_predictions
+from heed.recipe import read_model_recipe
+from heed.study import parse
+from heed.tasks.classification import linear_svm
+from heed.tasks.classification.classify import classify
+from heed.tasks.classification.classify_table import TextTable, classify_table
+from heed.tasks.classification.recipe import resolve_data as resolve_classification
+from heed.tasks.multilabel.labels import label_matrix, prediction_table, statistics_table
+from heed.tasks.multilabel.learning import MultilabelLearner
+from heed.tasks.multilabel.metrics import make_metrics, statistic_names, statistics
+from heed.tasks.multilabel.opponents import _logistic
+from heed.tasks.multilabel.recipe import METRICS, Data, resolve_data
+from heed.tokens.arrays import load_tokens
+from heed.tokens.meta import read_meta
+from heed.training.run import read_run, train_run
+from tests.conftest import ROOT
+
+CLASSES = ["arts", "money", "sports", "war"]
+WORDS = {"arts": "opera", "money": "bank", "sports": "goal", "war": "army"}
+PARTS = ["train"] * 40 + ["validation"] * 12 + ["test"] * 12
+PARAMS = """
+study: {name: topics, title: Topics}
+seeds: [1, 2]
+sources: {news: {kind: table, path: news.csv, sha256: SHA256}}
+corpora:
+  news: {source: news, kind: table, text_column: text, label_column: topics,
+    label_separator: ";", split_column: part, split: {kind: given}, tokenizer: whitespace}
+experiments:
+  topics: {task: multilabel, corpus: news, data: {label: topics}, title: Topics of news,
+    opponent_features: words}
+searches: {}
+defaults:
+  multilabel: {hidden_size: 4, embedding_dim: 6, linear_size: 6, epochs: 3, batch_size: 4,
+    learning_rate: 0.05, dropout: 0, device: cpu}
+models:
+  topics-baseline: {experiment: topics, corpus: news, variant: baseline, tuned_by: none,
+    match: topics-baseline}
+  topics-attention: {experiment: topics, corpus: news, variant: attention, tuned_by: none,
+    match: topics-attention, pooling: attention}
+"""
+MODELS = ("topics-baseline", "topics-attention")
+
+
+def news() -> pd.DataFrame:
+    """Texts with the word of each of their topics, of which some have none."""
+    generator = np.random.default_rng(0)
+    sets = [names for size in range(3) for names in itertools.combinations(CLASSES, size)]
+    rows = []
+    for i, part in enumerate(PARTS):
+        names = sets[i % len(sets)]
+        words = [f"w{w}" for w in generator.integers(0, 20, generator.integers(1, 9))]
+        words += [WORDS[name] for name in names]
+        text = " ".join(generator.permutation(words))
+        rows.append({"text": text, "topics": "; ".join(names), "part": part})
+    return pd.DataFrame(rows)
+
+
+def write_study(folder: Path, text: str = PARAMS) -> None:
+    """Write the table and params.yaml."""
+    news().to_csv(folder / "news.csv", index=False)
+    (folder / "params.yaml").write_text(text.replace("SHA256", sha256(folder / "news.csv")))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which the study has run, up to its report, by plain commands."""
+    folder = tmp_path_factory.mktemp("topics")
+    write_study(folder)
+    shutil.copytree(ROOT / "data/published", folder / "data/published")
+    with contextlib.chdir(folder):
+        cli.download("news")
+        cli.tokenize("news")
+        cli.search("none", "")
+        for model in MODELS:
+            cli.recipe(model)
+            for seed in (1, 2):
+                cli.train(model, seed)
+            write_predictions(model, [1, 2])
+            cli.evaluate(model, [1, 2])
+        cli.opponents("topics")
+        cli.compare()
+        cli.report(check=False)
+    return folder
+
+
+@pytest.fixture
+def study(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run the test in a copy of that folder."""
+    shutil.copytree(made, tmp_path / "topics")
+    monkeypatch.chdir(tmp_path / "topics")
+    return tmp_path / "topics"
+
+
+def drawn(documents: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """True labels, and predictions of which most are right: bool (documents, classes)."""
+    generator = np.random.default_rng(seed)
+    is_true = generator.random((documents, classes)) < 0.3
+    return is_true, is_true ^ (generator.random((documents, classes)) < 0.2)
+
+
+def scikit_learns(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, float]:
+    """Return every metric as scikit-learn computes it."""
+    figures = {
+        "subset_accuracy": accuracy_score(is_true, is_predicted),
+        "label_accuracy": 1 - hamming_loss(is_true, is_predicted),
+    }
+    for average in ("micro", "macro"):
+        values = precision_recall_fscore_support(
+            is_true, is_predicted, average=average, zero_division=0
+        )
+        names = (f"{average}_{figure}" for figure in ("precision", "recall", "f1"))
+        figures |= dict(zip(names, values[:3], strict=True))
+    return figures
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_figures_from_sums_are_scikit_learns(seed):
+    is_true, is_predicted = drawn(20 + 30 * seed, 2 + seed, seed)
+    names = [f"c{i}" for i in range(2 + seed)]
+    counts = statistics(is_true, is_predicted)
+    metrics = make_metrics(Data("topics", names))
+    assert counts.shape == (len(is_true), len(statistic_names(names)))
+    assert metrics.compute(counts) == pytest.approx(scikit_learns(is_true, is_predicted))
+    assert tuple(metric.name for metric in metrics.figures) == METRICS
+    by_class = precision_recall_fscore_support(is_true, is_predicted, zero_division=0)
+    details = metrics.details(counts.sum(0))["classes"]
+    for i, figure in enumerate(("precision", "recall", "f1", "support")):
+        assert [each[figure] for each in details.values()] == pytest.approx(by_class[i])
+
+
+def test_a_model_that_predicts_nothing_has_micro_f1_zero():
+    is_true, _ = drawn(10, 3, 1)
+    figures = make_metrics(Data("topics", ["a", "b", "c"])).compute(
+        statistics(is_true, np.zeros_like(is_true))
+    )
+    assert figures["micro_f1"] == figures["macro_f1"] == figures["micro_precision"] == 0
+
+
+def test_micro_f1_has_jackknife_values_and_subset_accuracy_its_statistic():
+    metrics = make_metrics(Data("topics", ["a", "b", "c"]))
+    run = statistics(*drawn(30, 3, 2))
+    figure = metrics.compute(run)["micro_f1"]
+    values = metrics.named(None).by_item(run[None])[0]
+    without = [metrics.compute(np.delete(run, i, 0))["micro_f1"] for i in range(len(run))]
+    pseudo = len(run) * figure - (len(run) - 1) * np.asarray(without)
+    assert values.mean() == pytest.approx(figure)
+    assert np.allclose(values - values.mean(), pseudo - pseudo.mean())
+    is_exact = metrics.named("subset_accuracy").by_item(run[None])[0]
+    assert is_exact.mean() == metrics.compute(run)["subset_accuracy"]
+
+
+def test_a_document_has_the_classes_above_one_half_and_the_statistics_are_read_back(tmp_path):
+    probabilities = np.asarray([[0.9, 0.5, 0.51], [0.1, 0.2, 0.3]])
+    table = prediction_table(np.array(["x", "y"]), [["a"], []], probabilities, ["a", "b", "c"])
+    assert table["predicted"].tolist() == [["a", "c"], []]
+    table.to_parquet(tmp_path / "table.parquet")
+    read = statistics_table(pd.read_parquet(tmp_path / "table.parquet"), ["a", "b", "c"])
+    assert read["documents"].tolist() == [1, 1] and read["right"].tolist() == [0, 1]
+    assert read["both:a"].tolist() == [1, 0] and read["predicted:c"].tolist() == [1, 0]
+
+
+def test_the_loss_is_the_binary_cross_entropy_of_each_class_with_smoothed_targets():
+    learner = MultilabelLearner.__new__(MultilabelLearner)
+    learner.device, learner._weights = "cpu", None
+    logits, learner._targets = torch.tensor([[2.0, -1.0]]), torch.tensor([[1.0, 0.0]])
+    batch = SimpleNamespace(rows=[0])
+    for share in (0.0, 0.2):
+        learner._h = SimpleNamespace(label_smoothing=share)
+        p = torch.sigmoid(logits)
+        smooth = torch.tensor([[1 - share / 2, share / 2]])
+        expected = -(smooth * p.log() + (1 - smooth) * (1 - p).log()).sum()
+        assert learner._cross_entropy(logits, batch).item() == pytest.approx(expected.item())
+
+
+def test_balanced_weights_let_the_documents_with_and_without_a_class_count_the_same():
+    learner = MultilabelLearner.__new__(MultilabelLearner)
+    learner.train = np.arange(8)
+    labels = np.zeros((10, 3), np.float32)
+    labels[:2, 0] = labels[:10, 2] = 1
+    weights = learner.balance(labels)
+    assert weights[:2, 0].sum() == weights[2:8, 0].sum() == 4
+    assert (weights[:, 1:] == 1).all(), "a class that all have, or none, is not weighted"
+
+
+def test_the_corpus_has_lists_of_labels_and_says_so(made):
+    meta = read_meta(made / "data/tokens/news")
+    assert meta.labels == {"topics": CLASSES} and meta.multilabel == ["topics"]
+    documents = load_tokens(made / "data/tokens/news").documents(["label_topics"])
+    expected = [[name for name in cell.split("; ") if name] for cell in news()["topics"]]
+    assert [list(names) for names in documents["label_topics"]] == expected
+    assert expected[0] == [], "also where the first document has no label"
+
+
+@pytest.mark.drill("kill -9 of a training between epochs")
+def test_a_killed_training_ends_with_the_same_weights(study):
+    weights = Path("results/train/topics-attention/1/model.safetensors")
+    whole = weights.read_bytes()
+
+    def die(progress) -> None:
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_run("topics-attention", 1, die)
+    epochs = []
+    train_run("topics-attention", 1, lambda progress: epochs.append(progress.epoch))
+    assert set(epochs) == {3} and weights.read_bytes() == whole
+
+
+def test_history_has_the_figures_of_validation_and_the_best_is_kept(study):
+    history = pd.read_csv("results/train/topics-attention/1/history.csv")
+    figures = [f"validation_{name}" for name in ("loss", "micro_f1", "macro_f1")]
+    assert list(history) == ["epoch", "train_loss", *figures]
+    best = read_run("topics-attention", 1).best_epoch
+    assert best == history["validation_micro_f1"].idxmax() + 1
+    summary = pd.read_csv("results/evaluate/topics-attention/summary.csv")
+    assert summary["validation_micro_f1"][0] == pytest.approx(history["validation_micro_f1"].max())
+
+
+def test_a_prediction_does_not_change_with_its_batch(study):
+    tokens = load_tokens("data/tokens/news")
+    predictor = load_predictor(read_run("topics-attention", 1), "cpu")
+    rows = tokens.rows("test", 0)
+    together = predictor.predict(tokens, rows)
+    alone = pd.concat([predictor.predict(tokens, rows[i : i + 1]) for i in range(len(rows))])
+    columns = [f"p:{name}" for name in CLASSES]
+    assert np.allclose(together[columns], alone[columns], atol=1e-6)
+    assert list(together["id"]) == list(alone["id"])
+    assert together[columns].to_numpy().sum(1).max() > 0, "each class by itself"
+
+
+def test_the_recipe_is_read_back_as_it_was_written(study):
+    text = Path("results/recipe/topics-attention.yaml").read_text()
+    recipe = read_model_recipe("topics-attention")
+    assert recipe.data == Data("topics", CLASSES) and recipe.hyperparameters.select == "micro_f1"
+    cli.recipe("topics-attention")
+    assert Path("results/recipe/topics-attention.yaml").read_text() == text
+
+
+def test_the_comparison_is_by_micro_f1_of_models_and_opponents(study):
+    result = json.loads(Path("results/compare/comparison.json").read_text())["experiments"][
+        "topics"
+    ]
+    assert result["metric"] == "micro_f1" and set(result["opponents"]) == {"linear", "majority"}
+    difference = result["comparisons"]["attention"]["baseline"]
+    assert difference["interval_pp"] and difference["p_holm"] is not None
+    assert difference["effect"]["odds_ratio"] is None, "no document is right or wrong alone"
+    for model, name in zip(MODELS, ("baseline", "attention"), strict=True):
+        table = pd.read_parquet(f"results/predict/{model}/predictions.parquet")
+        for i, seed in enumerate((1, 2)):
+            test = table[(table["seed"] == seed) & (table["split"] == "test")]
+            matrices = [label_matrix(test[column], CLASSES) for column in ("label", "predicted")]
+            figures = {
+                figure: result["models"][name]["summary"][figure]["values"][i] for figure in METRICS
+            }
+            assert figures == pytest.approx(scikit_learns(*matrices))
+
+
+def test_the_linear_opponent_finds_the_words_and_the_constant_one_has_no_frequent_label(study):
+    linear = pd.read_parquet("results/opponents/topics/linear-0.parquet")
+    test = linear[linear["split"] == "test"]
+    right = label_matrix(test["label"], CLASSES) == label_matrix(test["predicted"], CLASSES)
+    assert right.mean() > 0.9
+    majority = pd.read_parquet("results/opponents/topics/majority-0.parquet")
+    assert not majority["predicted"].map(len).any()
+    shares = label_matrix(load_train(), CLASSES).mean(0)
+    assert np.allclose(majority.filter(like="p:").iloc[0], shares)
+    selection = json.loads(Path("results/opponents/topics/opponents.json").read_text())
+    assert len(selection["validation_micro_f1"][0]) == len(selection["tried"])
+
+
+def load_train() -> pd.Series:
+    tokens = load_tokens("data/tokens/news")
+    return tokens.documents(["label_topics"], tokens.rows("train", 0))["label_topics"]
+
+
+def test_both_solvers_of_the_linear_opponent_find_the_same_optimum(monkeypatch, tmp_path):
+    import scipy.sparse
+
+    from heed.inputs.temporary_arrays import SparseFile
+
+    generator = np.random.default_rng(0)
+    matrix = scipy.sparse.random(60, 8, 0.5, "csr", np.float32, generator)
+    labels = generator.random((60, 3)) < 0.4
+    rows = SparseFile(tmp_path)
+    rows.append(matrix)
+    decided = []
+    for in_memory in (linear_svm.IN_MEMORY, -1):
+        monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
+        monkeypatch.setattr(linear_svm, "TOLERANCE", 1e-9)
+        (optimum,) = linear_svm.optima(rows, 8, labels, (1.0,))
+        decided.append(linear_svm.decide(rows, optimum.weights))
+    assert np.allclose(*decided, atol=0.01) and np.abs(decided[0]).max() > 0.5
+
+
+def test_extreme_scores_of_the_linear_opponent_are_probabilities():
+    assert _logistic(np.array([-np.inf, 0.0, np.inf, -800.0])).tolist() == [0, 0.5, 1, 0]
+
+
+def test_the_page_says_micro_f1_and_nowhere_accuracy_as_what_decides(study):
+    page = Path("reports/index.html").read_text()
+    text = " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL).split())
+    assert "micro F1 on test, and gain, of every experiment" in text
+    assert "Differences of micro F1 in percentage points" in text
+    without = re.sub("subset accuracy|label accuracy", "", text, flags=re.IGNORECASE)
+    assert "accuracy" not in without.lower()
+    rows = pd.read_csv("reports/tables/topics--attention.csv")["row"].tolist()
+    shares = ["subset accuracy", "label accuracy", "micro avg", "macro avg"]
+    assert rows == [*CLASSES, *shares]
+    assert "confusion" not in text.lower()
+    documents = Path("reports/documents/topics-attention.html").read_text()
+    assert "sports; war" in documents
+
+
+def test_a_text_is_classified_with_a_probability_for_each_label(study):
+    lines = classify("topics-attention", "goal of the army").splitlines()
+    assert lines[1] == "any number of labels, each predicted by itself:"
+    assert {line.split()[0] for line in lines[2:6]} == set(CLASSES)
+    assert all(0 <= float(line.split()[1]) <= 1 for line in lines[2:6])
+
+
+def test_texts_have_a_list_of_labels_in_a_notebook_and_joined_in_a_table(study):
+    texts = ["goal of the army", "w1 w2"]
+    classified = heed.load_run("results/train/topics-attention/1").predict(texts)
+    above = [[c for c, p in zip(CLASSES, row, strict=True) if p > 0.5]
+             for row in classified.probabilities]  # fmt: skip
+    assert classified.predicted == above and classified.probabilities.shape == (2, 4)
+    pd.DataFrame({"text": texts}).to_csv("mine.csv", index=False)
+    classify_table("topics-attention", TextTable(Path("mine.csv"), "text"), Path("out.csv"))
+    table = pd.read_csv("out.csv", keep_default_na=False)
+    labels = [[c for c in CLASSES if p[f"p:{c}"] > 0.5] for _, p in table.iterrows()]
+    assert table["predicted"].tolist() == ["; ".join(each) for each in labels]
+
+
+def explain() -> None:
+    text = Path("params.yaml").read_text()
+    explained = "explain: {documents: 1, models: {topics-attention: {corpus: news, noise: news}}}\n"
+    Path("params.yaml").write_text(text + explained)
+    cli.explain("topics-attention", [1, 2], 1.0)
+
+
+def test_explanations_say_why_no_test_is_defined(study):
+    explain()
+    summary = pd.read_csv("results/explain/topics-attention/summary.csv")
+    assert len(summary) and summary["mean"].isna().all()
+    reasons = summary.set_index("test")["reason"].drop("uniform")  # which a comparison answers
+    assert reasons.str.contains("decides on each class by itself").all()
+
+
+@pytest.mark.slow
+def test_the_report_of_an_explained_model_has_no_row_for_it(study):
+    explain()
+    cli.report(check=False)
+    page = Path("reports/index.html").read_text()
+    assert "What the weights explain" not in page
+    assert "The tests of what they explain are of predictions of one class." in page
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [("", []), (" ", []), (None, []), (float("nan"), []), ("a", ["a"]), ("a; b", ["a", "b"]),
+     (["a", "b;c"], ["a", "b;c"]), ([], []), (3, [3])],
+)  # fmt: skip
+def test_a_cell_has_any_number_of_labels(cell, names):
+    assert split_labels("news.csv:2", cell, ";") == names
+
+
+@pytest.mark.parametrize("cell", ["a;;b", ";a", "a; "])
+def test_a_separator_without_a_label_is_an_error(cell):
+    with pytest.raises(HeedError, match=r"news.csv:2: no label before, after or between two ';'"):
+        split_labels("news.csv:2", cell, ";")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "task: multilabel",
+            "task: classification",
+            r"topics.task.*any number of labels",
+        ),
+        ('label_separator: ";", ', "", r"topics.task.*one label.* its task is classification"),
+        ("epochs: 3", "select: accuracy", r"select.*micro_f1"),
+    ],
+)
+def test_a_task_that_does_not_fit_its_corpus_is_refused(tmp_path, old, new, message):
+    text = PARAMS.replace("SHA256", "a" * 64)
+    assert old in text
+    with pytest.raises(HeedError, match=f"(?s){message}"):
+        parse(text.replace(old, new))
+
+
+def test_a_label_of_the_other_kind_is_refused_where_tokens_are_read(made):
+    meta = read_meta(made / "data/tokens/news")
+    with pytest.raises(HeedError, match=r"any number of classes of label topics.*: multilabel"):
+        resolve_classification({"label": "topics"}, meta, "experiments.x.data")
+    single = type(meta)(**(vars(meta) | {"multilabel": []}))
+    with pytest.raises(HeedError, match=r"has one class of label topics.*label_separator"):
+        resolve_data({"label": "topics"}, single, "experiments.x.data")
