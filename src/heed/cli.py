@@ -543,6 +543,7 @@ CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
     "study": "the new study's name; default: the corpus's name",
     "title": "title of the study's report",
     "name": "name of the corpus; default: the file's name",
+    "label-separator": "between the labels of a cell that has several, such as ;: task multilabel",
     "split-column": "the column with train, validation (dev) or test; default: a random split",
     "id-column": "the column with a name for each document",
     "group-column": "the column whose groups stay together in the random split: an author, …",
@@ -552,6 +553,7 @@ CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
     "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
     "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
     "metric": "the figure that decides (docs/tasks.md)",
+    "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
 }
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -72,14 +73,14 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     from heed.tokens.splits import draw_left_out, require_learnable, split_documents
 
     known, lengths = DocumentFacts(), array("i")
+    counts: dict[str, Counter[str]] = {label: Counter() for label in corpus.label_names}
     for document in documents:
         known.append(document)
         assert isinstance(document.text, str)  # a table's, decoded
         lengths.append(count_tokens(document.text))
-    classes = {
-        label: dict(zip(values.categories, values.value_counts().tolist(), strict=True))
-        for label, values in known.labels.items()
-    }
+        for label, values in document.labels.items():
+            counts[label].update([values] if isinstance(values, str) else values)
+    classes = {label: dict(sorted(counts[label].items())) for label in corpus.label_names}
     _require_content(name, lengths, classes, corpus)
     try:
         columns_of_split = split_documents(corpus.split, known)
