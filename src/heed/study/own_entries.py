@@ -27,6 +27,8 @@ VARIANTS: dict[str, dict[str, object]] = {
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
     "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
+    # what keeps up with the linear model where the others do not (docs/presets.md)
+    "hybrid": {"pooling": "attention", "linear_branch": "both", "skip": True},
 }
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 
