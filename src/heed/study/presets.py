@@ -69,6 +69,7 @@ PRESETS: dict[str, dict[str, Preset]] = {  # by task and name
     },
     "translation": {},
 }
+PRESETS["multilabel"] = PRESETS["classification"]  # the same networks
 FEW_DOCUMENTS = 1_000  # of the whole corpus, of which 720 are trained on
 LONG_TEXTS = 150  # tokens; measured were means of 62 and less, and of 260 and more
 MANY_CLASSES, FEW_OF_A_CLASS = 20, 300
