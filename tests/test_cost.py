@@ -18,9 +18,10 @@ from heed.files import write_json
 from heed.study import sizes
 from heed.study.cost import format_cost, format_number, format_seeds
 from heed.study.estimate import Cost, ModelCost, estimate_cost, study_workloads
-from heed.study.sizes import corpus_size
+from heed.study.sizes import _split_cell, corpus_size
 from heed.study.speed import Speed, Workload, expected_speed, speed_of
 from heed.tasks.classification.recipe import Hyperparameters
+from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
@@ -66,13 +67,14 @@ def test_the_size_of_a_published_corpus_is_that_of_its_kind(clone: Path) -> None
 
 def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> None:
     params, folder = study.parse(SAMPLE), clone / "data/tokens/sample-letters"
-    meta = {
-        "digest": "", "corpus": "sample-letters", "kind": "sample-letters", "tokenizer": "xx",
-        "folds": 0, "labels": {"author": ["a", "b", "c"]}, "documents": 4, "tokens": 40,
-        "types": 7, "parts": {"train": 2, "validation": 1, "test": 1}, "reduced": False,
-        "generated": True, "duplicates": {}, "near_duplicates": {"test": [0], "complete": True},
-        "treated": {}, "evidence": None, "languages": {}, "alignments": [],
-    }  # fmt: skip
+    meta = dataclasses.asdict(
+        Meta(
+            digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
+            labels={"author": ["a", "b", "c"]}, documents=4, tokens=40, types=7,
+            parts={"train": 2, "validation": 1, "test": 1}, reduced=False, generated=True,
+            duplicates={}, near_duplicates=NearDuplicates([0], complete=True), treated={},
+        )
+    )  # fmt: skip
     folder.mkdir(parents=True)
     write_json(folder / "meta.json", meta)
     np.save(folder / "offsets.npy", [0, 5, 15, 30, 40])
@@ -128,6 +130,16 @@ def test_of_a_large_table_a_part_is_read(suffix: str, monkeypatch: pytest.Monkey
     size = corpus_size(params, "sample-letters")
     assert size.documents == pytest.approx(1000, rel=0.1)
     assert "from about 2" in format_cost(params)
+
+
+def test_a_cell_with_several_labels_counts_each_once() -> None:
+    Path("table.csv").write_text("text,label\na b,x;y\nc d,y;z\ne f,x\n")
+    assert _split_cell("x; y", ";") == ["x", "y"]
+    text = own_study(columns='label_separator: ";", ')
+    text = text.replace("task: classification", "task: multilabel").replace(
+        "defaults:\n  classification:", "defaults:\n  multilabel:"
+    )
+    assert corpus_size(study.parse(text), "sample-letters").values == {"label": 3}
 
 
 def test_a_text_without_spaces_is_counted_by_characters() -> None:

@@ -127,13 +127,11 @@ def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = No
             if search.corpus in sizes and search.trials
         ),
         "report": REPORT + REPORT_MODEL * len(params.models),
-        "starting": START
-        + PLAN * stages
-        + stage * (stages - seeds * len(models))
-        + ONCE * len(models),
+        "other stages": stage * (stages - seeds * len(models)) + ONCE * len(models),
+        "snakemake": START + PLAN * stages,
     }
     disk = _shared_disk(params, sizes) + seeds * sum(model.disk for model in models)
-    alone = once["report"] + START + PLAN * stages
+    alone = once["report"] + once["snakemake"]
     runs = seeds * len(params.models)
     return Cost(stages, runs, seeds, models, once, seed, alone, disk, sizes, unknown)
 
@@ -188,7 +186,7 @@ def _model_cost(
     predicted = (size.validation + size.test) * speed.prediction
     beam = getattr(params.prediction(name), "beam", 0)
     training = _training(params, name, size, speed)
-    seconds = training + predicted * (1 + beam / 2) + stage + COMMANDS
+    seconds = training + predicted * (1 + beam) + stage + COMMANDS
     disk: float = workload.parameters * BYTES_PER_PARAMETER
     disk += (size.validation + size.test) * BYTES_PER_PREDICTION
     return ModelCost(
