@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from heed.corpora.kinds import KINDS, corpus_languages
+from heed.corpora.label_cells import split_labels
 from heed.corpora.parts import PARTS, part_of, part_of_key
 from heed.corpora.publication import Kind
 from heed.corpora.rows import SUFFIXES, read_rows
@@ -228,7 +229,9 @@ class _CountedRows:
             text = " ".join(str(cell) for cell in cells[: len(self._texts)])
             self.lengths.append(_count_tokens(text, corpus.tokenizer))
             for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
-                names.update(_split_cell(str(cell), corpus.label_separator))
+                separator = corpus.label_separator
+                each = [cell] if separator is None else split_labels(location, cell, separator)
+                names.update(map(str, each))
             part = part_of(str(cells[-1])) if corpus.split_column else part_of_key(key)
             parts[part or ""] = parts.get(part or "", 0) + 1
             characters += len(text)
@@ -238,11 +241,6 @@ class _CountedRows:
         self.documents += rows / share
         for name, count in parts.items():
             self.parts[name] = self.parts.get(name, 0) + count / share
-
-
-def _split_cell(cell: str, separator: str | None) -> list[str]:
-    """Return the values of a label in a cell: one, or several between separators."""
-    return [part.strip() for part in cell.split(separator)] if separator else [cell]
 
 
 def _count_tokens(text: str, tokenizer: str) -> int:
