@@ -18,8 +18,8 @@ from heed.files import write_json
 from heed.study import sizes
 from heed.study.cost import format_cost, format_number, format_seeds
 from heed.study.estimate import Cost, ModelCost, estimate_cost, study_workloads
-from heed.study.sizes import _split_cell, corpus_size
-from heed.study.speed import Speed, Workload, expected_speed, speed_of
+from heed.study.sizes import corpus_size
+from heed.study.speed import Speed, Workload, expected_speed, speed_of, workload_of
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
@@ -134,7 +134,6 @@ def test_of_a_large_table_a_part_is_read(suffix: str, monkeypatch: pytest.Monkey
 
 def test_a_cell_with_several_labels_counts_each_once() -> None:
     Path("table.csv").write_text("text,label\na b,x;y\nc d,y;z\ne f,x\n")
-    assert _split_cell("x; y", ";") == ["x", "y"]
     text = own_study(columns='label_separator: ";", ')
     text = text.replace("task: classification", "task: multilabel").replace(
         "defaults:\n  classification:", "defaults:\n  multilabel:"
@@ -224,6 +223,18 @@ def test_each_layer_of_a_transformer_takes_as_long() -> None:
         for n in (1, 2, 4)
     ]  # fmt: skip
     assert seconds[2] - seconds[1] == pytest.approx(2 * (seconds[1] - seconds[0]))
+
+
+def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
+    clone: Path,
+) -> None:
+    params = study.load(clone / "workflow/studies/desk.yaml")
+    size = corpus_size(params, "letters-pieces")
+    wide, matched = (
+        workload_of(params, f"letters-author-{v}", size) for v in ("wide", "attention")
+    )
+    assert wide.hyperparameters.attention == "none"
+    assert wide.parameters == pytest.approx(matched.parameters, rel=0.001)
 
 
 def workload(hidden_size: int, length: int = 20, task: str = "classification") -> Workload:

@@ -36,6 +36,7 @@ HURRIED = 2.5  # asynchronous halving promotes more trials than one in `reductio
 # to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
 # units a layer and direction, 110 on 230 tokens a document with 256
 EXPLAIN = 60.0
+GREEDY = 3  # forward passes that a greedy translation takes as long as
 ADVERSARY_SHARE = 1.3  # of the base's epoch: both compute their predictions
 GUIDED_NETWORKS = 9  # each learns for one epoch, and for as many as the base
 BYTES_PER_TOKEN = 18  # text, id, start and end
@@ -198,8 +199,9 @@ def _training(params: Params, model: str, size: CorpusSize, speed: Speed) -> flo
     """Return the core-seconds of a training, if it goes through all of its epochs."""
     h = params.resolved(model, {})
     documents = size.train * getattr(h, "training_share", 1.0)
-    epoch = documents * speed.training + size.validation * speed.prediction + speed.epoch
-    return float(h.epochs * epoch)
+    passes = 1 + GREEDY * hasattr(params.prediction(model), "beam")
+    validation = size.validation * speed.prediction * passes
+    return float(h.epochs * (documents * speed.training + validation + speed.epoch))
 
 
 def _adversary_seconds(
