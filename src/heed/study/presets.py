@@ -38,8 +38,10 @@ PRESETS: dict[str, dict[str, Preset]] = {  # by task and name
     },
     "translation": {},
 }
-PRESETS["multilabel"] = {  # of the same networks
-    name: dataclasses.replace(preset, values={**preset.values, "select": "micro_f1"})
+# Of the same networks. In the first epochs no probability may be above one half: micro F1 is then
+# 0, and with patience a training would end before it has begun.
+PRESETS["multilabel"] = {
+    name: dataclasses.replace(preset, values={**preset.values, "select": "loss"})
     for name, preset in PRESETS["classification"].items()
 }
 
