@@ -354,7 +354,7 @@ def test_texts_have_a_list_of_labels_in_a_notebook_and_joined_in_a_table(study):
              for row in classified.probabilities]  # fmt: skip
     assert classified.predicted == above and classified.probabilities.shape == (2, 4)
     pd.DataFrame({"text": texts}).to_csv("mine.csv", index=False)
-    classify_table("topics-attention", TextTable(Path("mine.csv"), "text"), Path("out.csv"))
+    classify_table("topics-attention", TextTable(Path("mine.csv"), ("text",)), Path("out.csv"))
     table = pd.read_csv("out.csv", keep_default_na=False)
     labels = [[c for c in CLASSES if p[f"p:{c}"] > 0.5] for _, p in table.iterrows()]
     assert table["predicted"].tolist() == ["; ".join(each) for each in labels]
