@@ -76,10 +76,9 @@ def _tokenize_labelled(
             first_column = next(iter(kept.columns.values()))
             spans = _write_evidence(out, documents.spans, kept.rows)
             evidence = EvidenceMeasure(kind.evidence, spans, first_column)
-            title = f"{name}: tokenizing"
             with TokenWriter(out) as tokens:
                 for chunk in tokenize_column(
-                    cleaned, kept.rows, "text", corpus.tokenizer, processes, title
+                    cleaned, kept.rows, "text", corpus.tokenizer, processes, f"{name}: tokenizing"
                 ):
                     tokens.append(chunk)
                     evidence.add(chunk)
