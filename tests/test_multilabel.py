@@ -20,11 +20,14 @@ from sklearn.metrics import (
 
 import heed
 from heed import cli
+from heed.calibration import measure
 from heed.corpora.label_cells import split_labels
 from heed.files import HeedError, sha256
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe
-from heed.study import parse
+from heed.study import load, parse
+from heed.study.cost import format_cost
+from heed.study.estimate import study_workloads
 from heed.tasks.classification import linear_svm
 from heed.tasks.classification.classify import classify
 from heed.tasks.classification.classify_table import TextTable, classify_table
@@ -378,6 +381,15 @@ def test_the_report_of_an_explained_model_has_no_row_for_it(study):
     page = Path("reports/index.html").read_text()
     assert "What the weights explain" not in page
     assert "The tests of what they explain are of predictions of one class." in page
+
+
+def test_the_cost_is_estimated_and_measured(study):
+    shutil.rmtree("data/tokens")
+    params = load("params.yaml")
+    workloads = study_workloads(params)
+    assert [workload.outputs for workload in workloads] == [len(CLASSES)] * len(MODELS)
+    assert measure(workloads[0], 0.01).training > 0
+    assert "topics-attention" in format_cost(params)
 
 
 @pytest.mark.parametrize(

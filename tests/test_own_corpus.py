@@ -28,7 +28,7 @@ TABLE = pd.DataFrame(
         "part": ["train"] * 40 + ["validation"] * 10 + ["test"] * 10,
     }
 )
-VARIANTS = ("baseline", "mean", "pooling", "attention")
+VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
         == (Path("params.yaml").read_text().split("\n")[1:])
     )
     for found in ("60 texts in column 'text'", "2 classes: ", "40 for train, 10 for validation",
-                  "4 tokens a text on average", "preset ", "core-hours"):  # fmt: skip
+                  "4 tokens a text on average", "preset ", "core-minutes"):  # fmt: skip
         assert found in message
     cli.download("my-reviews")
     cli.tokenize("my-reviews")
@@ -223,10 +223,32 @@ def test_options_become_keys(clone):
     )
     assert [*params.experiments] == ["notes-label", "notes-mood"]
     assert params.experiments["notes-mood"].title == "notes by mood"
-    for name, model in params.models.items():
+    for model in params.models.values():
         assert params.experiments[model.experiment].metric == "macro_f1"
-        assert params.hyperparameters(name).select == "macro_f1"
     assert "label in column 'mood': 3 classes: " in message
+
+
+def test_labels_in_one_cell_are_a_multilabel_experiment(clone):
+    table = TABLE.assign(tags=[("calm", "loud; calm", "", "loud")[i % 4] for i in range(60)])
+    message = add_table(table, label_column=["tags"], label_separator=";", metric="macro_f1")
+    params = load("params.yaml")
+    assert params.experiments["table"].task == "multilabel"
+    assert params.experiments["table"].metric == "macro_f1"
+    assert "2 classes: calm (50%), loud (50%)" in message
+
+
+def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings(clone):
+    Path("words.vec").write_text("fine 1 2 3\npoor 3 2 1\n")
+    add_table(vectors="words.vec")
+    params = load("params.yaml")
+    assert params.sources["table"].vectors_sha256 == sha256("words.vec")
+    values = params.hyperparameters("table-attention")
+    assert (values.vectors, values.embedding_dim, values.heads) == ("tuned", 3, 4)
+    with pytest.raises(HeedError, match=r"none.vec: not there"):
+        add_table(file="more.csv", vectors="none.vec")
+    Path("bad.vec").write_text("word\n")
+    with pytest.raises(HeedError, match=r"bad.vec:1: expected the number of words"):
+        add_table(file="more.csv", vectors="bad.vec")
 
 
 def test_a_delimiter_is_found(clone):
@@ -238,8 +260,10 @@ def test_a_delimiter_is_found(clone):
 def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     lengths = [10 * (i + 1) for i in range(60)]
     table = TABLE.assign(text=["word " * length for length in lengths])
-    assert "the first 400 tokens of a text are read: of 67% of the texts all" in add_table(table)
-    assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 400
+    message = add_table(table)
+    assert "300 tokens of a text are read, from both ends: of 50% of the texts all" in message
+    assert "the linear model is recommended: 60 texts of 305 tokens are too few" in message
+    assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 300
     add_table(file="short.csv")
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
 

@@ -193,12 +193,12 @@ def test_the_arrays_give_the_text_back(tmp_path):
         and meta["treated"]["breaks"] == 300
         and meta["treated"]["empty"] == 300
     )
-    assert meta["labels"] == {"label": ["NA", "x", "y"]} and meta["parts"] == {
+    assert meta["labels"] == {"l": ["NA", "x", "y"]} and meta["parts"] == {
         "train": 1080,
         "validation": 120,
         "test": 300,
     }
-    assert set(table["label_label"]) == {"x", "y", "NA"}
+    assert set(table["label_l"]) == {"x", "y", "NA"}
 
 
 def test_duplicates_across_the_parts_are_counted_and_dropped_from_train_on_request(tmp_path):

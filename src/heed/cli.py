@@ -539,6 +539,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
+    "study": "the new study's name; default: the corpus's name",
+    "title": "title of the study's report",
+    "name": "name of the corpus; default: the file's name",
+    "label-separator": "between the labels of a cell that has several, such as ;: task multilabel",
+    "split-column": "the column with train, validation (dev) or test; default: a random split",
+    "id-column": "the column with a name for each document",
+    "group-column": "the column whose groups stay together in the random split: an author, …",
+    "evidence-column": "the column with the evidence: spans of the text, such as 0-4 10-15",
+    "text-separator": "between the texts of several --text-column; default: a space",
+    "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
+    "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
+    "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
+    "metric": "the figure that decides (docs/tasks.md)",
+    "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
+}
+
+
 def _add_corpus_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files",
@@ -549,20 +567,6 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
             "train, dev or test, or given as test=FILE, are these parts of it"
         ),
     )
-    texts = {
-        "study": "the new study's name; default: the corpus's name",
-        "title": "title of the study's report",
-        "name": "name of the corpus; default: the file's name",
-        "split-column": "the column with train, validation (dev) or test; default: a random split",
-        "id-column": "the column with a name for each document",
-        "group-column": "the column whose groups stay together in the random split: an author, …",
-        "evidence-column": "the column with the evidence: spans of the text, such as 0-4 10-15",
-        "text-separator": "between the texts of several --text-column; default: a space",
-        "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
-        "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
-        "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
-        "metric": "the figure that decides, such as macro_f1; default: accuracy",
-    }
     for key in ("text", "label"):
         command.add_argument(
             f"--{key}-column",
@@ -571,7 +575,7 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
             metavar="COLUMN",
             help=f"the column with the {key}; several times for several. Known names are found",
         )
-    for option, meaning in texts.items():
+    for option, meaning in CORPUS_OPTIONS.items():
         command.add_argument(f"--{option}", default="", metavar="TEXT", help=meaning)
     command.add_argument("--no-quotes", action="store_true", help="a quote is any other character")
     command.add_argument("--test", type=_share, metavar="SHARE", help="of a random split; .2")

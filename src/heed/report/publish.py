@@ -4,6 +4,7 @@ An edition has no text of a corpus, unless heed generated it.
 """
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,25 +63,28 @@ def publish(
     titles = {key: experiment.title for key, experiment in params.experiments.items()}
     metrics = read_json(root / "metrics.json", "heed compare")
     block = summary(name, _main_figures(metrics, comparison), titles, translation_rows(comparison))
-    readme = (root / README).read_text(encoding="utf-8")
-    # heed's own studies have a place there; the README of a clone may have one for the user's
-    if BEGIN.format(name=name) in readme or not (root / own_study_file(name)).exists():
-        readme = with_block(readme, name, block)
+    readme = _with_summary(root, name, block)
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
     with writing_folder(folder) as out:
         render(params, comparison, published, results, out, with_documents=generated)
         if not generated:
             (out / "documents").rmdir()
-        for file in COPIED:
-            write_text(out / file, (root / file).read_text(encoding="utf-8"))
-        for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
-            write_text(path, remove_paths(path.read_text(encoding="utf-8")))
-        for path in (root / "reports" / PDF, folder / README):
-            if path.exists():
-                shutil.copyfile(path, out / path.name)
+        _copy_files(root, out, remove_paths)
+        if (folder / README).exists():
+            shutil.copyfile(folder / README, out / README)
     write_text(root / README, readme)
     return folder
+
+
+def _copy_files(root: Path, out: Path, remove_paths: Callable[[str], str]) -> None:
+    """Copy the files of a study into its edition, and remove this machine's paths from it."""
+    for file in COPIED:
+        write_text(out / file, (root / file).read_text(encoding="utf-8"))
+    for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
+        write_text(path, remove_paths(path.read_text(encoding="utf-8")))
+    if (pdf := root / "reports" / PDF).exists():
+        shutil.copyfile(pdf, out / PDF)
 
 
 def _check_files(root: Path) -> None:
@@ -191,6 +195,17 @@ def _classification_cells(values: dict[str, float]) -> list[str]:
 
 def _rows(rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def _with_summary(root: Path, name: str, block: str) -> str:
+    """Return README.md with the summary; unchanged for the user's own study without a place."""
+    readme = (root / README).read_text(encoding="utf-8")
+    is_own = (root / own_study_file(name)).exists()
+    return (
+        readme
+        if is_own and BEGIN.format(name=name) not in readme
+        else with_block(readme, name, block)
+    )
 
 
 def with_block(text: str, name: str, block: str) -> str:

@@ -13,7 +13,8 @@ section for each key:
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
 | `following` `formatting` `model_lines` | what follows of a model: write it; add a model |
-| `studies` `cost` | heed's studies and the user's own: list, make, activate, estimate the cost |
+| `studies` | heed's studies and the user's own: list, make, activate |
+| `sizes` `speed` `estimate` `cost` | from sizes of corpora and speeds of models to the costs |
 | `editing` | edit params.yaml and keep its comments |
 | `own_corpus` | `heed corpus add`: a study of the user's own files, from the modules below |
 | `own_files` `own_facts` | which files, parts and columns there are; what the corpus is like |

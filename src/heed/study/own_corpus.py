@@ -42,7 +42,7 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
 
     Args:
         options: what the user typed.
-        cores: of this machine, for the message.
+        cores: that the study will run on.
 
     Raises:
         HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit, or
@@ -74,9 +74,9 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
         [
             *describe_corpus(files, corpus, facts),
             *describe_unused(columns, corpus),
-            *describe_entries(entries, facts, cores),
+            *describe_entries(entries, facts),
             *lines,
-            describe_cost(parse(text, PARAMS)),
+            describe_cost(parse(text, PARAMS), cores),
         ]
     )
 

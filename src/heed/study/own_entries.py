@@ -11,25 +11,25 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora.table import KIND
-from heed.files import HeedError
+from heed.files import HeedError, sha256
 from heed.study.corpora import Corpus
 from heed.study.own_facts import CorpusFacts
 from heed.study.own_files import UserFiles
 from heed.study.presets import PRESETS, choose_preset
-from heed.tasks.classification.recipe import FIGURES
+from heed.study.tasks import RECIPES
 
-TASK = "classification"
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
-MAX_TOKENS = 400  # no more of a document is read: a recurrent network takes its time by the token
+MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
 VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last"},
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
-    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
-    # what keeps up with the linear model where the others do not (docs/presets.md)
+    "attention": {"pooling": "mean", "attention": "multi-head"},
+    # it keeps up with the linear model where the others do not (docs/presets.md)
     "hybrid": {"pooling": "attention", "linear_branch": "both", "skip": True},
 }
+HEADS = (1, 2, 4)  # the most of them that divide the size of the states
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 
 
@@ -44,6 +44,7 @@ class CorpusOptions:
     text_column: list[str] = dataclasses.field(default_factory=list)
     text_separator: str = ""
     label_column: list[str] = dataclasses.field(default_factory=list)
+    label_separator: str = ""
     split_column: str = ""
     id_column: str = ""
     group_column: str = ""
@@ -53,10 +54,16 @@ class CorpusOptions:
     no_quotes: bool = False
     language: str = ""
     metric: str = ""
+    vectors: str = ""
     seeds: int | None = None
     test: float | None = None
     train: int | None = None
     train_per_class: int | None = None
+
+    @property
+    def task(self) -> str:
+        """The task: a separator of labels says that a document has any number of them."""
+        return "multilabel" if self.label_separator else "classification"
 
     def command(self) -> str:
         """Return the command line that gives these options."""
@@ -80,6 +87,7 @@ class CorpusEntries:
     """
 
     name: str
+    task: str
     source: dict[str, object]
     corpus: dict[str, object]
     experiments: dict[str, dict[str, object]]
@@ -107,6 +115,7 @@ def corpus_section(
         "text_separator": options.text_separator,
         "label_column": labels[0] if len(labels) == 1 else "",
         "label_columns": labels if len(labels) > 1 else [],
+        "label_separator": options.label_separator,
         "split_column": options.split_column,
         "id_column": options.id_column,
         "group_column": options.group_column,
@@ -169,33 +178,64 @@ def make_entries(
 
     """
     max_tokens, documents = choose_max_tokens(facts), sum(facts.parts.values())
-    experiments, models, presets = {}, {}, {}
+    experiments: dict[str, dict[str, object]] = {}
+    models: dict[str, dict[str, object]] = {}
+    presets, shared = {}, _shared_settings(options)
     for label, classes in facts.classes.items():
-        key = name if len(facts.classes) == 1 else f"{name}-{_as_name(label, [*facts.classes])}"
-        title = name if len(facts.classes) == 1 else f"{name} by {label}"
+        key, title = name, name
+        if len(facts.classes) > 1:
+            key, title = f"{name}-{_as_name(label, [*facts.classes])}", f"{name} by {label}"
         data = {"label": label}
-        experiments[key] = {"task": TASK, "corpus": name, "data": data, "title": title}
+        experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
         if options.metric:
             experiments[key]["metric"] = options.metric
         presets[key] = choose_preset(documents, len(classes), facts.mean_length)
         for variant, values in VARIANTS.items():
-            model = f"{key}-{variant}"
-            models[model] = {
-                "experiment": key,
-                "corpus": name,
-                "variant": variant,
-                "tuned_by": "none",
-                "match": model,
-                "preset": presets[key],
-                "max_tokens": max_tokens,
-                **values,
-            }
-            if values["pooling"] == "last" and PRESETS[TASK][presets[key]].values.get("skip"):
-                models[model]["skip"] = False  # the last state alone: the usual classifier
-            if options.metric in FIGURES:
-                models[model]["select"] = options.metric
-    source = {"kind": KIND.source.name, **files.source()}
-    return CorpusEntries(name, source, corpus, experiments, models, presets, max_tokens)
+            settings = {"preset": presets[key], "max_tokens": max_tokens, **shared, **values}
+            models[f"{key}-{variant}"] = _model(key, name, variant, settings, options.task)
+    source = {"kind": KIND.source.name, **files.source(), **_vectors(options.vectors)}
+    return CorpusEntries(
+        name, options.task, source, corpus, experiments, models, presets, max_tokens
+    )
+
+
+def _shared_settings(options: CorpusOptions) -> dict[str, object]:
+    """Return the hyperparameters that the options give to every model."""
+    settings: dict[str, object] = {}
+    if options.vectors:
+        # not at the top: scikit-learn takes long
+        from heed.tokens.vectors import read_vector_size
+
+        size = read_vector_size(Path(options.vectors))
+        settings |= {"vectors": "tuned", "embedding_dim": size}
+    return settings
+
+
+def _vectors(file: str) -> dict[str, object]:
+    """Return the keys of a source for a file with word vectors, if there is one."""
+    return {"vectors": file, "vectors_sha256": sha256(file)} if file else {}
+
+
+def _model(
+    experiment: str, corpus: str, variant: str, settings: dict[str, object], task: str
+) -> dict[str, object]:
+    """Return the entry of a model.
+
+    Args:
+        experiment: its experiment.
+        corpus: of the experiment.
+        variant: of the model.
+        settings: its preset and its own hyperparameters.
+        task: of the experiment.
+
+    """
+    values = PRESETS[task][str(settings["preset"])].values
+    if "attention" in settings:
+        sizes = {key: value for key, value in (values | settings).items() if key != "preset"}
+        size = RECIPES[task].Hyperparameters(**sizes).state_size
+        settings["heads"] = max(heads for heads in HEADS if size % heads == 0)
+    keys = {"experiment": experiment, "corpus": corpus, "variant": variant, "tuned_by": "none"}
+    return {**keys, "match": f"{experiment}-{variant}", **settings}
 
 
 def choose_max_tokens(facts: CorpusFacts) -> int:

@@ -3,7 +3,8 @@
 import dataclasses
 import re
 from array import array
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +51,11 @@ class CorpusFacts:
         return float((self.lengths <= tokens).mean())
 
 
+def count_tokens(text: str) -> int:
+    """Return about how many tokens a tokenizer finds in a text."""
+    return len(TOKEN.findall(text))
+
+
 def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> CorpusFacts:
     """Return the facts of a corpus; every document is read, as `heed tokenize` will.
 
@@ -67,24 +73,15 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     from heed.tokens.splits import draw_left_out, require_learnable, split_documents
 
     known, lengths = DocumentFacts(), array("i")
+    counts: dict[str, Counter[str]] = {label: Counter() for label in corpus.label_names}
     for document in documents:
         known.append(document)
-        lengths.append(sum(1 for _ in TOKEN.finditer(document.text)))
-    if not len(known):
-        raise HeedError(f"{name}: no row below the names of the columns")
-    if not any(lengths):
-        columns = " and ".join(map(repr, corpus.text_names))
-        raise HeedError(f"{name}: column {columns} has no text in any row")
-    classes = {
-        label: dict(zip(values.categories, values.value_counts().tolist(), strict=True))
-        for label, values in known.labels.items()
-    }
-    for label, counts in classes.items():
-        if len(counts) < 2:
-            raise HeedError(
-                f"{name}: column {label!r} has {len(counts)} class in {len(known):,} "
-                f"row{'s' * (len(known) > 1)}: there is nothing to learn"
-            )
+        assert isinstance(document.text, str)  # a table's, decoded
+        lengths.append(count_tokens(document.text))
+        for label, values in document.labels.items():
+            counts[label].update([values] if isinstance(values, str) else values)
+    classes = {label: dict(sorted(counts[label].items())) for label in corpus.label_names}
+    _require_content(name, lengths, classes, corpus)
     try:
         columns_of_split = split_documents(corpus.split, known)
         require_learnable(known.labels, columns_of_split)
@@ -96,3 +93,20 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     left_out = int(draw_left_out(corpus.split, column_of_split == "train", known.strata).sum())
     parts["train"] -= left_out
     return CorpusFacts(len(known), classes, parts, left_out, np.frombuffer(lengths, np.int32))
+
+
+def _require_content(
+    name: str, lengths: Sequence[int], classes: dict[str, dict[str, int]], corpus: "Corpus"
+) -> None:
+    """Raise HeedError unless there is text, and a second class of each label."""
+    if not len(lengths):
+        raise HeedError(f"{name}: no row below the names of the columns")
+    if not any(lengths):
+        columns = " and ".join(map(repr, corpus.text_names))
+        raise HeedError(f"{name}: column {columns} has no text in any row")
+    for label, counts in classes.items():
+        if len(counts) < 2:
+            raise HeedError(
+                f"{name}: column {label!r} has {len(counts)} class in {len(lengths):,} "
+                f"row{'s' * (len(lengths) > 1)}: there is nothing to learn"
+            )

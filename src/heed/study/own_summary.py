@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from heed.study.corpora import Corpus
-from heed.study.own_entries import TASK, VARIANTS, CorpusEntries
+from heed.study.own_entries import VARIANTS, CorpusEntries
 from heed.study.own_facts import LONG, CorpusFacts
 from heed.study.own_files import SPLIT_NAMES, UserFiles
-from heed.study.presets import PRESETS
+from heed.study.presets import PRESETS, recommend_linear
+from heed.study.tasks import RULES
 
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
 
@@ -16,7 +17,7 @@ def describe_corpus(files: UserFiles, corpus: Corpus, facts: CorpusFacts) -> Ite
     delimiter = f"; fields are separated by {corpus.delimiter!r}" if corpus.delimiter else ""
     yield f"{files}: {facts.documents:,} texts in {_columns(corpus.text_names)}{delimiter}"
     for label, classes in facts.classes.items():
-        yield f"  label in column {label!r}: {_describe_classes(classes)}"
+        yield f"  label in column {label!r}: {_describe_classes(classes, facts.documents)}"
         if 2 * len(classes) > facts.documents:
             yield (
                 f"  Column {label!r} has {len(classes):,} classes in {facts.documents:,} rows: is "
@@ -37,11 +38,10 @@ def _columns(names: list[str]) -> str:
     return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
 
 
-def _describe_classes(classes: dict[str, int]) -> str:
+def _describe_classes(classes: dict[str, int], documents: int) -> str:
     """Return the number of classes, and of each its share of the documents."""
-    total = sum(classes.values())
     shares = [
-        f"{name} ({100 * count / total:.0f}%)"
+        f"{name} ({100 * count / documents:.0f}%)"
         for name, count in sorted(classes.items(), key=lambda item: -item[1])
     ]
     if len(shares) > NAMED_CLASSES:
@@ -49,21 +49,24 @@ def _describe_classes(classes: dict[str, int]) -> str:
     return f"{len(classes):,} classes: {', '.join(shares)}"
 
 
-def describe_entries(entries: CorpusEntries, facts: CorpusFacts, cores: int) -> Iterator[str]:
-    """Yield lines on the models and the sizes that were chosen for this corpus and machine."""
+def describe_entries(entries: CorpusEntries, facts: CorpusFacts) -> Iterator[str]:
+    """Yield lines on the models and the sizes that were chosen for this corpus."""
     for experiment, name in entries.presets.items():
-        preset = PRESETS[TASK][name]
+        preset = PRESETS[entries.task][name]
         epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
-        yield (
-            f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents linear and majority"
-        )
+        opponents = " and ".join(RULES[entries.task].OPPONENTS)
+        yield f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents {opponents}"
         yield f"  preset {name}: {preset.description}"
-        yield f"  at most {epochs} epochs, {batch} texts a batch"
+        yield f"  {epochs} epochs, {batch} texts a batch"
+    values = [PRESETS[entries.task][name].values for name in entries.presets.values()]
+    which = "both ends" if values[0].get("truncation") == "ends" else "the start"
     whole = 100 * facts.share_within(entries.max_tokens)
     yield (
-        f"  the first {entries.max_tokens:,} tokens of a text are read: of {whole:.0f}% of the "
-        f"texts all. This machine has {cores} core{'s' * (cores > 1)}"
+        f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
+        "texts all"
     )
+    if reason := recommend_linear(sum(facts.parts.values()), facts.mean_length):
+        yield f"  {reason}"
 
 
 def describe_unused(columns: list[str], corpus: Corpus) -> Iterator[str]:

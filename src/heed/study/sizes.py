@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from heed.corpora.kinds import KINDS, corpus_languages
+from heed.corpora.label_cells import split_labels
 from heed.corpora.parts import PARTS, part_of, part_of_key
 from heed.corpora.publication import Kind
 from heed.corpora.rows import SUFFIXES, read_rows
@@ -23,15 +24,15 @@ from heed.study.schema import Params
 from heed.tokens.meta import Meta, read_meta
 
 LENGTHS = 500  # documents whose lengths stand for all
-SPREAD = 0.6  # of the logarithm of lengths, where only their mean is known: from .5 to .8 in prose
-# tokens of a word between spaces, by the tokenizers: punctuation is a token of its own. 1.13 to
-# 1.25 on the corpora at hand
-TOKENS_PER_WORD = 1.2
-# types = 14 x tokens^.6 (Heaps' law): 12 to 18 on the corpora at hand
-HEAPS_FACTOR, HEAPS_EXPONENT = 14, 0.6
+SPREAD = 0.5  # of the logarithm of lengths, where only their mean is known: .3 to .64
+# tokens of a word between spaces, by spaCy's tokenizers: punctuation is a token of its own; 1.10 to
+# 1.17 on Multi30k, letters and IMDB
+TOKENS_PER_WORD = 1.15
+# types = 10 x tokens^.6 (Heaps' law): 5 to 24 on the corpora at hand
+HEAPS_FACTOR, HEAPS_EXPONENT = 10, 0.6
 GENERATED_TYPES = 1000
 UNKNOWN_TEST_SHARE = 0.2  # of a given split
-MAX_CHARACTERS, MAX_ROWS = 40_000_000, 300_000  # of a user's file that are read: a second or two
+MAX_CHARACTERS, MAX_ROWS = 70_000_000, 500_000  # of a user's files that are read: two seconds
 MAX_WORD = 15  # characters; in text with more for each word there are no spaces between words
 
 
@@ -228,7 +229,9 @@ class _CountedRows:
             text = " ".join(str(cell) for cell in cells[: len(self._texts)])
             self.lengths.append(_count_tokens(text, corpus.tokenizer))
             for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
-                names.add(str(cell))
+                separator = corpus.label_separator
+                each = [cell] if separator is None else split_labels(location, cell, separator)
+                names.update(map(str, each))
             part = part_of(str(cells[-1])) if corpus.split_column else part_of_key(key)
             parts[part or ""] = parts.get(part or "", 0) + 1
             characters += len(text)

@@ -22,6 +22,7 @@ CORE_FLOPS = 75e9
 STEP_SECONDS = 0.003
 PARAMETER_SECONDS = 1.5e-9
 FORWARD_SHARE = 0.4  # of a training step's matrix products: a third, and less overlap
+PIECES = 1.25  # of a word, where a translator reads these
 OUTPUTS = 10  # of a network, where the values of its label are not known
 MATRIX, MATRIX_SECONDS, REPEATS = 512, 0.0023, 8  # a product of two matrices, on that core
 # hyperparameters that do not change how long a step takes; those that a model has are set to these
@@ -64,8 +65,9 @@ def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
     task, h = params.task(section), params.resolved(model, {})
     names = {field.name for field in dataclasses.fields(h)}
     h = dataclasses.replace(h, **{k: v for k, v in WITHOUT_EFFECT.items() if k in names})
-    longest = h.max_tokens if task != "translation" else h.max_source_tokens
-    lengths = tuple(min(length, longest) for length in size.lengths)
+    longest = getattr(h, "max_tokens", 0) or h.max_source_tokens
+    pieces = PIECES if getattr(h, "segmentation", "words") != "words" else 1
+    lengths = tuple(min(round(pieces * length), longest) for length in size.lengths)
     label = getattr(params.experiments[section.experiment].data, "label", "")
     outputs = size.values.get(label, OUTPUTS)
     parameters = task_module(task, "cost").parameters(h, size.types / size.texts, outputs)

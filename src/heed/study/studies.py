@@ -150,9 +150,9 @@ def activate_study(study: str, force: bool) -> str:
     return "\n".join([*lines, describe_cost(params)])
 
 
-def describe_cost(params: Params) -> str:
-    """Return the estimated cost of a study, or that it has no corpus yet."""
-    return f"It {NO_CORPUS}" if params.is_empty else format_cost(params)
+def describe_cost(params: Params, cores: int | None = None) -> str:
+    """Return the estimated cost of a study on some cores, or that it has no corpus yet."""
+    return f"It {NO_CORPUS}" if params.is_empty else format_cost(params, cores=cores)
 
 
 def make_study(name: str, title: str) -> str:

@@ -68,6 +68,17 @@ def write_vectors(
     return Vectors(size, float(has_vector.mean()), _token_shares(tokens, has_vector, parts))
 
 
+def read_vector_size(path: Path) -> int:
+    """Return the size of the vectors in a file, by its first line.
+
+    Raises HeedError when the file cannot be read, or its first line does not fit.
+    """
+    if not path.is_file():
+        raise HeedError(f"{path}: not there")
+    with _reading(path) as file:
+        return _parse_header(path, file.readline().removeprefix(MARK))[1]
+
+
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
     """Yield a file, decompressed if it is gzip's. Raises HeedError when it cannot be read."""

@@ -1,5 +1,10 @@
 """What a multi-label classifier costs: what the same network costs in a classification."""
 
-from heed.tasks.classification.cost import guided_multiply_adds, multiply_adds, parameters
+from heed.tasks.classification.cost import (
+    guided_multiply_adds,
+    multiply_adds,
+    opponent_seconds,
+    parameters,
+)
 
-__all__ = ["guided_multiply_adds", "multiply_adds", "parameters"]
+__all__ = ["guided_multiply_adds", "multiply_adds", "opponent_seconds", "parameters"]

@@ -6,10 +6,18 @@ from typing import Any, Literal
 from heed.files import HeedError
 from heed.hyperparameters import hyperparameter
 from heed.tasks.classification import recipe as classification
-from heed.tasks.classification.recipe import Data, Prediction
+from heed.tasks.classification.recipe import Data, Prediction, corpus_contradiction
 from heed.tokens.meta import Meta
 
-__all__ = ["FIGURES", "METRICS", "Data", "Hyperparameters", "Prediction", "resolve_data"]
+__all__ = [
+    "FIGURES",
+    "METRICS",
+    "Data",
+    "Hyperparameters",
+    "Prediction",
+    "corpus_contradiction",
+    "resolve_data",
+]
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
 METRICS = (
