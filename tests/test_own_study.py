@@ -38,7 +38,7 @@ SHAPES = {
     "long texts": (
         lambda folder: [write_articles(folder, 16)],
         {"name": "mine", "text_column": ["body"], "label_column": ["section"], "language": "en"},
-        (2, "en", 400),
+        (2, "en", 300),
     ),
     "German texts": (
         lambda folder: [write_letters(folder, 60)],
