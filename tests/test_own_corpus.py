@@ -28,7 +28,7 @@ TABLE = pd.DataFrame(
         "part": ["train"] * 40 + ["validation"] * 10 + ["test"] * 10,
     }
 )
-VARIANTS = ("baseline", "mean", "pooling", "attention")
+VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")
 
 
 @pytest.fixture
@@ -223,9 +223,8 @@ def test_options_become_keys(clone):
     )
     assert [*params.experiments] == ["notes-label", "notes-mood"]
     assert params.experiments["notes-mood"].title == "notes by mood"
-    for name, model in params.models.items():
+    for model in params.models.values():
         assert params.experiments[model.experiment].metric == "macro_f1"
-        assert params.hyperparameters(name).select == "macro_f1"
     assert "label in column 'mood': 3 classes: " in message
 
 
@@ -234,7 +233,7 @@ def test_labels_in_one_cell_are_a_multilabel_experiment(clone):
     message = add_table(table, label_column=["tags"], label_separator=";", metric="macro_f1")
     params = load("params.yaml")
     assert params.experiments["table"].task == "multilabel"
-    assert params.hyperparameters("table-mean").select == "macro_f1"
+    assert params.experiments["table"].metric == "macro_f1"
     assert "2 classes: calm (50%), loud (50%)" in message
 
 
@@ -244,7 +243,7 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
     params = load("params.yaml")
     assert params.sources["table"].vectors_sha256 == sha256("words.vec")
     values = params.hyperparameters("table-attention")
-    assert (values.vectors, values.embedding_dim, values.heads) == ("tuned", 3, 1)
+    assert (values.vectors, values.embedding_dim, values.heads) == ("tuned", 3, 4)
     with pytest.raises(HeedError, match=r"none.vec: not there"):
         add_table(file="more.csv", vectors="none.vec")
     Path("bad.vec").write_text("word\n")
@@ -261,8 +260,10 @@ def test_a_delimiter_is_found(clone):
 def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     lengths = [10 * (i + 1) for i in range(60)]
     table = TABLE.assign(text=["word " * length for length in lengths])
-    assert "the first 400 tokens of a text are read: of 67% of the texts all" in add_table(table)
-    assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 400
+    message = add_table(table)
+    assert "300 tokens of a text are read, from both ends: of 50% of the texts all" in message
+    assert "the linear model is recommended: 60 texts of 305 tokens are too few" in message
+    assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 300
     add_table(file="short.csv")
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
 

@@ -8,7 +8,7 @@ import pytest
 from heed import study
 from heed.files import HeedError
 from heed.study.defaults import SECTIONS
-from heed.study.presets import PRESETS, choose_preset
+from heed.study.presets import PRESETS, choose_preset, recommend_linear
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
@@ -92,7 +92,7 @@ def test_a_preset_may_say_how_is_predicted() -> None:
     ("right", "wrong", "key", "message"),
     [
         ("preset: quick,", "preset: quik,", "models.sample-author-attention.preset",
-         "there is no preset of classification quik; did you mean quick? Known: "),
+          "there is no preset of classification quik; did you mean quick? Known: "),
         ("{epochs: 2,", "{epoch: 2,", "defaults.presets.quick.epoch",
          "unknown key; did you mean epochs?"),
         ("{epochs: 2,", "{epochs: 0,", "defaults.presets.quick.epochs", "greater than 0, found 0"),
@@ -141,3 +141,20 @@ def test_a_corpus_of_any_shape_has_a_preset(
     documents: int, classes: int, tokens_per_document: float
 ) -> None:
     assert choose_preset(documents, classes, tokens_per_document) in PRESETS["classification"]
+
+
+def test_the_preset_is_chosen_by_length_and_number_of_documents() -> None:
+    names = {(500, 12.0): "tiny", (1_000, 12.0): "small", (30_000, 60.0): "small"}
+    names |= {(500, 260.0): "long", (30_000, 770.0): "long"}
+    for (documents, tokens), name in names.items():
+        assert choose_preset(documents, 2, tokens) == name
+
+
+@pytest.mark.parametrize(
+    ("documents", "tokens", "is_recommended"),
+    [(700, 260.0, True), (2_000, 770.0, True), (2_100, 265.0, False), (200, 20.0, False)],
+)
+def test_the_linear_model_is_recommended_for_few_long_texts(
+    documents: int, tokens: float, is_recommended: bool
+) -> None:
+    assert ("linear model is recommended" in recommend_linear(documents, tokens)) == is_recommended

@@ -15,21 +15,19 @@ from heed.files import HeedError, sha256
 from heed.study.corpora import Corpus
 from heed.study.own_facts import CorpusFacts
 from heed.study.own_files import UserFiles
-from heed.study.presets import PRESETS, choose_preset
-from heed.study.tasks import RECIPES
+from heed.study.presets import choose_preset
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
-MAX_TOKENS = 400  # no more of a document is read: a recurrent network takes its time by the token
+MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
 VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last"},
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
-    "attention": {"pooling": "mean", "attention": "multi-head"},
-    # what keeps up with the linear model where the others do not (docs/presets.md)
+    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
+    # it keeps up with the linear model where the others do not (docs/presets.md)
     "hybrid": {"pooling": "attention", "linear_branch": "both", "skip": True},
 }
-HEADS = (1, 2, 4)  # the most of them that divide the size of the states
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 
 
@@ -192,7 +190,7 @@ def make_entries(
         presets[key] = choose_preset(documents, len(classes), facts.mean_length)
         for variant, values in VARIANTS.items():
             settings = {"preset": presets[key], "max_tokens": max_tokens, **shared, **values}
-            models[f"{key}-{variant}"] = _model(key, name, variant, settings, options.task)
+            models[f"{key}-{variant}"] = _model(key, name, variant, settings)
     source = {"kind": KIND.source.name, **files.source(), **_vectors(options.vectors)}
     return CorpusEntries(
         name, options.task, source, corpus, experiments, models, presets, max_tokens
@@ -202,8 +200,6 @@ def make_entries(
 def _shared_settings(options: CorpusOptions) -> dict[str, object]:
     """Return the hyperparameters that the options give to every model."""
     settings: dict[str, object] = {}
-    if options.metric in RECIPES[options.task].FIGURES:
-        settings["select"] = options.metric
     if options.vectors:
         # not at the top: scikit-learn takes long
         from heed.tokens.vectors import read_vector_size
@@ -219,7 +215,7 @@ def _vectors(file: str) -> dict[str, object]:
 
 
 def _model(
-    experiment: str, corpus: str, variant: str, settings: dict[str, object], task: str
+    experiment: str, corpus: str, variant: str, settings: dict[str, object]
 ) -> dict[str, object]:
     """Return the entry of a model.
 
@@ -228,16 +224,8 @@ def _model(
         corpus: of the experiment.
         variant: of the model.
         settings: its preset and its own hyperparameters.
-        task: of the experiment.
 
     """
-    values = PRESETS[task][str(settings["preset"])].values
-    if settings["pooling"] == "last" and values.get("skip"):
-        settings["skip"] = False  # the last state alone: the usual classifier
-    if "attention" in settings:
-        sizes = {key: value for key, value in (values | settings).items() if key != "preset"}
-        size = RECIPES[task].Hyperparameters(**sizes).state_size
-        settings["heads"] = max(heads for heads in HEADS if size % heads == 0)
     keys = {"experiment": experiment, "corpus": corpus, "variant": variant, "tuned_by": "none"}
     return {**keys, "match": f"{experiment}-{variant}", **settings}
 

@@ -6,7 +6,7 @@ from heed.study.corpora import Corpus
 from heed.study.own_entries import VARIANTS, CorpusEntries
 from heed.study.own_facts import LONG, CorpusFacts
 from heed.study.own_files import SPLIT_NAMES, UserFiles
-from heed.study.presets import PRESETS
+from heed.study.presets import PRESETS, recommend_linear
 from heed.study.tasks import RULES
 
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
@@ -57,12 +57,16 @@ def describe_entries(entries: CorpusEntries, facts: CorpusFacts) -> Iterator[str
         opponents = " and ".join(RULES[entries.task].OPPONENTS)
         yield f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents {opponents}"
         yield f"  preset {name}: {preset.description}"
-        yield f"  at most {epochs} epochs, {batch} texts a batch"
+        yield f"  {epochs} epochs, {batch} texts a batch"
+    values = [PRESETS[entries.task][name].values for name in entries.presets.values()]
+    which = "both ends" if values[0].get("truncation") == "ends" else "the start"
     whole = 100 * facts.share_within(entries.max_tokens)
     yield (
-        f"  the first {entries.max_tokens:,} tokens of a text are read: of {whole:.0f}% of the "
+        f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
         "texts all"
     )
+    if reason := recommend_linear(sum(facts.parts.values()), facts.mean_length):
+        yield f"  {reason}"
 
 
 def describe_unused(columns: list[str], corpus: Corpus) -> Iterator[str]:
