@@ -89,6 +89,37 @@ def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> 
     assert corpus_size(params, "sample-letters").documents == 1600
 
 
+@pytest.mark.parametrize(
+    ("split", "train"),
+    [
+        ("", 60),  # all: 40 that were kept, and 20 that were left out
+        (", train: 40", 40),
+        (", train: 10", 10),
+        (", train: 50", 50),
+        (", train: 5000", 60),
+        (", train_per_class: 3", 40),  # as it was tokenised
+    ],
+)
+def test_a_smaller_train_counts_after_tokenising_too(clone: Path, split: str, train: int) -> None:
+    folder = clone / "data/tokens/sample-letters"
+    meta = Meta(
+        digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
+        labels={"author": ["a", "b", "c"]}, documents=60, tokens=600, types=7,
+        parts={"train": 40, "validation": 10, "test": 10}, reduced=True, generated=True,
+        duplicates={}, near_duplicates=NearDuplicates([0], complete=True), treated={}, left_out=20,
+    )  # fmt: skip
+    folder.mkdir(parents=True)
+    write_json(folder / "meta.json", dataclasses.asdict(meta))
+    text = re.sub(r"(kind: sample-letters, split: \{[^}]*)\}", rf"\1{split}}}", SAMPLE)
+    size = corpus_size(study.parse(text), "sample-letters")
+    assert (size.train, size.validation, size.test) == (train, 10, 10)
+
+
+def test_classes_that_are_not_known_are_about_ten(clone: Path) -> None:
+    text = re.sub(r"(kind: sample-letters, split: \{[^}]*)\}", r"\1, train_per_class: 20}", SAMPLE)
+    assert corpus_size(study.parse(text), "sample-letters").train == 200
+
+
 def test_the_size_of_a_table_of_ones_own_is_read_from_its_file() -> None:
     write_table()
     size = corpus_size(study.parse(own_study()), "sample-letters")
@@ -305,6 +336,7 @@ def test_the_table_of_every_study_fits_80_columns_and_has_each_model(path: Path)
     params = study.load(path)
     lines = format_cost(params, cores=2).splitlines()
     assert max(map(len, lines[1:])) <= 80
+    assert [line for line in lines if line != line.rstrip()] == []
     for variant in {model.variant for model in params.models.values()}:
         assert any(line.startswith(f"    {variant} ") for line in lines)
 

@@ -45,7 +45,7 @@ def format_cost(
         *(_wrap(note) for note in _notes(params, cost, bool(measured))),
         f"Look first: snakemake -n. Run: snakemake --cores {cores} (or: dvc repro)",
     ]
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines())
 
 
 def _wrap(text: str) -> str:

@@ -9,10 +9,9 @@ from heed.files import HeedError
 from heed.study.adversaries import Adversary
 from heed.study.schema import Params
 from heed.study.searches import Search
-from heed.study.sizes import CorpusSize, corpus_size
+from heed.study.sizes import UNKNOWN_CLASSES, CorpusSize, corpus_size
 from heed.study.speed import (
     CORE_FLOPS,
-    OUTPUTS,
     Speed,
     Workload,
     machine_factor,
@@ -248,7 +247,7 @@ def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -
     experiment = params.experiments[name]
     if not (size := sizes.get(experiment.corpus)):
         return 0.0
-    outputs = size.values.get(getattr(experiment.data, "label", ""), OUTPUTS)
+    outputs = size.values.get(getattr(experiment.data, "label", ""), UNKNOWN_CLASSES)
     tokens = size.tokens * max(1, size.folds)
     seconds = task_module(experiment.task, "cost").opponent_seconds(experiment, tokens, outputs)
     return OPPONENTS + float(seconds)
