@@ -302,6 +302,7 @@ def classify(
     id_column: str,
     encoding: str,
     delimiter: str | None,
+    no_quotes: bool,
     output: Path | None,
 ) -> None:
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
@@ -309,8 +310,11 @@ def classify(
     Of a text the weights over its words are printed too.
     """
     if table is None:
+        from heed.files import HeedError
         from heed.tasks.classification.classify import classify
 
+        if text_column or id_column or encoding or delimiter or no_quotes or output:
+            raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
         print_line(classify(model, text))
         return
     from heed.study.text_columns import model_text_columns
@@ -318,7 +322,8 @@ def classify(
 
     given = tuple(text_column), text_separator
     columns, separator = given if text_column else model_text_columns(model)
-    rows = TextTable(table, columns, separator, id_column, encoding, delimiter)
+    quotes = False if no_quotes else None
+    rows = TextTable(table, columns, separator, id_column, encoding, delimiter, quotes)
     print_line(classify_table(model, rows, output), error=output is None)
 
 
@@ -619,6 +624,9 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         "--delimiter",
         type=_delimiter,
         help="of the table; default: a comma in .csv, a tab in .tsv",
+    )
+    command.add_argument(
+        "--no-quotes", action="store_true", help="of the table: a quote is any other character"
     )
     command.add_argument(
         "--output",

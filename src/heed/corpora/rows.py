@@ -165,7 +165,7 @@ def _csv_lines(
             raise _QuotesError(
                 f"{path}:{line}: not a row of a {path.suffix[1:].upper()} file ({error}). Check "
                 "the quotes in this row; where quotes are characters as any other, set `quotes: "
-                "false` of the corpus in params.yaml"
+                "false` of the corpus in params.yaml, or give a command --no-quotes"
             ) from None
         if fields:
             yield line, fields
