@@ -191,6 +191,10 @@ class Source(Section):
             return None
         return UserFile(self.vectors, self.vectors_sha256, "vectors", "vectors_sha256")
 
+    def copied_files(self) -> list[UserFile]:
+        """Return all files of the user's own that `heed download` copies, vectors among them."""
+        return [*self.user_files(), *filter(None, [self.vector_file()])]
+
 
 # keys that only some kinds of source take
 SOURCE_KEYS = ("files", "documents", "seed", "path", "paths", "sha256", "hashes")

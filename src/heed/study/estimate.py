@@ -267,6 +267,6 @@ def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
     disk = sum(size.tokens * BYTES_PER_TOKEN for size in sizes.values())
     for source in params.sources.values():
         disk += SOURCE_KINDS[source.kind].size
-        files = (Path(file.path) for file in source.user_files())
+        files = (Path(file.path) for file in source.copied_files())
         disk += sum(path.stat().st_size for path in files if path.is_file())
     return disk
