@@ -167,6 +167,22 @@ def test_quotes_may_be_characters_as_any_other(table, monkeypatch, capsys):
     assert [line[:2] for line in capsys.readouterr().out.splitlines()] == ["ro", "1,", "2,"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothere.csv"], "nothere.csv: not there"),
+        (["texts.csv", "--text-column", "review", "--encoding", "nope"], "that Python knows"),
+        (["texts.csv", "--text-column", "review", "--encoding", "rot13"], "that Python knows"),
+        (["texts.csv", "--delimiter", ";"], "--delimiter of the command"),
+    ],
+)
+def test_a_table_that_cannot_be_read_prints_nothing(table, monkeypatch, capsys, arguments, message):
+    monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", "--table", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert message in str(stopped.value.code) and capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize("option", [["--output", "o.csv"], ["--no-quotes"], ["--id-column", "a"]])
 def test_an_option_of_a_table_is_refused_with_a_text(table, monkeypatch, option):
     monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", "fine w1", *option])

@@ -80,13 +80,15 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     _check_output(table.path, output)
     runs = load_classifiers(model)
     key = "id" if table.id_column else "row"
+    count, rows = 0, table.read()
+    batch = list(itertools.islice(rows, AT_ONCE))  # a table that cannot be read prints no header
     with _writing_table(output) as write:
         write(_predictions(key, [], [], runs))
-        count, rows = 0, table.read()
-        while batch := list(itertools.islice(rows, AT_ONCE)):
+        while batch:
             ids, texts = zip(*batch, strict=True)
             write(_predictions(key, list(ids), list(texts), runs))
             count += len(batch)
+            batch = list(itertools.islice(rows, AT_ONCE))
     return f"{output or table.path}: {count:,} rows, mean of {len(runs)} runs of {model}"
 
 
