@@ -20,7 +20,8 @@ from heed.study.estimate import Cost, estimate_cost, study_workloads
 
 LOGS = Path("logs")
 # what a study has once → the stages that it is estimated for
-ONCE = {"tokenizing": "tokenize", "opponents": "opponents", "searches": "search"}
+ONCE = {"tokenizing": "tokenize", "opponents": "opponents"}
+ELSEWHERE = ("searches", "snakemake")  # in processes that no log has
 HEADER = "| {} | measured | `heed cost` | ratio | `heed study` | ratio |\n|---|---|---|---|---|---|"
 
 
@@ -63,7 +64,11 @@ def stages(costs: list[Cost]) -> Iterator[str]:
         if real and all(estimates):
             yield line(what, real, estimates)
     if len(seconds) >= costs[0].stages:
-        yield line("all stages", sum(seconds.values()), [cost.core_hours * 3600 for cost in costs])
+        estimates = [
+            cost.core_hours * 3600 - sum(cost.once[what] for what in ELSEWHERE) for cost in costs
+        ]
+        real = sum(each for name, each in seconds.items() if not name.startswith("search@"))
+        yield line("all stages but searches", real, estimates)
 
 
 def main() -> None:

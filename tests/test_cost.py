@@ -19,8 +19,9 @@ from heed.study import sizes
 from heed.study.cost import format_cost, format_number, format_seeds
 from heed.study.estimate import Cost, ModelCost, estimate_cost, study_workloads
 from heed.study.sizes import corpus_size
-from heed.study.speed import Speed, Workload, expected_speed, speed_of
+from heed.study.speed import Speed, Workload, expected_speed, speed_of, workload_of
 from heed.tasks.classification.recipe import Hyperparameters
+from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
@@ -66,13 +67,14 @@ def test_the_size_of_a_published_corpus_is_that_of_its_kind(clone: Path) -> None
 
 def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> None:
     params, folder = study.parse(SAMPLE), clone / "data/tokens/sample-letters"
-    meta = {
-        "digest": "", "corpus": "sample-letters", "kind": "sample-letters", "tokenizer": "xx",
-        "folds": 0, "labels": {"author": ["a", "b", "c"]}, "documents": 4, "tokens": 40,
-        "types": 7, "parts": {"train": 2, "validation": 1, "test": 1}, "reduced": False,
-        "generated": True, "duplicates": {}, "near_duplicates": {"test": [0], "complete": True},
-        "treated": {}, "evidence": None, "languages": {}, "alignments": [],
-    }  # fmt: skip
+    meta = dataclasses.asdict(
+        Meta(
+            digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
+            labels={"author": ["a", "b", "c"]}, documents=4, tokens=40, types=7,
+            parts={"train": 2, "validation": 1, "test": 1}, reduced=False, generated=True,
+            duplicates={}, near_duplicates=NearDuplicates([0], complete=True), treated={},
+        )
+    )  # fmt: skip
     folder.mkdir(parents=True)
     write_json(folder / "meta.json", meta)
     np.save(folder / "offsets.npy", [0, 5, 15, 30, 40])
@@ -128,6 +130,15 @@ def test_of_a_large_table_a_part_is_read(suffix: str, monkeypatch: pytest.Monkey
     size = corpus_size(params, "sample-letters")
     assert size.documents == pytest.approx(1000, rel=0.1)
     assert "from about 2" in format_cost(params)
+
+
+def test_a_cell_with_several_labels_counts_each_once() -> None:
+    Path("table.csv").write_text("text,label\na b,x;y\nc d,y;z\ne f,x\n")
+    text = own_study(columns='label_separator: ";", ')
+    text = text.replace("task: classification", "task: multilabel").replace(
+        "defaults:\n  classification:", "defaults:\n  multilabel:"
+    )
+    assert corpus_size(study.parse(text), "sample-letters").values == {"label": 3}
 
 
 def test_a_text_without_spaces_is_counted_by_characters() -> None:
@@ -212,6 +223,18 @@ def test_each_layer_of_a_transformer_takes_as_long() -> None:
         for n in (1, 2, 4)
     ]  # fmt: skip
     assert seconds[2] - seconds[1] == pytest.approx(2 * (seconds[1] - seconds[0]))
+
+
+def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
+    clone: Path,
+) -> None:
+    params = study.load(clone / "workflow/studies/desk.yaml")
+    size = corpus_size(params, "letters-pieces")
+    wide, matched = (
+        workload_of(params, f"letters-author-{v}", size) for v in ("wide", "attention")
+    )
+    assert wide.hyperparameters.attention == "none"
+    assert wide.parameters == pytest.approx(matched.parameters, rel=0.001)
 
 
 def workload(hidden_size: int, length: int = 20, task: str = "classification") -> Workload:

@@ -4,6 +4,7 @@ import dataclasses
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from heed.models.parameters import count_classifier
 from heed.recipe import read_model_recipe
 from heed.report.experiments import describe_vectors
 from heed.study import Corpus, Source, Split, load
+from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.recipe import corpus_contradiction
 from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
@@ -223,6 +225,12 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
     assert frozen + embeddings.numel() == sum(p.numel() for p in model.parameters())
     assert not embeddings.requires_grad
     assert run.predict(["fine unknown-word"]).probabilities.shape == (1, 2)
+    base = SimpleNamespace(model=model.requires_grad_(False), encoded=None)
+    parts = {"train": np.arange(36), "validation": np.arange(36, 48)}
+    info = read_run("tiny-attention", 1)
+    adversary = AdversaryLearner(base, None, {}, np.zeros(60, np.int64), parts, info).model
+    still = [name for name, p in adversary.named_parameters() if not p.requires_grad]
+    assert still == ["network.embedding.word.weight"], "an adversary leaves them frozen too"
 
 
 def test_the_recipe_asks_for_the_size_of_the_vectors(workplace):

@@ -25,6 +25,7 @@ from heed.training.loop import LAST, Progress, train
 
 BATCHES = 5  # of different lengths, as a window of a training has them
 MAX_STEP_TOKENS = 2 * MAX_PADDED_TOKENS  # of a measured step: a larger one is as fast by token
+PADDED = 1.1  # tokens of a training with padding, to those without
 BUDGET = 10.0  # seconds for a study
 MIN_SECONDS, MAX_SECONDS = 0.15, 1.0  # for one shape
 
@@ -74,7 +75,9 @@ def measure(workload: Workload, seconds: float) -> Speed:
     started = time.process_time()
     learner.validate(learner.model, every=BATCHES)
     prediction = (time.process_time() - started) / batch
-    return Speed(timed.seconds_per_token() * mean, prediction, timed.seconds_between_epochs())
+    return Speed(
+        timed.seconds_per_token() * PADDED * mean, prediction, timed.seconds_between_epochs()
+    )
 
 
 class _TimedLearner(Learner):

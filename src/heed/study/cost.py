@@ -132,7 +132,7 @@ def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
             "Models with `patience` are counted with all their epochs, and may stop earlier: "
             "theirs is an upper bound."
         )
-    if any(search.trials for search in params.searches.values()):
+    if any(search.trials and search.scheduler == "asha" for search in params.searches.values()):
         yield "A search by asha is counted with the epochs that its trials are expected to reach."
     yield "On file systems without reflink (ext4), DVC's cache takes the same disk again."
     for name, size in cost.sizes.items():

@@ -36,6 +36,7 @@ HURRIED = 2.5  # asynchronous halving promotes more trials than one in `reductio
 # to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
 # units a layer and direction, 110 on 230 tokens a document with 256
 EXPLAIN = 60.0
+GREEDY = 3  # forward passes that a greedy translation takes as long as
 ADVERSARY_SHARE = 1.3  # of the base's epoch: both compute their predictions
 GUIDED_NETWORKS = 9  # each learns for one epoch, and for as many as the base
 BYTES_PER_TOKEN = 18  # text, id, start and end
@@ -127,13 +128,11 @@ def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = No
             if search.corpus in sizes and search.trials
         ),
         "report": REPORT + REPORT_MODEL * len(params.models),
-        "starting": START
-        + PLAN * stages
-        + stage * (stages - seeds * len(models))
-        + ONCE * len(models),
+        "other stages": stage * (stages - seeds * len(models)) + ONCE * len(models),
+        "snakemake": START + PLAN * stages,
     }
     disk = _shared_disk(params, sizes) + seeds * sum(model.disk for model in models)
-    alone = once["report"] + START + PLAN * stages
+    alone = once["report"] + once["snakemake"]
     runs = seeds * len(params.models)
     return Cost(stages, runs, seeds, models, once, seed, alone, disk, sizes, unknown)
 
@@ -188,7 +187,7 @@ def _model_cost(
     predicted = (size.validation + size.test) * speed.prediction
     beam = getattr(params.prediction(name), "beam", 0)
     training = _training(params, name, size, speed)
-    seconds = training + predicted * (1 + beam / 2) + stage + COMMANDS
+    seconds = training + predicted * (1 + beam) + stage + COMMANDS
     disk: float = workload.parameters * BYTES_PER_PARAMETER
     disk += (size.validation + size.test) * BYTES_PER_PREDICTION
     return ModelCost(
@@ -200,8 +199,9 @@ def _training(params: Params, model: str, size: CorpusSize, speed: Speed) -> flo
     """Return the core-seconds of a training, if it goes through all of its epochs."""
     h = params.resolved(model, {})
     documents = size.train * getattr(h, "training_share", 1.0)
-    epoch = documents * speed.training + size.validation * speed.prediction + speed.epoch
-    return float(h.epochs * epoch)
+    passes = 1 + GREEDY * hasattr(params.prediction(model), "beam")
+    validation = size.validation * speed.prediction * passes
+    return float(h.epochs * (documents * speed.training + validation + speed.epoch))
 
 
 def _adversary_seconds(

@@ -10,9 +10,10 @@ rules: `contradictions` between hyperparameters, and `variant_contradictions` wi
     variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `adversary_contradiction`;
     `OPPONENTS`, their names; `no_effect`.
 cost: `multiply_adds` of a forward pass over an item, and `parameters`, by hyperparameters alone;
-    `opponent_seconds`, core-seconds of the opponents by the tokens of the corpus.
+    `opponent_seconds`, core-seconds of the opponents by the tokens of the corpus; `widened`,
+    the control that is as large as another model, before the corpus is tokenised.
 calibration: `random_learner` → `Learner` of random items, whose training steps are timed;
-    `padded_tokens`, those of a batch.
+    `padded_tokens` of a batch, of the same texts as these lengths.
 capacity: `count`, a model's parameters; `widen`, the control that is as large as another model.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
 prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.

@@ -5,6 +5,7 @@ from heed.tasks.classification.cost import (
     multiply_adds,
     opponent_seconds,
     parameters,
+    widened,
 )
 
-__all__ = ["guided_multiply_adds", "multiply_adds", "opponent_seconds", "parameters"]
+__all__ = ["guided_multiply_adds", "multiply_adds", "opponent_seconds", "parameters", "widened"]

@@ -38,7 +38,7 @@ class Hyperparameters(classification.Hyperparameters):
     """All hyperparameters of a multi-label classifier and its training."""
 
     select: Literal["micro_f1", "macro_f1", "loss", "last"] = hyperparameter(  # type: ignore[assignment]
-        "micro_f1",
+        "loss",
         ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
     )
     class_weights: Literal["none", "balanced"] = hyperparameter(

@@ -79,5 +79,5 @@ def random_learner(
 
 
 def padded_tokens(batch: PairBatch) -> int:
-    """Return the tokens of a batch, padding included."""
-    return batch.source.numel() + batch.target.numel()
+    """Return the tokens of a batch on the side of the source, padding included."""
+    return batch.source.numel()

@@ -1,10 +1,12 @@
 """What a translator costs by its hyperparameters alone, with vocabularies as large as may be."""
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from heed.hyperparameters import MAX_ROWS
 from heed.inputs.special import SPECIAL_OF_PAIRS
 from heed.models.parameters import count_translator
+from heed.tasks.capacity import nearest_size
 from heed.tasks.translation.recipe import Hyperparameters
 
 if TYPE_CHECKING:
@@ -35,6 +37,16 @@ def parameters(h: Hyperparameters, types: float, outputs: int) -> int:
     most = round(types) + len(SPECIAL_OF_PAIRS) if h.segmentation == "words" else MAX_ROWS
     source, target = (min(most, size) for size in (h.source_vocabulary, h.target_vocabulary))
     return count_translator(source, target, h)
+
+
+def widened(h: Hyperparameters, types: float, outputs: int) -> Hyperparameters:
+    """Return the hyperparameters of the control without attention that is as large as `h`."""
+
+    def with_size(half: int) -> Hyperparameters:
+        return dataclasses.replace(h, decoder="last-state", hidden_size=2 * half)
+
+    size = parameters(h, types, outputs)
+    return with_size(nearest_size(lambda half: parameters(with_size(half), types, outputs), size))
 
 
 def of_pair(h: Hyperparameters) -> float:
