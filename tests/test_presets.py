@@ -135,19 +135,16 @@ def test_every_preset_of_heeds_own_is_valid_and_described(task: str, name: str) 
 
 
 @pytest.mark.parametrize("documents", [1, 300, 10_000, 1_000_000])
-@pytest.mark.parametrize("classes", [2, 100])
 @pytest.mark.parametrize("tokens_per_document", [1.0, 40.0, 3000.0])
-def test_a_corpus_of_any_shape_has_a_preset(
-    documents: int, classes: int, tokens_per_document: float
-) -> None:
-    assert choose_preset(documents, classes, tokens_per_document) in PRESETS["classification"]
+def test_a_corpus_of_any_shape_has_a_preset(documents: int, tokens_per_document: float) -> None:
+    assert choose_preset(documents, tokens_per_document) in PRESETS["classification"]
 
 
 def test_the_preset_is_chosen_by_length_and_number_of_documents() -> None:
     names = {(500, 12.0): "tiny", (1_000, 12.0): "small", (30_000, 60.0): "small"}
     names |= {(500, 260.0): "long", (30_000, 770.0): "long"}
     for (documents, tokens), name in names.items():
-        assert choose_preset(documents, 2, tokens) == name
+        assert choose_preset(documents, tokens) == name
 
 
 @pytest.mark.parametrize(

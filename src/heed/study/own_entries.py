@@ -15,7 +15,7 @@ from heed.files import HeedError, sha256
 from heed.study.corpora import Corpus
 from heed.study.own_facts import CorpusFacts
 from heed.study.own_files import UserFiles
-from heed.study.presets import choose_preset
+from heed.study.presets import PRESETS, Preset, choose_preset
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
@@ -81,7 +81,7 @@ class CorpusOptions:
 class CorpusEntries:
     """The entries of a corpus: a section of `sources`, one of `corpora`, experiments and models.
 
-    `presets` has the preset of each experiment's models.
+    `preset` is that of all its models.
     """
 
     name: str
@@ -90,7 +90,7 @@ class CorpusEntries:
     corpus: dict[str, object]
     experiments: dict[str, dict[str, object]]
     models: dict[str, dict[str, object]]
-    presets: dict[str, str]
+    preset: str
     max_tokens: int
 
 
@@ -175,11 +175,12 @@ def make_entries(
         facts: of the corpus.
 
     """
-    max_tokens, documents = choose_max_tokens(facts), sum(facts.parts.values())
+    preset = choose_preset(sum(facts.parts.values()), facts.mean_length)
+    max_tokens = choose_max_tokens(facts, PRESETS[options.task][preset])
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
-    presets, shared = {}, _shared_settings(options)
-    for label, classes in facts.classes.items():
+    shared = _shared_settings(options)
+    for label in facts.classes:
         key, title = name, name
         if len(facts.classes) > 1:
             key, title = f"{name}-{_as_name(label, [*facts.classes])}", f"{name} by {label}"
@@ -187,13 +188,12 @@ def make_entries(
         experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
         if options.metric:
             experiments[key]["metric"] = options.metric
-        presets[key] = choose_preset(documents, len(classes), facts.mean_length)
         for variant, values in VARIANTS.items():
-            settings = {"preset": presets[key], "max_tokens": max_tokens, **shared, **values}
+            settings = {"preset": preset, "max_tokens": max_tokens, **shared, **values}
             models[f"{key}-{variant}"] = _model(key, name, variant, settings)
     source = {"kind": KIND.source.name, **files.source(), **_vectors(options.vectors)}
     return CorpusEntries(
-        name, options.task, source, corpus, experiments, models, presets, max_tokens
+        name, options.task, source, corpus, experiments, models, preset, max_tokens
     )
 
 
@@ -230,9 +230,10 @@ def _model(
     return {**keys, "match": f"{experiment}-{variant}", **settings}
 
 
-def choose_max_tokens(facts: CorpusFacts) -> int:
-    """Return how many tokens of a document are read: of most documents all of them."""
-    return min(MAX_TOKENS, 10 * -(-facts.long_length // 10)) or 10
+def choose_max_tokens(facts: CorpusFacts, preset: Preset) -> int:
+    """Return how many tokens of a document are read: of most all, and no more than the preset's."""
+    longest = int(preset.values.get("max_tokens", MAX_TOKENS))
+    return min(longest, 10 * -(-facts.long_length // 10)) or 10
 
 
 def _as_name(label: str, labels: list[str]) -> str:

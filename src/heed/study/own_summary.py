@@ -51,15 +51,14 @@ def _describe_classes(classes: dict[str, int], documents: int) -> str:
 
 def describe_entries(entries: CorpusEntries, facts: CorpusFacts) -> Iterator[str]:
     """Yield lines on the models and the sizes that were chosen for this corpus."""
-    for experiment, name in entries.presets.items():
-        preset = PRESETS[entries.task][name]
-        epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
-        opponents = " and ".join(RULES[entries.task].OPPONENTS)
+    preset = PRESETS[entries.task][entries.preset]
+    epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
+    opponents = " and ".join(RULES[entries.task].OPPONENTS)
+    for experiment in entries.experiments:
         yield f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents {opponents}"
-        yield f"  preset {name}: {preset.description}"
-        yield f"  {epochs} epochs, {batch} texts a batch"
-    values = [PRESETS[entries.task][name].values for name in entries.presets.values()]
-    which = "both ends" if values[0].get("truncation") == "ends" else "the start"
+    yield f"  preset {entries.preset}: {preset.description}"
+    yield f"  {epochs} epochs, {batch} texts a batch"
+    which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
     whole = 100 * facts.share_within(entries.max_tokens)
     yield (
         f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "

@@ -75,14 +75,13 @@ LONG_TEXTS = 150  # tokens; measured were means of 62 and less, and of 260 and m
 DOCUMENTS_PER_TOKEN = 4  # of long texts: with fewer, no network came near the linear model
 
 
-def choose_preset(documents: int, classes: int, tokens_per_document: float) -> str:
+def choose_preset(documents: int, tokens_per_document: float) -> str:
     """Return the name of heed's preset for a corpus.
 
     The number of classes does not matter: no values were found that help many classes alone.
 
     Args:
         documents: of the whole corpus.
-        classes: of its label.
         tokens_per_document: their mean number.
 
     """
