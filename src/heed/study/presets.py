@@ -102,7 +102,7 @@ def recommend_linear(documents: int, tokens_per_document: float) -> str:
         tokens_per_document: their mean number.
 
     """
-    needed = round(DOCUMENTS_PER_TOKEN * tokens_per_document, -2)
+    needed = int(round(DOCUMENTS_PER_TOKEN * tokens_per_document, -2))
     if tokens_per_document <= LONG_TEXTS or documents >= needed:
         return ""
     return (
