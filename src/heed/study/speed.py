@@ -17,8 +17,7 @@ from heed.study.sizes import UNKNOWN_CLASSES, CorpusSize
 from heed.tasks import task_module
 
 # Seconds of a training step = 6 x multiply-adds / CORE_FLOPS + STEP_SECONDS + Adam's for each
-# parameter; fitted by eye to 25 shapes of models of the sample and desk studies, which heed cost
-# measured
+# parameter; chosen by hand for the models of the sample and desk studies, measured by heed cost.
 CORE_FLOPS = 75e9
 STEP_SECONDS = 0.003
 PARAMETER_SECONDS = 1.5e-9
@@ -89,13 +88,20 @@ def expected_speed(workload: Workload) -> Speed:
 
 
 def machine_factor() -> float:
-    """Return how many times as long a product of matrices takes here as on the machine above."""
+    """Return how many times as long a product of matrices takes here as on the machine above.
+
+    By one thread: on a busy machine several would wait for each other, and waiting takes processor
+    time too.
+    """
+    from threadpoolctl import threadpool_limits
+
     matrix = np.ones((MATRIX, MATRIX), np.float32)
     seconds = []
-    for _ in range(REPEATS):
-        started = time.process_time()
-        matrix @ matrix
-        seconds.append(time.process_time() - started)
+    with threadpool_limits(1):
+        for _ in range(REPEATS):
+            started = time.process_time()
+            matrix @ matrix
+            seconds.append(time.process_time() - started)
     return min(seconds) / MATRIX_SECONDS
 
 

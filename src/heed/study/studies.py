@@ -190,7 +190,7 @@ def start_study(name: str, text: str) -> list[str]:
 
     Raises HeedError when params.yaml was edited by hand and is no study of the user's own.
     """
-    lines = save_active_study(False, "sample")
+    lines = save_active_study(False, "NAME")
     save_study(name, text)
     _write_params(text)
     return [*lines, f"{own_study_file(name)}: a new study of your own, which is active now."]
