@@ -349,6 +349,10 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     assert re.search(
         r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text
     )
+    measured = SAMPLE.replace("variant: baseline,", "variant: baseline, preset: long,")
+    assert "5 of 7 models train for fewer" in " ".join(format_cost(study.parse(measured)).split())
+    own = measured.replace("preset: long,", "preset: long, epochs: 2,")
+    assert "7 of 7 models train for fewer" in " ".join(format_cost(study.parse(own)).split())
     works = study_workloads(study.parse(SAMPLE))
     slow = format_cost(study.parse(SAMPLE), {works[0]: Speed(50.0, 10.0)}, cores=2)
     assert "Speeds were measured" in slow

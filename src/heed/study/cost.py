@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 
 from heed.study.estimate import Cost, ModelCost, estimate_cost
+from heed.study.presets import PRESETS
 from heed.study.schema import Params
 from heed.study.sizes import CorpusSize
 from heed.study.speed import Speed, Workload
@@ -150,8 +151,11 @@ def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
 
 
 def _may_stop_too_early(params: Params, model: str) -> bool:
+    """Return whether a model has few epochs that heed has not measured, as those of a preset."""
     hyperparameters = params.resolved(model, {})
-    return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience
+    section = params.models[params.models[model].match]
+    is_measured = section.preset in PRESETS[params.task(section)] and section.epochs is None
+    return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience and not is_measured
 
 
 def format_number(number: float) -> str:
