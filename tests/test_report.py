@@ -251,7 +251,7 @@ def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(tmp_path):
     assert "sample-author--linear_seeds" not in page.tables
 
 
-TALKS_WORDS = ("Steigerung durch Attention", "Standardabweichung", "the talk")
+TALKS_WORDS = ("Steigerung durch Attention", "Standardabweichung", "the talk", "Lecture")
 TALKS_GROUPS = ("Group 1", "Group 2")  # of hyperparameters; on paper there are none
 
 
