@@ -13,8 +13,9 @@ import pytest
 
 from heed import cli
 from heed.corpora.kinds import read_documents
+from heed.corpora.source import download
 from heed.files import HeedError, sha256
-from heed.study import load
+from heed.study import Source, load
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_entries import MAX_TOKENS, CorpusOptions
 from heed.study.own_files import changed_file_warnings
@@ -179,6 +180,8 @@ def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
     add("Film Reviews/train.csv", "Film Reviews/test.csv")
     add("data/tweets_train.csv", "data/tweets_test.csv")
     assert [*load("params.yaml").corpora] == ["film-reviews", "tweets"]
+    add_table(file="Größe & Café.v2.csv")
+    assert [*load("params.yaml").corpora][-1] == "grosse-cafe-v2"
     with pytest.raises(HeedError, match=r"no name can be made of train.csv .*: add --name NAME"):
         shutil.copy("data/train.csv", "train.csv")
         add("train.csv", "test=data/test.csv")
@@ -414,3 +417,24 @@ def test_the_documentation_names_the_options_and_the_columns_as_they_are():
         parser.parse_args(shlex.split(command))
     for option in CorpusOptions.__dataclass_fields__:
         assert option == "files" or f"`--{option.replace('_', '-')}" in text, option
+
+
+@pytest.mark.parametrize("file", ["data/raw/reviews/train.csv", "results/mine.csv"])
+def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(clone, file):
+    Path(file).parent.mkdir(parents=True)
+    with pytest.raises(HeedError, match=r"where heed writes its own files and deletes others\. Mo"):
+        add_table(file=file)
+    with pytest.raises(HeedError, match="where heed writes its own files"):
+        add_table(vectors=file)
+    assert not Path("studies").exists()
+
+
+def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone):
+    files = [Path("data/raw/table/mine.csv"), Path("data/raw/table/notes.txt")]
+    files[0].parent.mkdir(parents=True)
+    for file in files:
+        file.write_text("text,label\n")
+    source = Source(kind="table", path=str(files[0]), sha256=sha256(files[0]))
+    with pytest.raises(HeedError, match=r"Move it elsewhere, and change sources\.table\.path"):
+        download("table", source, Path("data/raw/table"))
+    assert all(file.exists() for file in files)

@@ -14,7 +14,7 @@ from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import Corpus
 from heed.study.own_facts import CorpusFacts
-from heed.study.own_files import UserFiles
+from heed.study.own_files import UserFiles, as_name, require_user_file
 from heed.study.presets import PRESETS, Preset, choose_preset
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
@@ -183,7 +183,7 @@ def make_entries(
     for label in facts.classes:
         key, title = name, name
         if len(facts.classes) > 1:
-            key, title = f"{name}-{_as_name(label, [*facts.classes])}", f"{name} by {label}"
+            key, title = f"{name}-{_name_of_label(label, [*facts.classes])}", f"{name} by {label}"
         data = {"label": label}
         experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
         if options.metric:
@@ -204,6 +204,7 @@ def _shared_settings(options: CorpusOptions) -> dict[str, object]:
         # not at the top: scikit-learn takes long
         from heed.tokens.vectors import read_vector_size
 
+        require_user_file(Path(options.vectors))
         size = read_vector_size(Path(options.vectors))
         settings |= {"vectors": "tuned", "embedding_dim": size}
     return settings
@@ -236,9 +237,9 @@ def choose_max_tokens(facts: CorpusFacts, preset: Preset) -> int:
     return min(longest, 10 * -(-facts.long_length // 10)) or 10
 
 
-def _as_name(label: str, labels: list[str]) -> str:
+def _name_of_label(label: str, labels: list[str]) -> str:
     """Return a label as a part of a name; its number where it has no letter that names may have."""
-    names = ["-".join(re.findall("[a-z0-9]+", each.lower())) for each in labels]
+    names = [as_name(each) for each in labels]
     own = names[labels.index(label)]
     return own if own and names.count(own) == 1 else f"label-{labels.index(label) + 1}"
 
