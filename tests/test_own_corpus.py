@@ -438,3 +438,25 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone
     with pytest.raises(HeedError, match=r"Move it elsewhere, and change sources\.table\.path"):
         download("table", source, Path("data/raw/table"))
     assert all(file.exists() for file in files)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
+        (
+            "corpus: table, variant",
+            "variant",
+            r"^params\.yaml:\d+: models\.table-baseline: without",
+        ),
+        ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: input should be a valid dict"),
+    ],
+)
+def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(clone, old, new, message):
+    add_table()
+    edited = Path("params.yaml").read_text().replace(old, new, 1)
+    Path("params.yaml").write_text(edited)
+    for command in (lambda: add_table(file="more.csv"), lambda: remove_corpus("table")):
+        with pytest.raises(HeedError, match=message):
+            command()
+    assert Path("params.yaml").read_text() == edited

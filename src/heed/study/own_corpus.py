@@ -22,7 +22,7 @@ from heed.study.own_entries import (
 from heed.study.own_facts import read_facts
 from heed.study.own_files import default_name, find_columns, name_files, recognise_columns
 from heed.study.own_summary import describe_corpus, describe_entries, describe_unused
-from heed.study.reader import parse
+from heed.study.reader import parse, read_text
 from heed.study.studies import (
     changing_studies,
     describe_cost,
@@ -33,6 +33,7 @@ from heed.study.studies import (
     save_study,
     start_study,
 )
+from heed.study.syntax import read_yaml
 
 
 def add_corpus(options: CorpusOptions, cores: int) -> str:
@@ -129,6 +130,7 @@ def remove_corpus(name: str) -> str:
     with changing_studies():
         own = find_active_own_study()
         if own is None:
+            read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
             raise HeedError(
                 f"{PARAMS}: is no study of your own: `heed study` lists them, heed study NAME "
                 "activates one"

@@ -58,8 +58,8 @@ def name_files(arguments: list[str]) -> UserFiles:
 
     Files that are all named by a part, such as train.tsv and reviews_test.tsv, have these parts.
 
-    Raises HeedError: a file is named twice, not there or in a folder of heed's; some files have a part and others none; no
-    file is for train, or for test.
+    Raises HeedError: a file is named twice, not there or in a folder of heed's; some files have a
+    part and others none; no file is for train, or for test.
     """
     files = [_split_argument(argument) for argument in arguments]
     paths = [path for _, path in files]
