@@ -194,8 +194,8 @@ def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
     assert "column 'part' is not used: if it has the parts, --split-column part" in message
     table = TABLE.rename(columns={"text": "what was said", "label": "stars"})
     expected = (
-        "more.csv: which column has the text and the label? Columns: what was said, stars, part. "
-        "Run, with its name for COLUMN: heed corpus add more.csv --text-column COLUMN "
+        "more.csv: which column has the text and the label? Columns, by the first row: what was "
+        "said, stars, part. Run, with its name for COLUMN: heed corpus add more.csv --text-column COLUMN "
         "--label-column COLUMN --language en --train 20"
     )
     with pytest.raises(HeedError, match=f"^{re.escape(expected)}$"):
@@ -258,6 +258,23 @@ def test_a_delimiter_is_found(clone):
     TABLE.to_csv("table.csv", index=False, sep=";")
     assert "fields are separated by ';'" in add("table.csv")
     assert load("params.yaml").corpora["table"].delimiter == ";"
+    rows = [f'"{text};{label}' for text, label in zip(TABLE["text"], TABLE["label"], strict=True)]
+    Path("quotes.csv").write_text("\n".join(["text;label", *rows]))
+    with pytest.raises(HeedError, match=r"--no-quotes of heed corpus add"):
+        add("quotes.csv", delimiter=";")
+    assert "60 texts" in add("quotes.csv", no_quotes=True)
+
+
+def test_separators_are_taken_as_a_shell_passes_them(clone):
+    TABLE.to_csv("table.csv", index=False, sep="\t")
+    command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
+    texts = ["--text-column", "text", "--text-column", "part", "--text-separator", ""]
+    given = vars(cli._parser().parse_args([*command, *texts]))
+    given.pop("function")(**given)
+    corpus = load("params.yaml").corpora["table"]
+    assert (corpus.delimiter, corpus.text_separator) == ("\t", "")
+    options = CorpusOptions(["a.csv"], text_separator="", delimiter="\t")
+    assert options.command() == r"heed corpus add a.csv --text-separator= --delimiter '\t'"
 
 
 def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
@@ -321,6 +338,7 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone,
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
+        (None, "table.csv: empty: expected rows, and the names of their columns"),
         (["fine thing,good"], "has 1 class in 1 row: there is nothing to learn"),
         ([], "no row below the names of the columns"),
         (["fine,good", "poor,bad"], "the split leaves 1 documents to train and 1 to test, of 2"),
@@ -328,7 +346,7 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone,
     ],
 )
 def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(clone, rows, message):
-    Path("table.csv").write_text("\n".join(["text,label", *rows, ""]))
+    Path("table.csv").write_text("" if rows is None else "\n".join(["text,label", *rows, ""]))
     with pytest.raises(HeedError, match=message):
         add("table.csv")
 

@@ -86,13 +86,17 @@ def _unknown_columns(
     options: CorpusOptions, columns: list[str], texts: list[str], labels: list[str]
 ) -> HeedError:
     """Return the error of columns that are not known, with all columns and the command to type."""
+    if not columns:
+        return HeedError(
+            f"{options.files[0]}: empty: expected rows, and the names of their columns"
+        )
     unknown = " and ".join(["the text"] * (not texts) + ["the label"] * (not labels))
     named = dataclasses.replace(
         options, text_column=texts or ["COLUMN"], label_column=labels or ["COLUMN"]
     )
     return HeedError(
-        f"{options.files[0]}: which column has {unknown}? Columns: {', '.join(columns)}. Run, with "
-        f"its name for COLUMN: {named.command()}"
+        f"{options.files[0]}: which column has {unknown}? Columns, by the first row: "
+        f"{', '.join(columns)}. Run, with its name for COLUMN: {named.command()}"
     )
 
 

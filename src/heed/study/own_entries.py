@@ -33,14 +33,17 @@ PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC rea
 
 @dataclasses.dataclass(frozen=True)
 class CorpusOptions:
-    """What the user typed after `heed corpus add`; empty or None where nothing was typed."""
+    """What the user typed after `heed corpus add`; empty or None where nothing was typed.
+
+    Of `text_separator` None is nothing, and empty a separator.
+    """
 
     files: list[str]
     name: str = ""
     study: str = ""
     title: str = ""
     text_column: list[str] = dataclasses.field(default_factory=list)
-    text_separator: str = ""
+    text_separator: str | None = None
     label_column: list[str] = dataclasses.field(default_factory=list)
     label_separator: str = ""
     split_column: str = ""
@@ -72,8 +75,10 @@ class CorpusOptions:
                 words.append(option)
             elif isinstance(value, list):
                 words += [word for each in value for word in (option, each)]
-            elif value not in ("", None, False):
-                words += [option, str(value)]
+            elif value not in (field.default, ""):
+                words += [option, str(value).replace("\t", "\\t")]
+            elif value != field.default:
+                words.append(f"{option}=")
         return shlex.join(words)
 
 
@@ -123,6 +128,8 @@ def corpus_section(
         "tokenizer": options.language,
     }
     given: dict[str, object] = {key: value for key, value in columns.items() if value}
+    if options.text_separator == "":
+        given["text_separator"] = ""
     if options.no_quotes:
         given["quotes"] = False
     split = _split(options, bool(options.split_column or files.have_parts))

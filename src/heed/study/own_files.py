@@ -173,7 +173,7 @@ def find_columns(
     file cannot be read.
     """
     first = next(iter(files.paths.values()))
-    delimiter = delimiter or sniff_delimiter(first, encoding or None) or ""
+    delimiter = delimiter or sniff_delimiter(first, encoding or None, quotes) or ""
     return read_columns(first, encoding or None, delimiter or None, quotes), delimiter
 
 
