@@ -195,8 +195,8 @@ def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
     table = TABLE.rename(columns={"text": "what was said", "label": "stars"})
     expected = (
         "more.csv: which column has the text and the label? Columns, by the first row: what was "
-        "said, stars, part. Run, with its name for COLUMN: heed corpus add more.csv --text-column COLUMN "
-        "--label-column COLUMN --language en --train 20"
+        "said, stars, part. Run, with its name for COLUMN: heed corpus add more.csv --text-column "
+        "COLUMN --label-column COLUMN --language en --train 20"
     )
     with pytest.raises(HeedError, match=f"^{re.escape(expected)}$"):
         add_table(table, "more.csv", language="en", train=20)
@@ -282,10 +282,20 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
     assert "300 tokens of a text are read, from both ends: of 50% of the texts all" in message
-    assert "the linear model is recommended: 60 texts of 305 tokens are too few" in message
+    assert "the linear model is recommended: 43 texts of 305 tokens to train on are" in message
     assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 300
     add_table(file="short.csv")
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
+
+
+def test_the_preset_is_that_of_the_texts_that_are_trained_on(clone):
+    table = pd.concat([TABLE] * 20, ignore_index=True)
+    assert "preset small" in add_table(table)
+    assert "preset tiny" in add_table(table, "less.csv", train=500)
+    table["text"] = "word " * 200 + table["text"]
+    assert "the linear model is recommended" not in add_table(table, "long.csv")
+    message = add_table(table, "few.csv", train=100)
+    assert "the linear model is recommended: 100 texts of 204 tokens to train on are" in message
 
 
 def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):

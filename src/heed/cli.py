@@ -587,7 +587,9 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--no-quotes", action="store_true", help="a quote is any other character")
     command.add_argument("--test", type=_share, metavar="SHARE", help="of a random split; .2")
     command.add_argument("--train", type=_size, metavar="N", help="train on at most so many texts")
-    command.add_argument("--train-per-class", type=_size, metavar="N", help="as --train, by class")
+    command.add_argument(
+        "--train-per-class", type=_size, metavar="N", help="as --train, but of each class"
+    )
     command.add_argument("--seeds", type=_count, metavar="N", help="of the study; default: 3")
 
 

@@ -182,7 +182,7 @@ def make_entries(
         facts: of the corpus.
 
     """
-    preset = choose_preset(sum(facts.parts.values()), facts.mean_length)
+    preset = choose_preset(facts.parts["train"], facts.mean_length)
     max_tokens = choose_max_tokens(facts, PRESETS[options.task][preset])
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
