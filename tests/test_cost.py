@@ -92,7 +92,7 @@ def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> 
 def test_the_size_of_a_table_of_ones_own_is_read_from_its_file() -> None:
     write_table()
     size = corpus_size(study.parse(own_study()), "sample-letters")
-    assert (size.documents, size.test, size.mean_length) == (100, 20, 12)
+    assert (size.documents, size.test, size.mean_length) == (100, 20, 10)
     assert size.values == {"label": 4} and not size.note
     given = own_study("{kind: given}", columns="split_column: part, ")
     assert corpus_size(study.parse(given), "sample-letters").test == pytest.approx(10)

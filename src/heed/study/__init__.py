@@ -18,6 +18,7 @@ section for each key:
 | `editing` | edit params.yaml and keep its comments |
 | `own_corpus` | `heed corpus add`: a study of the user's own files, from the modules below |
 | `own_files` `own_facts` | which files, parts and columns there are; what the corpus is like |
+| `token_count` | about how many tokens a text has, without a tokenizer |
 | `own_entries` `own_summary` | the entries for params.yaml; what is printed |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).

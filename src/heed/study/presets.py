@@ -102,7 +102,7 @@ def recommend_linear(trained: int, tokens_per_document: float) -> str:
         tokens_per_document: their mean number.
 
     """
-    needed = round(TRAINED_PER_TOKEN * tokens_per_document)
+    needed = int(round(TRAINED_PER_TOKEN * tokens_per_document, -2))
     if tokens_per_document <= LONG_TEXTS or trained >= needed:
         return ""
     return (

@@ -21,19 +21,16 @@ from heed.files import HeedError
 from heed.paths import TOKENS
 from heed.study.corpora import Corpus, Source
 from heed.study.schema import Params
+from heed.study.token_count import count_tokens
 from heed.tokens.meta import Meta, read_meta
 
 LENGTHS = 500  # documents whose lengths stand for all
 SPREAD = 0.5  # of the logarithm of lengths, where only their mean is known: .3 to .64
-# tokens of a word between spaces, by spaCy's tokenizers: punctuation is a token of its own; 1.10 to
-# 1.17 on Multi30k, letters and IMDB
-TOKENS_PER_WORD = 1.15
 # types = 10 x tokens^.6 (Heaps' law): 5 to 24 on the corpora at hand
 HEAPS_FACTOR, HEAPS_EXPONENT = 10, 0.6
 GENERATED_TYPES = 1000
 UNKNOWN_TEST_SHARE = 0.2  # of a given split
-MAX_CHARACTERS, MAX_ROWS = 70_000_000, 500_000  # of a user's files that are read: two seconds
-MAX_WORD = 15  # characters; in text with more for each word there are no spaces between words
+MAX_CHARACTERS, MAX_ROWS = 40_000_000, 500_000  # of a user's files that are read: two seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,7 +224,7 @@ class _CountedRows:
         for location, cells in read_rows(path, columns, *options):
             rows += 1
             text = " ".join(str(cell) for cell in cells[: len(self._texts)])
-            self.lengths.append(_count_tokens(text, corpus.tokenizer))
+            self.lengths.append(count_tokens(text, corpus.tokenizer))
             for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
                 separator = corpus.label_separator
                 each = [cell] if separator is None else split_labels(location, cell, separator)
@@ -241,16 +238,6 @@ class _CountedRows:
         self.documents += rows / share
         for name, count in parts.items():
             self.parts[name] = self.parts.get(name, 0) + count / share
-
-
-def _count_tokens(text: str, tokenizer: str) -> int:
-    """Return about how many tokens a text has, by its words."""
-    words = len(text.split())
-    if tokenizer == "whitespace":
-        return words
-    if len(text) > MAX_WORD * max(1, words):  # no spaces between words, as in Chinese
-        return len(text)
-    return round(TOKENS_PER_WORD * words)
 
 
 def _share(path: Path, location: str) -> float:
@@ -278,7 +265,7 @@ def _count_lines(path: Path, corpus: Corpus) -> _Rows:
         share = min(1.0, MAX_CHARACTERS / max(1, path.stat().st_size))
     except OSError as error:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
-    lengths = [_count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
+    lengths = [count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
     if not lengths:
         raise HeedError(f"{path}: no line")
     return _Rows(len(lengths) / share, _thin_out(lengths), {}, {}, _note(share))

@@ -89,13 +89,20 @@ def expected_speed(workload: Workload) -> Speed:
 
 
 def machine_factor() -> float:
-    """Return how many times as long a product of matrices takes here as on the machine above."""
+    """Return how many times as long a product of matrices takes here as on the machine above.
+
+    By one thread: on a busy machine several would wait for each other, and waiting takes processor
+    time too.
+    """
+    from threadpoolctl import threadpool_limits
+
     matrix = np.ones((MATRIX, MATRIX), np.float32)
     seconds = []
-    for _ in range(REPEATS):
-        started = time.process_time()
-        matrix @ matrix
-        seconds.append(time.process_time() - started)
+    with threadpool_limits(1):
+        for _ in range(REPEATS):
+            started = time.process_time()
+            matrix @ matrix
+            seconds.append(time.process_time() - started)
     return min(seconds) / MATRIX_SECONDS
 
 
