@@ -562,6 +562,9 @@ CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
 }
 
 
+SEPARATORS = ("text-separator", "label-separator", "delimiter")
+
+
 def _add_corpus_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "files",
@@ -581,11 +584,17 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
             help=f"the column with the {key}; several times for several. Known names are found",
         )
     for option, meaning in CORPUS_OPTIONS.items():
-        command.add_argument(f"--{option}", default="", metavar="TEXT", help=meaning)
+        default = None if option == "text-separator" else ""  # an empty separator is one too
+        convert = _with_tabs if option in SEPARATORS else str
+        command.add_argument(
+            f"--{option}", type=convert, default=default, metavar="TEXT", help=meaning
+        )
     command.add_argument("--no-quotes", action="store_true", help="a quote is any other character")
     command.add_argument("--test", type=_share, metavar="SHARE", help="of a random split; .2")
     command.add_argument("--train", type=_size, metavar="N", help="train on at most so many texts")
-    command.add_argument("--train-per-class", type=_size, metavar="N", help="as --train, by class")
+    command.add_argument(
+        "--train-per-class", type=_size, metavar="N", help="as --train, but of each class"
+    )
     command.add_argument("--seeds", type=_count, metavar="N", help="of the study; default: 3")
 
 
@@ -686,8 +695,12 @@ def _add_translate(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=_seed, help="the run's seed; default: the smallest")
 
 
+def _with_tabs(text: str) -> str:
+    return text.replace("\\t", "\t")  # a shell passes \t as two characters
+
+
 def _delimiter(text: str) -> str:
-    character = "\t" if text == "\\t" else text
+    character = _with_tabs(text)
     if len(character) != 1 or character in '"\r\n':
         raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
     return character

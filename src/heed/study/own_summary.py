@@ -64,7 +64,7 @@ def describe_entries(entries: CorpusEntries, facts: CorpusFacts) -> Iterator[str
         f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
         "texts all"
     )
-    if reason := recommend_linear(sum(facts.parts.values()), facts.mean_length):
+    if reason := recommend_linear(facts.parts["train"], facts.mean_length):
         yield f"  {reason}"
 
 

@@ -263,6 +263,7 @@ def save_active_study(force: bool, study: str) -> list[str]:
     if own is None:
         known = [_read_params(path) for path in (*_heed_studies(), *_own_studies())]
         if text and not force and text not in known:
+            read_yaml(text, PARAMS)  # its message: a mistake hides whose study it is
             raise HeedError(
                 f"{PARAMS}: edited by hand, or from elsewhere: it is no study of {HEED_STUDIES} or "
                 f"{OWN_STUDIES}. Keep it: give it a name of its own (study.name), and copy it to "
