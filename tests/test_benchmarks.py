@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
-from benchmarks import stages, translation, workload
+from benchmarks import presets, stages, translation, workload
 from benchmarks.__main__ import ALL
 
 from tests.conftest import ROOT
@@ -205,3 +205,33 @@ def test_processor_time_is_that_of_the_command_and_of_what_it_waits_for(tmp_path
     assert 0.6 <= stages.processor_seconds([sys.executable, "-c", with_child], tmp_path) < 2
     with pytest.raises(SystemExit, match="no such thing"):
         stages.processor_seconds([sys.executable, "-c", "raise OSError('no such thing')"], tmp_path)
+
+
+def test_a_preset_is_trained_and_scored_without_the_test_part(workplace, monkeypatch):
+    from heed.tokens.arrays import load_tokens
+
+    dataset = presets.Dataset("tiny", "kind", train=18, scored=16)
+    monkeypatch.setattr(presets, "DATASETS", {"tiny": dataset})
+    # no corpus of the benchmark is `tiny`: the study gets it as a table
+    table = "kind: table, text_column: text, label_column: kind, split: {{kind: random, test: 0.2}}"
+    study = presets.STUDY.replace(
+        "\n  german:", f"\n  tiny: {{{{source: german, {table}}}}}\n  german:"
+    )
+    monkeypatch.setattr(presets, "STUDY", study)
+    tokens = load_tokens("data/tokens/tiny")
+    unseen = set(tokens.rows("test", 0))
+
+    reduced = presets.reduce(tokens, dataset, seed=1)
+    parts = [set(rows) for rows in reduced.parts.values()]
+    assert [len(rows) for rows in parts] == [18, 2, 16]
+    assert not set.intersection(*parts) and not unseen & set.union(*parts)
+    assert set(tokens.rows("validation", 0)) < parts[2], "validation documents are scored first"
+    assert {row for row, text in enumerate(reduced.texts()) if text} <= set.union(*parts)
+
+    params = presets.make_study("tiny", "0" * 64)
+    rows = list(presets.measure("tiny", tokens, params, ["pooling"], [1, 2]))
+    cells = [cell.strip() for cell in rows[0].split("|")[1:-1]]
+    assert len(rows) == 1 and len(cells) == len(presets.COLUMNS)
+    assert cells[:2] == ["tiny (2)", "18 / 2 / 16"] and cells[3:6] == ["tiny", "pooling", "1,2"]
+    accuracy, linear = float(cells[6].split(" ±")[0]), float(cells[8])
+    assert cells[9] == f"{100 * (accuracy - linear):+.1f}" and linear > 0.9
