@@ -5,7 +5,6 @@ import dataclasses
 import random
 from pathlib import Path
 
-DOCUMENTS = 3_000
 CLASSES = {"lob": 0.4, "beschwerde": 0.4, "anfrage": 0.2}  # their shares
 ANOTHER_MATTER, WRONG_LABEL = 0.12, 0.04  # shares of messages
 
@@ -87,7 +86,7 @@ OPINIONS = {
 }
 
 
-def write_messages(path: Path, documents: int = DOCUMENTS) -> None:
+def write_messages(path: Path, documents: int) -> None:
     """Write a CSV with the columns `text` and `klasse`; the same number gives the same bytes."""
     rng = random.Random(1)
     with path.open("w", newline="", encoding="utf-8") as file:

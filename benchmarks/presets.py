@@ -42,7 +42,7 @@ from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.tokenizer import tokenize
 from heed.training.run import train_model
 
-MESSAGES = "german.csv"
+MESSAGES, DOCUMENTS = "german.csv", 3_000
 # The corpora of heed's studies, but for IMDB, of which a third is enough, and for German.
 STUDY = """\
 study: {{name: presets, title: Presets on small corpora}}
@@ -89,7 +89,7 @@ class Dataset:
     """A corpus or a part of it.
 
     classes: the largest ones; None for all.
-    train: documents to train, to which a ninth of them is added that select; None for all.
+    train: documents to train; a ninth as many more select. None for all.
     scored: documents to score at most.
     """
 
@@ -124,7 +124,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class ReducedTokens(Tokens):
-    """The tokens of a dataset; its part `test` are the documents to score.
+    """The tokens of a dataset; its part `test` has the documents to score.
 
     `meta` has the classes of the dataset alone, and no folds: `parts` are those of one seed.
     """
@@ -152,9 +152,10 @@ class Score:
 
 
 def reduce(tokens: Tokens, dataset: Dataset, seed: int) -> ReducedTokens:
-    """Return the tokens of a dataset; a seed decides on the fold alone.
+    """Return the tokens of a dataset; the seed decides on the fold alone.
 
-    Drawn are train and select as `heed corpus add` splits. The validation part is scored first.
+    Of the drawn documents as large a share selects as in the split of `heed corpus add`. The
+    validation part is scored first.
     """
     fold = (seed - 1) % tokens.meta.folds if tokens.meta.folds else 0
     train, validation = tokens.rows("train", fold), tokens.rows("validation", fold)
@@ -303,13 +304,13 @@ def prepare(corpus: str, params: Params) -> Tokens:
     return load_tokens(TOKENS / corpus)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("datasets", nargs="*", metavar="DATASET", help=", ".join(DATASETS))
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["pooling", "hybrid"])
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--folder", type=Path, help="keeps the corpora; none: a temporary folder")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if unknown := [name for name in options.datasets if name not in DATASETS]:
         parser.error(f"unknown: {', '.join(unknown)}. Known: {', '.join(DATASETS)}")
     if options.folder:
@@ -319,7 +320,7 @@ def main() -> None:
         tempfile.TemporaryDirectory() as temporary,
         contextlib.chdir(options.folder or temporary),
     ):
-        write_messages(Path(MESSAGES))
+        write_messages(Path(MESSAGES), DOCUMENTS)
         prepared: dict[str, Tokens] = {}
         for name in options.datasets or DATASETS:
             corpus, params = DATASETS[name].corpus, make_study(name, sha256(MESSAGES))

@@ -15,9 +15,11 @@ import pandas as pd
 import pytest
 import torch
 import yaml
-from benchmarks import presets, stages, translation, workload
+from benchmarks import stages, translation, workload
 from benchmarks.__main__ import ALL
+from benchmarks.german import write_messages
 
+from heed.files import sha256
 from tests.conftest import ROOT
 
 
@@ -207,31 +209,34 @@ def test_processor_time_is_that_of_the_command_and_of_what_it_waits_for(tmp_path
         stages.processor_seconds([sys.executable, "-c", "raise OSError('no such thing')"], tmp_path)
 
 
-def test_a_preset_is_trained_and_scored_without_the_test_part(workplace, monkeypatch):
+def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypatch, capsys):
+    from benchmarks import presets
+
     from heed.tokens.arrays import load_tokens
 
-    dataset = presets.Dataset("tiny", "kind", train=18, scored=16)
-    monkeypatch.setattr(presets, "DATASETS", {"tiny": dataset})
-    # no corpus of the benchmark is `tiny`: the study gets it as a table
-    table = "kind: table, text_column: text, label_column: kind, split: {{kind: random, test: 0.2}}"
-    study = presets.STUDY.replace(
-        "\n  german:", f"\n  tiny: {{{{source: german, {table}}}}}\n  german:"
-    )
+    dataset = presets.Dataset("german", "klasse", train=20, scored=16)
+    monkeypatch.setattr(presets, "DATASETS", {"few": dataset})
+    monkeypatch.setattr(presets, "DOCUMENTS", 60)
+    study = presets.STUDY.replace("tokenizer: de", "tokenizer: whitespace")  # spaCy loads slowly
     monkeypatch.setattr(presets, "STUDY", study)
-    tokens = load_tokens("data/tokens/tiny")
-    unseen = set(tokens.rows("test", 0))
+    presets.main(["few", "--variants", "mean", "--seeds", "1", "2", "--folder", str(tmp_path)])
+    head, _, row = capsys.readouterr().out.splitlines()
+    cells = dict(zip(head.split(" | "), row.split(" | "), strict=True))
+    assert row.startswith("| few (3) | 20 / 2 / 16 | ") and " | tiny | mean | 1,2 | " in row
+    accuracy, linear = float(cells["accuracy"].split(" ±")[0]), float(cells["linear"])
+    assert cells["difference"] == f"{100 * (accuracy - linear):+.1f}"
+    assert 0.3 < accuracy <= 1 and 0.3 < linear <= 1
 
+    tokens = load_tokens(tmp_path / "data/tokens/german")
     reduced = presets.reduce(tokens, dataset, seed=1)
-    parts = [set(rows) for rows in reduced.parts.values()]
-    assert [len(rows) for rows in parts] == [18, 2, 16]
-    assert not set.intersection(*parts) and not unseen & set.union(*parts)
-    assert set(tokens.rows("validation", 0)) < parts[2], "validation documents are scored first"
-    assert {row for row, text in enumerate(reduced.texts()) if text} <= set.union(*parts)
+    train, select, scored = (set(reduced.rows(p, 0)) for p in ("train", "validation", "test"))
+    assert not (train & select or train & scored or select & scored)
+    used = train | select | scored
+    assert used < {*tokens.rows("train", 0), *tokens.rows("validation", 0)}
+    assert set(tokens.rows("validation", 0)) < scored
+    assert {row for row, text in enumerate(reduced.texts()) if text} == used
 
-    params = presets.make_study("tiny", "0" * 64)
-    rows = list(presets.measure("tiny", tokens, params, ["pooling"], [1, 2]))
-    cells = [cell.strip() for cell in rows[0].split("|")[1:-1]]
-    assert len(rows) == 1 and len(cells) == len(presets.COLUMNS)
-    assert cells[:2] == ["tiny (2)", "18 / 2 / 16"] and cells[3:6] == ["tiny", "pooling", "1,2"]
-    accuracy, linear = float(cells[6].split(" ±")[0]), float(cells[8])
-    assert cells[9] == f"{100 * (accuracy - linear):+.1f}" and linear > 0.9
+
+def test_the_german_messages_are_those_of_the_table_of_presets(tmp_path):
+    write_messages(tmp_path / "german.csv", 3_000)
+    assert sha256(tmp_path / "german.csv").startswith("68252729222accda")
