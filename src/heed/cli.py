@@ -285,8 +285,8 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
 def cost(name: str) -> None:
     """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
     from heed.calibration import calibrate
-    from heed.study.cost import format_cost
-    from heed.study.estimate import study_workloads
+    from heed.study.cost.estimate import study_workloads
+    from heed.study.cost.table import format_cost
     from heed.study.studies import read_study
 
     params = read_study(name)
@@ -353,21 +353,21 @@ def check() -> None:
 
 def format_study(file: Path) -> None:
     """Write what follows from the rest into a study's models, one line a model, in order."""
-    from heed.study.formatting import format_study
+    from heed.study.editing.formatting import format_study
 
     print_line(format_study(file))
 
 
 def model_add(experiment: str, variant: str, settings: list[str], like: str) -> None:
     """Add a model to params.yaml: its line with all that follows, checked."""
-    from heed.study.model_lines import add_model
+    from heed.study.editing.model_lines import add_model
 
     print_line(add_model(PARAMS, experiment, variant, settings, like))
 
 
 def model_remove(model: str) -> None:
     """Remove a model from params.yaml."""
-    from heed.study.model_lines import remove_model
+    from heed.study.editing.model_lines import remove_model
 
     print_line(remove_model(PARAMS, model))
 
@@ -383,15 +383,15 @@ def schema() -> None:
 
 def corpus_add(**options: Any) -> None:
     """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
-    from heed.study.own_corpus import add_corpus
-    from heed.study.own_entries import CorpusOptions
+    from heed.study.own.corpus import add_corpus
+    from heed.study.own.entries import CorpusOptions
 
     print_line(add_corpus(CorpusOptions(**options), _count_cores()))
 
 
 def corpus_remove(name: str) -> None:
     """Remove a corpus from your own study, with its experiments and models."""
-    from heed.study.own_corpus import remove_corpus
+    from heed.study.own.corpus import remove_corpus
 
     print_line(remove_corpus(name))
 
