@@ -15,11 +15,11 @@ import pytest
 from heed import study
 from heed.calibration import calibrate, measure
 from heed.files import write_json
-from heed.study import sizes
-from heed.study.cost import format_cost, format_number, format_seeds
-from heed.study.estimate import Cost, ModelCost, estimate_cost, study_workloads
-from heed.study.sizes import corpus_size
-from heed.study.speed import Speed, Workload, expected_speed, speed_of, workload_of
+from heed.study.cost import sizes
+from heed.study.cost.estimate import Cost, ModelCost, estimate_cost, study_workloads
+from heed.study.cost.sizes import corpus_size
+from heed.study.cost.speed import Speed, Workload, expected_speed, speed_of, workload_of
+from heed.study.cost.table import format_cost, format_number, format_seeds
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT

@@ -20,7 +20,7 @@ from heed.models.parameters import count_classifier
 from heed.recipe import read_model_recipe
 from heed.report.experiments import describe_vectors
 from heed.study import Corpus, Source, Split, load
-from heed.study.own_files import changed_file_warnings
+from heed.study.own.files import changed_file_warnings
 from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.recipe import corpus_contradiction
 from heed.tasks.classification.rules import no_effect

@@ -86,7 +86,9 @@ def read_columns(
             return next((list(row) for _, row in JSON_READERS[suffix](path, file)), [])
 
 
-def sniff_delimiter(path: Path, encoding: str | None = None) -> str | None:
+def sniff_delimiter(
+    path: Path, encoding: str | None = None, quotes: bool | None = None
+) -> str | None:
     """Return the delimiter to declare for a CSV or TSV file; None where that of its ending is it.
 
     It is the one that divides the header and each of the first rows into the same number of
@@ -101,7 +103,7 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str | None:
     widths = {}
     for delimiter in dict.fromkeys([default, *DELIMITER_NAMES]):
         with _reading(path, encoding), _open(path, encoding) as file:
-            lines = _csv_lines(path, file, delimiter, quotes=None)
+            lines = _csv_lines(path, file, delimiter, quotes)
             try:
                 counts = {len(fields) for _, fields in itertools.islice(lines, 1 + TRIED_ROWS)}
             except _QuotesError:
@@ -178,8 +180,8 @@ def _csv_lines(
         except csv.Error as error:
             raise _QuotesError(
                 f"{path}:{line}: not a row of a {path.suffix[1:].upper()} file ({error}). Check "
-                "the quotes in this row; where quotes are characters as any other, set `quotes: "
-                "false` of the corpus in params.yaml, or give a command --no-quotes"
+                "the quotes in this row. If quotes are characters as any other: --no-quotes of a "
+                "command, or `quotes: false` of the corpus in params.yaml"
             ) from None
         if fields:
             yield line, fields

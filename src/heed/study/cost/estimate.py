@@ -7,10 +7,8 @@ from pathlib import Path
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.files import HeedError
 from heed.study.adversaries import Adversary
-from heed.study.schema import Params
-from heed.study.searches import Search
-from heed.study.sizes import UNKNOWN_CLASSES, CorpusSize, corpus_size
-from heed.study.speed import (
+from heed.study.cost.sizes import UNKNOWN_CLASSES, CorpusSize, corpus_size
+from heed.study.cost.speed import (
     CORE_FLOPS,
     Speed,
     Workload,
@@ -18,6 +16,8 @@ from heed.study.speed import (
     speed_of,
     workload_of,
 )
+from heed.study.schema import Params
+from heed.study.searches import Search
 from heed.tasks import task_module
 
 # Core-seconds, measured in a `snakemake` run whose server forks the stages (docs/performance.md,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from heed.study.cost.sizes import UNKNOWN_CLASSES, CorpusSize
 from heed.study.schema import Params
-from heed.study.sizes import UNKNOWN_CLASSES, CorpusSize
 from heed.tasks import task_module
 
 # Seconds of a training step = 6 x multiply-adds / CORE_FLOPS + STEP_SECONDS + Adam's for each

@@ -4,11 +4,11 @@ import os
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from heed.study.estimate import Cost, ModelCost, estimate_cost
+from heed.study.cost.estimate import Cost, ModelCost, estimate_cost
+from heed.study.cost.sizes import CorpusSize
+from heed.study.cost.speed import Speed, Workload
 from heed.study.presets import PRESETS
 from heed.study.schema import Params
-from heed.study.sizes import CorpusSize
-from heed.study.speed import Speed, Workload
 
 WIDTH = 78
 FEW_EPOCHS = 10  # with fewer, and without patience, a training may end before it has converged
