@@ -218,6 +218,18 @@ WRONG = [
     ("trials: 4", "trails: 4", "trails", "did you mean trials?"),
     ("trials: 4", "trials: -1", "trials", "greater than or equal to 0"),
     (f"    space: {SPACE}\n", "", "space", "nothing to search"),
+    (
+        "{learning_rate:",
+        "{vectors: {choice: [none, tuned]}, learning_rate:",
+        "space.vectors",
+        "tuned, and sources.tiny has no word vectors",
+    ),
+    (
+        "{learning_rate:",
+        "{vectors: {choice: [none, tuned]}, embedding_dim: {choice: [4, 8]}, learning_rate:",
+        "space",
+        "vectors and embedding_dim together",
+    ),
     (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "'group-1' or 'group-2'"),
 ]
 
@@ -670,6 +682,21 @@ def test_options_about_where_trials_run_do_not_restart_a_search(study):
         ("linear_size: 5", "linear_size: 6"),
     ):
         assert work_folder(STUDY.replace(*change)) != first
+
+
+def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
+    from heed.search.stage import make_plan
+
+    text = STUDY.replace(
+        "path: tiny.csv,", f"path: tiny.csv, vectors: v, vectors_sha256: {'a' * 64},"
+    )
+    text = text.replace("{learning_rate:", "{vectors: {choice: [none, tuned]}, learning_rate:")
+    path = Path("data/tokens/tiny/meta.json")
+    meta = json.loads(path.read_text())
+    path.write_text(json.dumps(meta | {"vectors": {"size": 300, "types": 1.0, "tokens": {}}}))
+    message = r"searches\.hunt\.space\.vectors: embedding_dim is \d+, and the word vectors .* 300"
+    with pytest.raises(HeedError, match=message):
+        make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny"))
 
 
 # --- heed adopt -----------------------------------------------------------------------------------

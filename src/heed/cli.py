@@ -511,7 +511,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="STUDY",
         nargs="?",
         default="",
-        help="a name in workflow/studies, or a file; without one the active study",
+        help="a study of heed's or of your own, or a file; without one the active study",
     )
     _add_classify(add(classify))
     _add_translate(add(translate))

@@ -159,13 +159,18 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     from heed.code.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
-    from heed.tasks import import_stage_modules
+    from heed.tasks import import_stage_modules, task_module
     from heed.tokens.meta import read_meta
 
     search = params.search(name)
     epochs = search.epochs or params.hyperparameters(search.model).epochs
     fixed = previous | {"epochs": epochs, "select": search.metric}
-    recipe = resolve(params, search.model, fixed, read_meta(tokens))
+    meta = read_meta(tokens)
+    recipe = resolve(params, search.model, fixed, meta)
+    contradiction = task_module(recipe.task, "recipe").corpus_contradiction
+    for value in getattr(search.space.get("vectors"), "values", ()):
+        if message := contradiction(recipe.changed({"vectors": value}).hyperparameters, meta):
+            raise HeedError(f"params.yaml: searches.{name}.space.vectors: {message}")
     section = search.model_dump(exclude={"concurrent", "retries", "cpu", "minutes"})
     import_stage_modules(recipe.task, "search")
     # named, not imported: it imports ray, which must come after the environment of ray_running

@@ -34,7 +34,7 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
         return  # a rule on presets reports this
     for contradiction in hyperparameter_contradictions(task, params.apply_defaults(model)):
         yield _locate(key, model, contradiction)
-    yield from _vector_contradictions(params, key, model)
+    yield from vector_contradictions(params, key, model)
     # with another name the variant may be wrong, which is reported above
     if name == f"{model.experiment}-{model.variant}":
         yield from variant_contradictions(params, name, model)
@@ -67,7 +67,7 @@ def _name_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
         )
 
 
-def _vector_contradictions(params: Params, key: Key, model: Model) -> Iterator[tuple[Key, str]]:
+def vector_contradictions(params: Params, key: Key, model: Model) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for a model with word vectors whose source has none."""
     # translators have no such hyperparameter
     vectors = getattr(params.apply_defaults(model), "vectors", "none")

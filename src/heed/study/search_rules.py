@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 
 from heed.study.defaults import NAMES_BY_TASK, SECTIONS
-from heed.study.model_rules import variant_contradictions
+from heed.study.model_rules import variant_contradictions, vector_contradictions
 from heed.study.models import Model
 from heed.study.schema import Key, Params
 from heed.study.searches import GROUPS, NOT_SEARCHED, Dimension, Search
@@ -95,7 +95,13 @@ def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
                 "fraction of one"
             ),
         )
-    if search.trials and not search_space(params, name):
+    space = search_space(params, name)
+    if {"vectors", "embedding_dim"} <= space.keys():
+        yield (
+            (*key, "space"),
+            "vectors and embedding_dim together: the size of the word vectors is embedding_dim",
+        )
+    if search.trials and not space:
         yield (
             (*key, "space"),
             "there is nothing to search: name `groups`, or hyperparameters in `space`",
@@ -202,3 +208,6 @@ def _dimension_contradictions(
                 f"{value}: {message}"
                 for _, message in variant_contradictions(params, model.match, changed)
             )
+        if key == "vectors":
+            changed = model.model_copy(update={key: value})
+            yield from (message for _, message in vector_contradictions(params, (), changed))
