@@ -13,11 +13,12 @@ import pytest
 
 from heed import cli
 from heed.corpora.kinds import read_documents
+from heed.corpora.source import download
 from heed.files import HeedError, sha256
-from heed.study import load
-from heed.study.own_corpus import add_corpus, remove_corpus
-from heed.study.own_entries import MAX_TOKENS, CorpusOptions
-from heed.study.own_files import changed_file_warnings
+from heed.study import Source, load
+from heed.study.own.corpus import add_corpus, remove_corpus
+from heed.study.own.entries import MAX_TOKENS, CorpusOptions
+from heed.study.own.files import changed_file_warnings
 from heed.study.studies import activate_study, list_studies
 from tests.conftest import ROOT
 
@@ -179,6 +180,8 @@ def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
     add("Film Reviews/train.csv", "Film Reviews/test.csv")
     add("data/tweets_train.csv", "data/tweets_test.csv")
     assert [*load("params.yaml").corpora] == ["film-reviews", "tweets"]
+    add_table(file="Größe & Café.v2.csv")
+    assert [*load("params.yaml").corpora][-1] == "grosse-cafe-v2"
     with pytest.raises(HeedError, match=r"no name can be made of train.csv .*: add --name NAME"):
         shutil.copy("data/train.csv", "train.csv")
         add("train.csv", "test=data/test.csv")
@@ -191,9 +194,9 @@ def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
     assert "column 'part' is not used: if it has the parts, --split-column part" in message
     table = TABLE.rename(columns={"text": "what was said", "label": "stars"})
     expected = (
-        "more.csv: which column has the text and the label? Columns: what was said, stars, part. "
-        "Run, with its name for COLUMN: heed corpus add more.csv --text-column COLUMN "
-        "--label-column COLUMN --language en --train 20"
+        "more.csv: which column has the text and the label? Columns, by the first row: what was "
+        "said, stars, part. Run, with its name for COLUMN: heed corpus add more.csv --text-column "
+        "COLUMN --label-column COLUMN --language en --train 20"
     )
     with pytest.raises(HeedError, match=f"^{re.escape(expected)}$"):
         add_table(table, "more.csv", language="en", train=20)
@@ -255,6 +258,23 @@ def test_a_delimiter_is_found(clone):
     TABLE.to_csv("table.csv", index=False, sep=";")
     assert "fields are separated by ';'" in add("table.csv")
     assert load("params.yaml").corpora["table"].delimiter == ";"
+    rows = [f'"{text};{label}' for text, label in zip(TABLE["text"], TABLE["label"], strict=True)]
+    Path("quotes.csv").write_text("\n".join(["text;label", *rows]))
+    with pytest.raises(HeedError, match=r"--no-quotes of a command"):
+        add("quotes.csv", delimiter=";")
+    assert "60 texts" in add("quotes.csv", no_quotes=True)
+
+
+def test_separators_are_taken_as_a_shell_passes_them(clone):
+    TABLE.to_csv("table.csv", index=False, sep="\t")
+    command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
+    texts = ["--text-column", "text", "--text-column", "part", "--text-separator", ""]
+    given = vars(cli._parser().parse_args([*command, *texts]))
+    given.pop("function")(**given)
+    corpus = load("params.yaml").corpora["table"]
+    assert (corpus.delimiter, corpus.text_separator) == ("\t", "")
+    options = CorpusOptions(["a.csv"], text_separator="", delimiter="\t")
+    assert options.command() == r"heed corpus add a.csv --text-separator= --delimiter '\t'"
 
 
 def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
@@ -262,10 +282,20 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
     assert "300 tokens of a text are read, from both ends: of 50% of the texts all" in message
-    assert "the linear model is recommended: 60 texts of 305 tokens are too few" in message
+    assert "the linear model is recommended: 43 texts of 305 tokens to train on are" in message
     assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 300
     add_table(file="short.csv")
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
+
+
+def test_the_preset_is_that_of_the_texts_that_are_trained_on(clone):
+    table = pd.concat([TABLE] * 20, ignore_index=True)
+    assert "preset small" in add_table(table)
+    assert "preset tiny" in add_table(table, "less.csv", train=500)
+    table["text"] = "word " * 200 + table["text"]
+    assert "the linear model is recommended" not in add_table(table, "long.csv")
+    message = add_table(table, "few.csv", train=100)
+    assert "the linear model is recommended: 100 texts of 204 tokens to train on are" in message
 
 
 def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
@@ -318,6 +348,7 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone,
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
+        (None, "table.csv: empty: expected rows, and the names of their columns"),
         (["fine thing,good"], "has 1 class in 1 row: there is nothing to learn"),
         ([], "no row below the names of the columns"),
         (["fine,good", "poor,bad"], "the split leaves 1 documents to train and 1 to test, of 2"),
@@ -325,7 +356,7 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone,
     ],
 )
 def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(clone, rows, message):
-    Path("table.csv").write_text("\n".join(["text,label", *rows, ""]))
+    Path("table.csv").write_text("" if rows is None else "\n".join(["text,label", *rows, ""]))
     with pytest.raises(HeedError, match=message):
         add("table.csv")
 
@@ -414,3 +445,46 @@ def test_the_documentation_names_the_options_and_the_columns_as_they_are():
         parser.parse_args(shlex.split(command))
     for option in CorpusOptions.__dataclass_fields__:
         assert option == "files" or f"`--{option.replace('_', '-')}" in text, option
+
+
+@pytest.mark.parametrize("file", ["data/raw/reviews/train.csv", "results/mine.csv"])
+def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(clone, file):
+    Path(file).parent.mkdir(parents=True)
+    with pytest.raises(HeedError, match=r"where heed writes its own files and deletes others\. Mo"):
+        add_table(file=file)
+    with pytest.raises(HeedError, match="where heed writes its own files"):
+        add_table(vectors=file)
+    assert not Path("studies").exists()
+
+
+def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone):
+    files = [Path("data/raw/table/mine.csv"), Path("data/raw/table/notes.txt")]
+    files[0].parent.mkdir(parents=True)
+    for file in files:
+        file.write_text("text,label\n")
+    source = Source(kind="table", path=str(files[0]), sha256=sha256(files[0]))
+    with pytest.raises(HeedError, match=r"Move it elsewhere, and change sources\.table\.path"):
+        download("table", source, Path("data/raw/table"))
+    assert all(file.exists() for file in files)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
+        (
+            "corpus: table, variant",
+            "variant",
+            r"^params\.yaml:\d+: models\.table-baseline: without",
+        ),
+        ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: input should be a valid dict"),
+    ],
+)
+def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(clone, old, new, message):
+    add_table()
+    edited = Path("params.yaml").read_text().replace(old, new, 1)
+    Path("params.yaml").write_text(edited)
+    for command in (lambda: add_table(file="more.csv"), lambda: remove_corpus("table")):
+        with pytest.raises(HeedError, match=message):
+            command()
+    assert Path("params.yaml").read_text() == edited

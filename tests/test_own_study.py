@@ -12,8 +12,8 @@ import pytest
 from heed import cli
 from heed.files import read_json
 from heed.study import load
-from heed.study.own_corpus import add_corpus
-from heed.study.own_entries import VARIANTS, CorpusOptions
+from heed.study.own.corpus import add_corpus
+from heed.study.own.entries import VARIANTS, CorpusOptions
 from tests.conftest import ROOT
 from tests.fixtures.own_corpora import (
     write_articles,
@@ -114,4 +114,4 @@ def test_a_file_becomes_a_report_under_its_own_title_and_comes_back_from_the_cac
     run(*heed, "study", "messages")
     run("snakemake", "--cores", "2")
     assert {path: path.read_bytes() for path in times} == times, "no training ran again"
-    assert "all 28 stages are up to date" in run("snakemake", "-n")
+    assert re.search("all [0-9]+ stages are up to date", run("snakemake", "-n"))

@@ -19,6 +19,7 @@ JSON_READERS = {".json": read_json, ".jsonl": read_json_lines}
 SUFFIXES = (*DELIMITERS, *JSON_READERS, ".parquet")
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}  # those that are tried
 TRIED_ROWS = 20  # rows below the header that a delimiter is tried on
+SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 
 Rows = Iterator[tuple[str, list[Any]]]  # the location for messages, and the cells of each row
 
@@ -85,7 +86,9 @@ def read_columns(
             return next((list(row) for _, row in JSON_READERS[suffix](path, file)), [])
 
 
-def sniff_delimiter(path: Path, encoding: str | None = None) -> str | None:
+def sniff_delimiter(
+    path: Path, encoding: str | None = None, quotes: bool | None = None
+) -> str | None:
     """Return the delimiter to declare for a CSV or TSV file; None where that of its ending is it.
 
     It is the one that divides the header and each of the first rows into the same number of
@@ -100,7 +103,7 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str | None:
     widths = {}
     for delimiter in dict.fromkeys([default, *DELIMITER_NAMES]):
         with _reading(path, encoding), _open(path, encoding) as file:
-            lines = _csv_lines(path, file, delimiter, quotes=None)
+            lines = _csv_lines(path, file, delimiter, quotes)
             try:
                 counts = {len(fields) for _, fields in itertools.islice(lines, 1 + TRIED_ROWS)}
             except _QuotesError:
@@ -111,6 +114,14 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str | None:
     return None if best == default else best
 
 
+def is_text_encoding(name: str) -> bool:
+    """Return whether Python has an encoding of text with this name."""
+    try:
+        return SAMPLE_TEXT.encode(name).decode(name) == SAMPLE_TEXT
+    except (LookupError, ValueError):  # unknown, or no encoding of text
+        return False
+
+
 def _check_suffix(
     path: Path, encoding: str | None, delimiter: str | None, quotes: bool | None
 ) -> str:
@@ -118,6 +129,11 @@ def _check_suffix(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise HeedError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
+    if encoding and not is_text_encoding(encoding):
+        raise HeedError(
+            f"{path}: expected an encoding that Python knows, such as windows-1252, found "
+            f"{encoding!r}"
+        )
     if encoding and suffix == ".parquet":
         raise HeedError(f"{path}: a parquet file takes no encoding; found {encoding!r}")
     if suffix not in DELIMITERS and (delimiter or quotes is not None):
@@ -164,8 +180,8 @@ def _csv_lines(
         except csv.Error as error:
             raise _QuotesError(
                 f"{path}:{line}: not a row of a {path.suffix[1:].upper()} file ({error}). Check "
-                "the quotes in this row; where quotes are characters as any other, set `quotes: "
-                "false` of the corpus in params.yaml"
+                "the quotes in this row. If quotes are characters as any other: --no-quotes of a "
+                "command, or `quotes: false` of the corpus in params.yaml"
             ) from None
         if fields:
             yield line, fields
@@ -196,8 +212,8 @@ def _positions(path: Path, header: list[str], columns: Iterable[str]) -> list[in
         if column not in header:
             names = ", ".join(map(printable, header))
             separated = (
-                " The delimiter of the fields may be another: --delimiter of heed corpus add, or "
-                "the corpus's `delimiter` in params.yaml"
+                " The delimiter of the fields may be another: --delimiter of the command, or the "
+                "corpus's `delimiter` in params.yaml"
                 if len(header) == 1 and path.suffix.lower() in DELIMITERS
                 else ""
             )

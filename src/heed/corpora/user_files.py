@@ -22,7 +22,8 @@ def copy_files(name: str, source: "Source", folder: Path, ending: str = "") -> l
     ending, or gets `ending`.
 
     Raises:
-        HeedError: a file is missing, or its hash is not the one in params.yaml.
+        HeedError: a file is missing, its hash is not the one in params.yaml, or it is in `folder`,
+            where other files than the copies are deleted.
 
     """
     names = []
@@ -49,6 +50,11 @@ def _copy_file(name: str, file: "UserFile", copy: Path) -> None:
     """Copy a file of source `name`. Raises HeedError as `copy_files` does."""
     path = Path(file.path)
     declared = File(copy.name, path.name, (f"sha256:{file.sha256}",))
+    if path.resolve().is_relative_to(copy.parent.resolve()):
+        raise HeedError(
+            f"{path}: is in {copy.parent}, where heed keeps its copies and deletes every other "
+            f"file. Move it elsewhere, and change sources.{name}.{file.key} in params.yaml"
+        )
     if not path.is_file():
         raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
     if mismatch := declared.mismatch(path):

@@ -70,43 +70,43 @@ PRESETS: dict[str, dict[str, Preset]] = {  # by task and name
     "translation": {},
 }
 PRESETS["multilabel"] = PRESETS["classification"]  # the same networks
-FEW_DOCUMENTS = 1_000  # of the whole corpus, of which 720 are trained on
+FEW_TRAINED = 720  # documents to train on: of 1,000 where heed draws the split
 LONG_TEXTS = 150  # tokens; measured were means of 62 and less, and of 260 and more
-DOCUMENTS_PER_TOKEN = 4  # of long texts: with fewer, no network came near the linear model
+TRAINED_PER_TOKEN = 3  # of long texts: with fewer, no network came near the linear model
 
 
-def choose_preset(documents: int, tokens_per_document: float) -> str:
+def choose_preset(trained: int, tokens_per_document: float) -> str:
     """Return the name of heed's preset for a corpus.
 
     The number of classes does not matter: no values were found that help many classes alone.
 
     Args:
-        documents: of the whole corpus.
+        trained: the documents of the training part, without those that are left out.
         tokens_per_document: their mean number.
 
     """
     if tokens_per_document > LONG_TEXTS:
         return "long"
-    return "tiny" if documents < FEW_DOCUMENTS else "small"
+    return "tiny" if trained < FEW_TRAINED else "small"
 
 
-def recommend_linear(documents: int, tokens_per_document: float) -> str:
+def recommend_linear(trained: int, tokens_per_document: float) -> str:
     """Return why the linear model is recommended for a corpus, or "" where it is not.
 
-    There no model with heed's presets came within 2 points of its accuracy: 694 reviews of 261
-    tokens, and 2,000 of 773. With 2,080 reviews of 265 tokens one did, and with short texts always
-    one, of 74 texts a class too (docs/presets.md).
+    There no model with heed's presets came within 2 points of its accuracy: trained on 500 reviews
+    of 261 tokens, and on 1,600 of 773. With 1,500 reviews of 265 tokens one did, and with short
+    texts always one, of 74 texts a class too (docs/presets.md).
 
     Args:
-        documents: of the whole corpus.
+        trained: the documents of the training part, without those that are left out.
         tokens_per_document: their mean number.
 
     """
-    needed = round(DOCUMENTS_PER_TOKEN * tokens_per_document)
-    if tokens_per_document <= LONG_TEXTS or documents >= needed:
+    needed = int(round(TRAINED_PER_TOKEN * tokens_per_document, -2))
+    if tokens_per_document <= LONG_TEXTS or trained >= needed:
         return ""
     return (
-        f"the linear model is recommended: {documents:,} texts of {tokens_per_document:,.0f} "
-        f"tokens are too few for networks without pretraining. In measurements these stayed 2 to 6 "
-        f"points below it with so few long texts; from about {needed:,} texts on they may keep up"
+        f"the linear model is recommended: {trained:,} texts of {tokens_per_document:,.0f} tokens "
+        "to train on are too few for networks without pretraining. In measurements these stayed 2 "
+        f"to 6 points below it with so few long texts; from about {needed:,} on they may keep up"
     )

@@ -11,7 +11,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.cost import format_cost
+from heed.study.cost.table import format_cost
 from heed.study.reader import load, parse
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
@@ -263,6 +263,7 @@ def save_active_study(force: bool, study: str) -> list[str]:
     if own is None:
         known = [_read_params(path) for path in (*_heed_studies(), *_own_studies())]
         if text and not force and text not in known:
+            read_yaml(text, PARAMS)  # its message: a mistake hides whose study it is
             raise HeedError(
                 f"{PARAMS}: edited by hand, or from elsewhere: it is no study of {HEED_STUDIES} or "
                 f"{OWN_STUDIES}. Keep it: give it a name of its own (study.name), and copy it to "

@@ -1,7 +1,6 @@
 """What a corpus of the user's own is like: its documents, classes, parts and lengths."""
 
 import dataclasses
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,14 +10,12 @@ import numpy as np
 
 from heed.corpora.parts import PARTS
 from heed.files import HeedError
+from heed.study.token_count import count_tokens
 
 if TYPE_CHECKING:
     from heed.corpora.publication import Document
     from heed.study.corpora import Corpus
 
-# A word, a letter of a script without spaces between words, or another sign: about a token each.
-SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W{SCRIPTS_WITHOUT_SPACES}]+|[^\w\s]")
 LONG = 95  # percent of the documents that a length includes
 
 
@@ -51,11 +48,6 @@ class CorpusFacts:
         return float((self.lengths <= tokens).mean())
 
 
-def count_tokens(text: str) -> int:
-    """Return about how many tokens a tokenizer finds in a text."""
-    return len(TOKEN.findall(text))
-
-
 def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> CorpusFacts:
     """Return the facts of a corpus; every document is read, as `heed tokenize` will.
 
@@ -77,7 +69,7 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     for document in documents:
         known.append(document)
         assert isinstance(document.text, str)  # a table's, decoded
-        lengths.append(count_tokens(document.text))
+        lengths.append(count_tokens(document.text, corpus.tokenizer))
         for label, values in document.labels.items():
             counts[label].update([values] if isinstance(values, str) else values)
     classes = {label: dict(sorted(counts[label].items())) for label in corpus.label_names}

@@ -21,19 +21,17 @@ from heed.files import HeedError
 from heed.paths import TOKENS
 from heed.study.corpora import Corpus, Source
 from heed.study.schema import Params
+from heed.study.token_count import count_tokens
 from heed.tokens.meta import Meta, read_meta
 
 LENGTHS = 500  # documents whose lengths stand for all
 SPREAD = 0.5  # of the logarithm of lengths, where only their mean is known: .3 to .64
-# tokens of a word between spaces, by spaCy's tokenizers: punctuation is a token of its own; 1.10 to
-# 1.17 on Multi30k, letters and IMDB
-TOKENS_PER_WORD = 1.15
 # types = 10 x tokens^.6 (Heaps' law): 5 to 24 on the corpora at hand
 HEAPS_FACTOR, HEAPS_EXPONENT = 10, 0.6
 GENERATED_TYPES = 1000
 UNKNOWN_TEST_SHARE = 0.2  # of a given split
-MAX_CHARACTERS, MAX_ROWS = 70_000_000, 500_000  # of a user's files that are read: two seconds
-MAX_WORD = 15  # characters; in text with more for each word there are no spaces between words
+UNKNOWN_CLASSES = 10  # of a label whose values are not known
+MAX_CHARACTERS, MAX_ROWS = 40_000_000, 500_000  # of a user's files that are read: two seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +82,9 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     texts = max(1, len(corpus_languages(corpus, source)))
     if meta := _tokenized(TOKENS / name, corpus):
         lengths = _read_lengths(TOKENS / name, meta)
-        train, validation, test = (meta.parts.get(part, 0) for part in PARTS)
+        _, validation, test = (meta.parts.get(part, 0) for part in PARTS)
         values = {label: len(names) for label, names in meta.labels.items()}
+        train = _tokenized_train(corpus, meta, values)
         return CorpusSize(train, validation, test, lengths, texts, meta.types, values, meta.folds)
     if kind.tokens_per_document:
         count = kind.documents or (source.documents or 0) / kind.joined
@@ -159,19 +158,30 @@ def _divide(
             tested = 1 - kind.learned / rows.documents
         test = documents * tested
         if validation := documents * rows.parts.get("validation", 0):
-            return _keep(corpus, rows, documents - test - validation), validation, test
+            return _keep(corpus, rows.values, documents - test - validation), validation, test
     elif split.kind == "folds":
         test = documents / (split.k or 1)
     else:
         test = split.test if isinstance(split.test, int) else documents * (split.test or 0)
     test = min(test, documents)
     validation = split.validation * (documents - test)
-    return _keep(corpus, rows, documents - test - validation), validation, test
+    return _keep(corpus, rows.values, documents - test - validation), validation, test
 
 
-def _keep(corpus: Corpus, rows: _Rows, documents: float) -> float:
-    """Return how many of the training documents the split keeps."""
-    split, combinations = corpus.split, math.prod(rows.values.values())
+def _tokenized_train(corpus: Corpus, meta: Meta, values: dict[str, int]) -> float:
+    """Return how many documents of a tokenised corpus the present split trains on.
+
+    `train` and `train_per_class` may have been changed since.
+    """
+    train = meta.parts.get("train", 0)
+    if corpus.split.train_per_class and meta.left_out:
+        return train
+    return _keep(corpus, values, train + meta.left_out)
+
+
+def _keep(corpus: Corpus, values: dict[str, int], documents: float) -> float:
+    """Return how many of the training documents the split keeps; `values` as of CorpusSize."""
+    split, combinations = corpus.split, math.prod(values.values()) if values else UNKNOWN_CLASSES
     most = split.train or (split.train_per_class or math.inf) * combinations
     return min(documents, most)
 
@@ -227,7 +237,7 @@ class _CountedRows:
         for location, cells in read_rows(path, columns, *options):
             rows += 1
             text = " ".join(str(cell) for cell in cells[: len(self._texts)])
-            self.lengths.append(_count_tokens(text, corpus.tokenizer))
+            self.lengths.append(count_tokens(text, corpus.tokenizer))
             for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
                 separator = corpus.label_separator
                 each = [cell] if separator is None else split_labels(location, cell, separator)
@@ -241,16 +251,6 @@ class _CountedRows:
         self.documents += rows / share
         for name, count in parts.items():
             self.parts[name] = self.parts.get(name, 0) + count / share
-
-
-def _count_tokens(text: str, tokenizer: str) -> int:
-    """Return about how many tokens a text has, by its words."""
-    words = len(text.split())
-    if tokenizer == "whitespace":
-        return words
-    if len(text) > MAX_WORD * max(1, words):  # no spaces between words, as in Chinese
-        return len(text)
-    return round(TOKENS_PER_WORD * words)
 
 
 def _share(path: Path, location: str) -> float:
@@ -278,7 +278,7 @@ def _count_lines(path: Path, corpus: Corpus) -> _Rows:
         share = min(1.0, MAX_CHARACTERS / max(1, path.stat().st_size))
     except OSError as error:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
-    lengths = [_count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
+    lengths = [count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
     if not lengths:
         raise HeedError(f"{path}: no line")
     return _Rows(len(lengths) / share, _thin_out(lengths), {}, {}, _note(share))

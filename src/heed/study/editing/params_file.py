@@ -77,9 +77,10 @@ def changed_text(
         change: a function that changes the tree, whose comments are kept.
         may_be_empty: whether no corpus may be left.
 
-    Raises HeedError as `load` does.
+    Raises HeedError as `load` does, for a mistake in `text` or in the changed text.
 
     """
+    parse(text, path, may_be_empty=True)
     tree = _yaml().load(text)
     change(tree)
     return _as_text(tree, path, may_be_empty)

@@ -8,8 +8,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.table import read_documents
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
-from heed.study.editing import changed_text
-from heed.study.own_entries import (
+from heed.study.editing.params_file import changed_text
+from heed.study.own.entries import (
     CorpusEntries,
     CorpusOptions,
     add_entries,
@@ -19,10 +19,10 @@ from heed.study.own_entries import (
     make_seeds,
     remove_entries,
 )
-from heed.study.own_facts import read_facts
-from heed.study.own_files import default_name, find_columns, name_files, recognise_columns
-from heed.study.own_summary import describe_corpus, describe_entries, describe_unused
-from heed.study.reader import parse
+from heed.study.own.facts import read_facts
+from heed.study.own.files import default_name, find_columns, name_files, recognise_columns
+from heed.study.own.summary import describe_corpus, describe_entries, describe_unused
+from heed.study.reader import parse, read_text
 from heed.study.studies import (
     changing_studies,
     describe_cost,
@@ -33,6 +33,7 @@ from heed.study.studies import (
     save_study,
     start_study,
 )
+from heed.study.syntax import read_yaml
 
 
 def add_corpus(options: CorpusOptions, cores: int) -> str:
@@ -85,13 +86,17 @@ def _unknown_columns(
     options: CorpusOptions, columns: list[str], texts: list[str], labels: list[str]
 ) -> HeedError:
     """Return the error of columns that are not known, with all columns and the command to type."""
+    if not columns:
+        return HeedError(
+            f"{options.files[0]}: empty: expected rows, and the names of their columns"
+        )
     unknown = " and ".join(["the text"] * (not texts) + ["the label"] * (not labels))
     named = dataclasses.replace(
         options, text_column=texts or ["COLUMN"], label_column=labels or ["COLUMN"]
     )
     return HeedError(
-        f"{options.files[0]}: which column has {unknown}? Columns: {', '.join(columns)}. Run, with "
-        f"its name for COLUMN: {named.command()}"
+        f"{options.files[0]}: which column has {unknown}? Columns, by the first row: "
+        f"{', '.join(columns)}. Run, with its name for COLUMN: {named.command()}"
     )
 
 
@@ -129,6 +134,7 @@ def remove_corpus(name: str) -> str:
     with changing_studies():
         own = find_active_own_study()
         if own is None:
+            read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
             raise HeedError(
                 f"{PARAMS}: is no study of your own: `heed study` lists them, heed study NAME "
                 "activates one"

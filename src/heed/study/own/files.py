@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from heed.corpora.parts import PARTS, part_of
 from heed.corpora.rows import read_columns, sniff_delimiter
 from heed.files import HeedError, sha256
+from heed.paths import RAW, REPORTS, RESULTS, TOKENS
 
 if TYPE_CHECKING:
     from heed.study.schema import Params
@@ -56,15 +58,15 @@ def name_files(arguments: list[str]) -> UserFiles:
 
     Files that are all named by a part, such as train.tsv and reviews_test.tsv, have these parts.
 
-    Raises HeedError: a file is named twice or not there; some files have a part and others none; no
-    file is for train, or for test.
+    Raises HeedError: a file is named twice, not there or in a folder of heed's; some files have a
+    part and others none; no file is for train, or for test.
     """
     files = [_split_argument(argument) for argument in arguments]
     paths = [path for _, path in files]
+    resolved = [path.resolve() for path in paths]
     for path in paths:
-        if not path.is_file():
-            raise HeedError(f"{path}: not there")
-        if paths.count(path) > 1:
+        require_user_file(path)
+        if resolved.count(path.resolve()) > 1:
             raise HeedError(f"{path}: is named twice")
     if len(files) == 1 and not files[0][0]:
         return UserFiles({"": paths[0]}, False)
@@ -89,6 +91,20 @@ def name_files(arguments: list[str]) -> UserFiles:
     return UserFiles(dict(_keys_of_parts(parts, paths)), True)
 
 
+def require_user_file(path: Path) -> None:
+    """Raise HeedError unless a file is there, and outside of the folders in which heed deletes."""
+    if path.is_dir():
+        raise HeedError(f"{path}: is a folder: give the files in it")
+    if not path.is_file():
+        raise HeedError(f"{path}: not there")
+    for folder in (RAW, TOKENS, RESULTS, REPORTS):
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise HeedError(
+                f"{path}: is in {folder}, where heed writes its own files and deletes others. Move "
+                "it to another folder"
+            )
+
+
 def _split_argument(argument: str) -> tuple[str, Path]:
     """Return the part, "" without one, and the path of FILE or PART=FILE."""
     part, equals, path = argument.partition("=")
@@ -104,13 +120,13 @@ def _split_argument(argument: str) -> tuple[str, Path]:
 def _part_of_file(path: Path) -> str:
     """Return the part that the first or the last word of a file's name is, or ""."""
     words = _words(path)
-    parts = {part for word in (words[0], words[-1]) if (part := part_of(word))} if words else set()
+    parts = {part for word in (words[0], words[-1]) if (part := part_of(word))}
     return parts.pop() if len(parts) == 1 else ""
 
 
 def _words(path: Path) -> list[str]:
     """Return the words of a file's name, without numbers at its end."""
-    words = [word for word in re.split(r"[^a-z0-9]+", path.stem.lower()) if word]
+    words = as_name(path.stem).split("-")
     while len(words) > 1 and words[-1].isdigit():
         words.pop()
     return words
@@ -131,19 +147,21 @@ def default_name(files: UserFiles) -> str:
     """
     paths = [*files.paths.values()]
     if len(paths) == 1:
-        names = {_as_name(re.split(r"[^a-z0-9]+", paths[0].stem.lower()))}
+        names = {as_name(paths[0].stem)}
     else:
-        names = {_as_name([w for w in _words(path) if not part_of(w)]) for path in paths}
+        names = {as_name(" ".join(w for w in _words(path) if not part_of(w))) for path in paths}
         if len(names) > 1 or not any(names):
-            names = {_as_name([path.parent.name.lower()]) for path in paths}
+            names = {as_name(path.parent.name) for path in paths}
     if len(names) > 1 or not (name := names.pop()):
         raise HeedError(f"no name can be made of {files}: add --name NAME")
     return name
 
 
-def _as_name(words: list[str]) -> str:
-    """Return words joined to a name; "" where they have no letter that a name may have."""
-    return "-".join(re.findall("[a-z0-9]+", " ".join(words)))
+def as_name(text: str) -> str:
+    """Return a text as a name: letters without their accents; "" where a name can have none."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return "-".join(re.findall("[a-z0-9]+", letters))
 
 
 def find_columns(
@@ -155,7 +173,7 @@ def find_columns(
     file cannot be read.
     """
     first = next(iter(files.paths.values()))
-    delimiter = delimiter or sniff_delimiter(first, encoding or None) or ""
+    delimiter = delimiter or sniff_delimiter(first, encoding or None, quotes) or ""
     return read_columns(first, encoding or None, delimiter or None, quotes), delimiter
 
 
@@ -188,7 +206,7 @@ def changed_file_warnings(params: "Params") -> Iterator[str]:
     Neither dvc nor snakemake looks at these files.
     """
     for name, source in params.sources.items():
-        for file in source.user_files():
+        for file in source.copied_files():
             if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
                 yield (
                     f"{file.path}: changed since it was added; the study still uses the copy in "

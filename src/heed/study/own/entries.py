@@ -13,8 +13,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import Corpus
-from heed.study.own_facts import CorpusFacts
-from heed.study.own_files import UserFiles
+from heed.study.own.facts import CorpusFacts
+from heed.study.own.files import UserFiles, as_name, require_user_file
 from heed.study.presets import PRESETS, Preset, choose_preset
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
@@ -33,14 +33,17 @@ PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC rea
 
 @dataclasses.dataclass(frozen=True)
 class CorpusOptions:
-    """What the user typed after `heed corpus add`; empty or None where nothing was typed."""
+    """What the user typed after `heed corpus add`; empty or None where nothing was typed.
+
+    Of `text_separator` None is nothing, and empty a separator.
+    """
 
     files: list[str]
     name: str = ""
     study: str = ""
     title: str = ""
     text_column: list[str] = dataclasses.field(default_factory=list)
-    text_separator: str = ""
+    text_separator: str | None = None
     label_column: list[str] = dataclasses.field(default_factory=list)
     label_separator: str = ""
     split_column: str = ""
@@ -72,8 +75,10 @@ class CorpusOptions:
                 words.append(option)
             elif isinstance(value, list):
                 words += [word for each in value for word in (option, each)]
-            elif value not in ("", None, False):
-                words += [option, str(value)]
+            elif value not in (field.default, ""):
+                words += [option, str(value).replace("\t", "\\t")]
+            elif value != field.default:
+                words.append(f"{option}=")
         return shlex.join(words)
 
 
@@ -123,6 +128,8 @@ def corpus_section(
         "tokenizer": options.language,
     }
     given: dict[str, object] = {key: value for key, value in columns.items() if value}
+    if options.text_separator == "":
+        given["text_separator"] = ""
     if options.no_quotes:
         given["quotes"] = False
     split = _split(options, bool(options.split_column or files.have_parts))
@@ -175,7 +182,7 @@ def make_entries(
         facts: of the corpus.
 
     """
-    preset = choose_preset(sum(facts.parts.values()), facts.mean_length)
+    preset = choose_preset(facts.parts["train"], facts.mean_length)
     max_tokens = choose_max_tokens(facts, PRESETS[options.task][preset])
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
@@ -183,7 +190,7 @@ def make_entries(
     for label in facts.classes:
         key, title = name, name
         if len(facts.classes) > 1:
-            key, title = f"{name}-{_as_name(label, [*facts.classes])}", f"{name} by {label}"
+            key, title = f"{name}-{_name_of_label(label, [*facts.classes])}", f"{name} by {label}"
         data = {"label": label}
         experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
         if options.metric:
@@ -204,6 +211,7 @@ def _shared_settings(options: CorpusOptions) -> dict[str, object]:
         # not at the top: scikit-learn takes long
         from heed.tokens.vectors import read_vector_size
 
+        require_user_file(Path(options.vectors))
         size = read_vector_size(Path(options.vectors))
         settings |= {"vectors": "tuned", "embedding_dim": size}
     return settings
@@ -236,9 +244,9 @@ def choose_max_tokens(facts: CorpusFacts, preset: Preset) -> int:
     return min(longest, 10 * -(-facts.long_length // 10)) or 10
 
 
-def _as_name(label: str, labels: list[str]) -> str:
+def _name_of_label(label: str, labels: list[str]) -> str:
     """Return a label as a part of a name; its number where it has no letter that names may have."""
-    names = ["-".join(re.findall("[a-z0-9]+", each.lower())) for each in labels]
+    names = [as_name(each) for each in labels]
     own = names[labels.index(label)]
     return own if own and names.count(own) == 1 else f"label-{labels.index(label) + 1}"
 
