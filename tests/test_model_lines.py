@@ -159,6 +159,14 @@ def test_entries_with_anchors_and_merges_stay_as_they_are() -> None:
     assert params == parse(ALIASES) == parse(text)
 
 
+def test_models_with_an_anchor_that_lack_keys_need_an_edit_by_hand(clone: Path) -> None:
+    anchored = "  sample-author-a: &a {pooling: mean}\n  sample-author-b: *a\n"
+    PARAMS.write_text(SAMPLE + anchored)
+    with pytest.raises(HeedError, match=r"^params.yaml: its anchors and aliases .* by hand$"):
+        cli.format_study(PARAMS)
+    assert PARAMS.read_text() == SAMPLE + anchored
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
