@@ -16,7 +16,7 @@ from heed.calibration import calibrate
 from heed.paths import RESULTS
 from heed.report.timing import read_training_time, training_folder
 from heed.study import Params, load
-from heed.study.estimate import Cost, estimate_cost, study_workloads
+from heed.study.cost.estimate import Cost, estimate_cost, study_workloads
 
 LOGS = Path("logs")
 # what a study has once → the stages that it is estimated for

@@ -71,7 +71,7 @@ KNOW_CLASSIFICATION = (
     "explanation/",  # of decisions between classes
     "report/",
     "corpora/",
-    "study/own_",
+    "study/own/",
     "study/presets.py",
 )
 

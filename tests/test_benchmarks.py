@@ -17,7 +17,9 @@ import torch
 import yaml
 from benchmarks import stages, translation, workload
 from benchmarks.__main__ import ALL
+from benchmarks.german import write_messages
 
+from heed.files import sha256
 from tests.conftest import ROOT
 
 
@@ -192,7 +194,7 @@ def test_the_tutorials_loop_and_heeds_have_a_loss_of_the_same_batch():
 @pytest.mark.parametrize("size", stages.SIZES)
 def test_a_generated_study_has_about_as_many_stages_as_its_size(size):
     from heed.study import parse
-    from heed.study.estimate import estimate_cost
+    from heed.study.cost.estimate import estimate_cost
 
     params = parse(yaml.safe_dump(stages.generated_study(size)), "generated.yaml")
     assert estimate_cost(params).stages == pytest.approx(size, abs=stages.STAGES_OF_A_MODEL)
@@ -205,3 +207,36 @@ def test_processor_time_is_that_of_the_command_and_of_what_it_waits_for(tmp_path
     assert 0.6 <= stages.processor_seconds([sys.executable, "-c", with_child], tmp_path) < 2
     with pytest.raises(SystemExit, match="no such thing"):
         stages.processor_seconds([sys.executable, "-c", "raise OSError('no such thing')"], tmp_path)
+
+
+def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypatch, capsys):
+    from benchmarks import presets
+
+    from heed.tokens.arrays import load_tokens
+
+    dataset = presets.Dataset("german", "klasse", train=20, scored=16)
+    monkeypatch.setattr(presets, "DATASETS", {"few": dataset})
+    monkeypatch.setattr(presets, "DOCUMENTS", 60)
+    study = presets.STUDY.replace("tokenizer: de", "tokenizer: whitespace")  # spaCy loads slowly
+    monkeypatch.setattr(presets, "STUDY", study)
+    presets.main(["few", "--variants", "mean", "--seeds", "1", "2", "--folder", str(tmp_path)])
+    head, _, row = capsys.readouterr().out.splitlines()
+    cells = dict(zip(head.split(" | "), row.split(" | "), strict=True))
+    assert row.startswith("| few (3) | 20 / 2 / 16 | ") and " | tiny | mean | 1,2 | " in row
+    accuracy, linear = float(cells["accuracy"].split(" ±")[0]), float(cells["linear"])
+    assert cells["difference"] == f"{100 * (accuracy - linear):+.1f}"
+    assert 0.3 < accuracy <= 1 and 0.3 < linear <= 1
+
+    tokens = load_tokens(tmp_path / "data/tokens/german")
+    reduced = presets.reduce(tokens, dataset, seed=1)
+    train, select, scored = (set(reduced.rows(p, 0)) for p in ("train", "validation", "test"))
+    assert not (train & select or train & scored or select & scored)
+    used = train | select | scored
+    assert used < {*tokens.rows("train", 0), *tokens.rows("validation", 0)}
+    assert set(tokens.rows("validation", 0)) < scored
+    assert {row for row, text in enumerate(reduced.texts()) if text} == used
+
+
+def test_the_german_messages_are_those_of_the_table_of_presets(tmp_path):
+    write_messages(tmp_path / "german.csv", 3_000)
+    assert sha256(tmp_path / "german.csv").startswith("68252729222accda")

@@ -153,6 +153,44 @@ def test_a_delimiter_is_one_character(table, monkeypatch, capsys):
     assert "one character, or \\t for a tab, found ';;'" in capsys.readouterr().err
 
 
+def test_quotes_may_be_characters_as_any_other(table, monkeypatch, capsys):
+    Path("quotes.tsv").write_text('text\tb\n"fine w1\t1\nw2 "w2" fine\t2\n')
+    arguments = ["heed", "classify", "tiny-attention", "--table", "quotes.tsv"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert "quotes.tsv:2: not a row" in str(stopped.value.code)
+    assert "--no-quotes" in str(stopped.value.code)
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", [*arguments, "--no-quotes"])
+    cli.main()
+    assert [line[:2] for line in capsys.readouterr().out.splitlines()] == ["ro", "1,", "2,"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothere.csv"], "nothere.csv: not there"),
+        (["texts.csv", "--text-column", "review", "--encoding", "nope"], "that Python knows"),
+        (["texts.csv", "--text-column", "review", "--encoding", "rot13"], "that Python knows"),
+        (["texts.csv", "--delimiter", ";"], "--delimiter of the command"),
+    ],
+)
+def test_a_table_that_cannot_be_read_prints_nothing(table, monkeypatch, capsys, arguments, message):
+    monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", "--table", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert message in str(stopped.value.code) and capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("option", [["--output", "o.csv"], ["--no-quotes"], ["--id-column", "a"]])
+def test_an_option_of_a_table_is_refused_with_a_text(table, monkeypatch, option):
+    monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", "fine w1", *option])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert "its options are of --table FILE" in str(stopped.value.code)
+
+
 def test_a_text_and_a_table_at_once_and_neither_of_them_are_refused(monkeypatch, capsys):
     for given in ([], ["a text", "--table", "texts.csv"]):
         monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", *given])

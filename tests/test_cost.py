@@ -15,11 +15,11 @@ import pytest
 from heed import study
 from heed.calibration import calibrate, measure
 from heed.files import write_json
-from heed.study import sizes
-from heed.study.cost import format_cost, format_number, format_seeds
-from heed.study.estimate import Cost, ModelCost, estimate_cost, study_workloads
-from heed.study.sizes import corpus_size
-from heed.study.speed import Speed, Workload, expected_speed, speed_of, workload_of
+from heed.study.cost import sizes
+from heed.study.cost.estimate import Cost, ModelCost, estimate_cost, study_workloads
+from heed.study.cost.sizes import corpus_size
+from heed.study.cost.speed import Speed, Workload, expected_speed, speed_of, workload_of
+from heed.study.cost.table import format_cost, format_number, format_seeds
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
@@ -87,6 +87,37 @@ def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> 
     assert corpus_size(params, "sample-letters").documents == 1600, "these are not its tokens"
     (folder / "meta.json").write_text("{broken")
     assert corpus_size(params, "sample-letters").documents == 1600
+
+
+@pytest.mark.parametrize(
+    ("split", "train"),
+    [
+        ("", 60),  # all: 40 that were kept, and 20 that were left out
+        (", train: 40", 40),
+        (", train: 10", 10),
+        (", train: 50", 50),
+        (", train: 5000", 60),
+        (", train_per_class: 3", 40),  # as it was tokenised
+    ],
+)
+def test_a_smaller_train_counts_after_tokenising_too(clone: Path, split: str, train: int) -> None:
+    folder = clone / "data/tokens/sample-letters"
+    meta = Meta(
+        digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
+        labels={"author": ["a", "b", "c"]}, documents=60, tokens=600, types=7,
+        parts={"train": 40, "validation": 10, "test": 10}, reduced=True, generated=True,
+        duplicates={}, near_duplicates=NearDuplicates([0], complete=True), treated={}, left_out=20,
+    )  # fmt: skip
+    folder.mkdir(parents=True)
+    write_json(folder / "meta.json", dataclasses.asdict(meta))
+    text = re.sub(r"(kind: sample-letters, split: \{[^}]*)\}", rf"\1{split}}}", SAMPLE)
+    size = corpus_size(study.parse(text), "sample-letters")
+    assert (size.train, size.validation, size.test) == (train, 10, 10)
+
+
+def test_classes_that_are_not_known_are_about_ten(clone: Path) -> None:
+    text = re.sub(r"(kind: sample-letters, split: \{[^}]*)\}", r"\1, train_per_class: 20}", SAMPLE)
+    assert corpus_size(study.parse(text), "sample-letters").train == 200
 
 
 def test_the_size_of_a_table_of_ones_own_is_read_from_its_file() -> None:
@@ -305,6 +336,7 @@ def test_the_table_of_every_study_fits_80_columns_and_has_each_model(path: Path)
     params = study.load(path)
     lines = format_cost(params, cores=2).splitlines()
     assert max(map(len, lines[1:])) <= 80
+    assert [line for line in lines if line != line.rstrip()] == []
     for variant in {model.variant for model in params.models.values()}:
         assert any(line.startswith(f"    {variant} ") for line in lines)
 
@@ -317,6 +349,10 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     assert re.search(
         r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text
     )
+    measured = SAMPLE.replace("variant: baseline,", "variant: baseline, preset: long,")
+    assert "5 of 7 models train for fewer" in " ".join(format_cost(study.parse(measured)).split())
+    own = measured.replace("preset: long,", "preset: long, epochs: 2,")
+    assert "7 of 7 models train for fewer" in " ".join(format_cost(study.parse(own)).split())
     works = study_workloads(study.parse(SAMPLE))
     slow = format_cost(study.parse(SAMPLE), {works[0]: Speed(50.0, 10.0)}, cores=2)
     assert "Speeds were measured" in slow

@@ -276,7 +276,7 @@ COMMANDS = """
 import json
 from pathlib import Path
 from heed import cli, study
-from heed.study.cost import format_cost
+from heed.study.cost.table import format_cost
 cli.download("mine"); cli.tokenize("mine")
 print(format_cost(study.load()))
 print(Path("data/tokens/mine/meta.json").read_text())

@@ -8,8 +8,8 @@ import pytest
 from heed import cli
 from heed.files import HeedError
 from heed.study import load, parse
+from heed.study.editing.formatting import format_text
 from heed.study.following import find_following
-from heed.study.formatting import format_text
 from heed.study.presets import PRESETS
 from heed.study.syntax import read_yaml
 from tests.conftest import ROOT

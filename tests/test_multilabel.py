@@ -26,8 +26,8 @@ from heed.files import HeedError, sha256
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe
 from heed.study import load, parse
-from heed.study.cost import format_cost
-from heed.study.estimate import study_workloads
+from heed.study.cost.estimate import study_workloads
+from heed.study.cost.table import format_cost
 from heed.tasks.classification import linear_svm
 from heed.tasks.classification.classify import classify
 from heed.tasks.classification.classify_table import TextTable, classify_table

@@ -16,9 +16,9 @@ from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
 from heed.study import Source, load
-from heed.study.own_corpus import add_corpus, remove_corpus
-from heed.study.own_entries import MAX_TOKENS, CorpusOptions
-from heed.study.own_files import changed_file_warnings
+from heed.study.own.corpus import add_corpus, remove_corpus
+from heed.study.own.entries import MAX_TOKENS, CorpusOptions
+from heed.study.own.files import changed_file_warnings
 from heed.study.studies import activate_study, list_studies
 from tests.conftest import ROOT
 
@@ -260,7 +260,7 @@ def test_a_delimiter_is_found(clone):
     assert load("params.yaml").corpora["table"].delimiter == ";"
     rows = [f'"{text};{label}' for text, label in zip(TABLE["text"], TABLE["label"], strict=True)]
     Path("quotes.csv").write_text("\n".join(["text;label", *rows]))
-    with pytest.raises(HeedError, match=r"--no-quotes of heed corpus add"):
+    with pytest.raises(HeedError, match=r"--no-quotes of a command"):
         add("quotes.csv", delimiter=";")
     assert "60 texts" in add("quotes.csv", no_quotes=True)
 

@@ -101,10 +101,18 @@ MARKDOWN = [
 ]
 
 
+def test_the_readme_names_the_figure_that_decides():
+    metrics = {"a": {"baseline": 0.5}, "b": {"baseline": 0.25}, "c": {"baseline": 0.75}}
+    names = {"a": "accuracy", "b": "micro F1", "c": "accuracy"}
+    lines = summary("sample", metrics, {}, names, {}).splitlines()
+    heads = [line.split("|")[1].strip() for line in lines if line.startswith("|")]
+    assert heads == ["test accuracy", "---", "a", "c", "test micro F1", "---", "b"]
+
+
 @pytest.mark.drill("publish: Markdown in a title")
 @pytest.mark.parametrize("title", MARKDOWN)
 def test_a_title_is_text_in_the_readme(title):
-    block = summary("sample", {"it": {"baseline": 0.5}}, {"it": title}, {})
+    block = summary("sample", {"it": {"baseline": 0.5}}, {"it": title}, {"it": "accuracy"}, {})
     before = "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
     readme = with_block(before, "sample", block)
     assert with_block(readme, "sample", block) == readme, "publishing again finds the same place"
@@ -235,7 +243,8 @@ def test_the_readmes_summary_is_the_published_metrics(name):
     for values in metrics.values():  # the first of these variants is the one with the gain
         first = next((name for name in params.study.attention if name in values), "")
         values |= {"attention": values[first]} if first else {}
-    block = summary(name, metrics, titles, {})
+    figures = dict.fromkeys(metrics, "accuracy")
+    block = summary(name, metrics, titles, figures, {})
     assert with_block(readme, name, block) == readme, "say: heed publish"
 
 

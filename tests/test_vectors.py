@@ -20,6 +20,7 @@ from heed.models.parameters import count_classifier
 from heed.recipe import read_model_recipe
 from heed.report.experiments import describe_vectors
 from heed.study import Corpus, Source, Split, load
+from heed.study.own.files import changed_file_warnings
 from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.recipe import corpus_contradiction
 from heed.tasks.classification.rules import no_effect
@@ -139,6 +140,20 @@ def test_a_file_that_is_missing_or_was_changed_is_named_with_its_key(folder):
     Path("words.vec").unlink()
     with pytest.raises(HeedError, match=r"words\.vec: not there .*sources\.animals\.vectors\)"):
         download("animals", source, Path("data/raw/animals"))
+
+
+def test_a_file_that_was_changed_after_it_was_copied_is_warned_of(folder):
+    make_corpus(WORDS.encode())
+    source = Source(
+        kind="table", path="table.csv", sha256=sha256("table.csv"), vectors="words.vec",
+        vectors_sha256=sha256("words.vec"),
+    )  # fmt: skip
+    params = SimpleNamespace(sources={"animals": source})
+    assert [*changed_file_warnings(params)] == []
+    Path("words.vec").write_text("more 1 1\n")
+    (warning,) = changed_file_warnings(params)
+    assert warning.startswith("words.vec: changed since it was added; the study still uses the ")
+    assert warning.endswith(f"sources.animals.vectors_sha256: {sha256('words.vec')}")
 
 
 @pytest.mark.parametrize(

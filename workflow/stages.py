@@ -34,7 +34,7 @@ from heed.files import HeedError, write_text
 from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
-from heed.study.own_files import changed_file_warnings
+from heed.study.own.files import changed_file_warnings
 from heed.study.syntax import read_yaml
 from heed.terminal import print_line
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from heed.inputs.batches import MAX_PADDED_TOKENS
-from heed.study.speed import Speed, Workload
+from heed.study.cost.speed import Speed, Workload
 from heed.tasks import task_module
 from heed.tasks.interface import Learner
 from heed.training.allocator import keep_memory

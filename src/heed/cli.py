@@ -285,8 +285,8 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
 def cost(name: str) -> None:
     """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
     from heed.calibration import calibrate
-    from heed.study.cost import format_cost
-    from heed.study.estimate import study_workloads
+    from heed.study.cost.estimate import study_workloads
+    from heed.study.cost.table import format_cost
     from heed.study.studies import read_study
 
     params = read_study(name)
@@ -302,6 +302,7 @@ def classify(
     id_column: str,
     encoding: str,
     delimiter: str | None,
+    no_quotes: bool,
     output: Path | None,
 ) -> None:
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
@@ -309,8 +310,11 @@ def classify(
     Of a text the weights over its words are printed too.
     """
     if table is None:
+        from heed.files import HeedError
         from heed.tasks.classification.classify import classify
 
+        if text_column or id_column or encoding or delimiter or no_quotes or output:
+            raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
         print_line(classify(model, text))
         return
     from heed.study.text_columns import model_text_columns
@@ -318,7 +322,8 @@ def classify(
 
     given = tuple(text_column), text_separator
     columns, separator = given if text_column else model_text_columns(model)
-    rows = TextTable(table, columns, separator, id_column, encoding, delimiter)
+    quotes = False if no_quotes else None
+    rows = TextTable(table, columns, separator, id_column, encoding, delimiter, quotes)
     print_line(classify_table(model, rows, output), error=output is None)
 
 
@@ -348,21 +353,21 @@ def check() -> None:
 
 def format_study(file: Path) -> None:
     """Write what follows from the rest into a study's models, one line a model, in order."""
-    from heed.study.formatting import format_study
+    from heed.study.editing.formatting import format_study
 
     print_line(format_study(file))
 
 
 def model_add(experiment: str, variant: str, settings: list[str], like: str) -> None:
     """Add a model to params.yaml: its line with all that follows, checked."""
-    from heed.study.model_lines import add_model
+    from heed.study.editing.model_lines import add_model
 
     print_line(add_model(PARAMS, experiment, variant, settings, like))
 
 
 def model_remove(model: str) -> None:
     """Remove a model from params.yaml."""
-    from heed.study.model_lines import remove_model
+    from heed.study.editing.model_lines import remove_model
 
     print_line(remove_model(PARAMS, model))
 
@@ -378,15 +383,15 @@ def schema() -> None:
 
 def corpus_add(**options: Any) -> None:
     """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
-    from heed.study.own_corpus import add_corpus
-    from heed.study.own_entries import CorpusOptions
+    from heed.study.own.corpus import add_corpus
+    from heed.study.own.entries import CorpusOptions
 
     print_line(add_corpus(CorpusOptions(**options), _count_cores()))
 
 
 def corpus_remove(name: str) -> None:
     """Remove a corpus from your own study, with its experiments and models."""
-    from heed.study.own_corpus import remove_corpus
+    from heed.study.own.corpus import remove_corpus
 
     print_line(remove_corpus(name))
 
@@ -642,6 +647,9 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         "--delimiter",
         type=_delimiter,
         help="of the table; default: a comma in .csv, a tab in .tsv",
+    )
+    command.add_argument(
+        "--no-quotes", action="store_true", help="of the table: a quote is any other character"
     )
     command.add_argument(
         "--output",

@@ -19,6 +19,7 @@ JSON_READERS = {".json": read_json, ".jsonl": read_json_lines}
 SUFFIXES = (*DELIMITERS, *JSON_READERS, ".parquet")
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}  # those that are tried
 TRIED_ROWS = 20  # rows below the header that a delimiter is tried on
+SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 
 Rows = Iterator[tuple[str, list[Any]]]  # the location for messages, and the cells of each row
 
@@ -113,6 +114,14 @@ def sniff_delimiter(
     return None if best == default else best
 
 
+def is_text_encoding(name: str) -> bool:
+    """Return whether Python has an encoding of text with this name."""
+    try:
+        return SAMPLE_TEXT.encode(name).decode(name) == SAMPLE_TEXT
+    except (LookupError, ValueError):  # unknown, or no encoding of text
+        return False
+
+
 def _check_suffix(
     path: Path, encoding: str | None, delimiter: str | None, quotes: bool | None
 ) -> str:
@@ -120,6 +129,11 @@ def _check_suffix(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise HeedError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
+    if encoding and not is_text_encoding(encoding):
+        raise HeedError(
+            f"{path}: expected an encoding that Python knows, such as windows-1252, found "
+            f"{encoding!r}"
+        )
     if encoding and suffix == ".parquet":
         raise HeedError(f"{path}: a parquet file takes no encoding; found {encoding!r}")
     if suffix not in DELIMITERS and (delimiter or quotes is not None):
@@ -166,8 +180,8 @@ def _csv_lines(
         except csv.Error as error:
             raise _QuotesError(
                 f"{path}:{line}: not a row of a {path.suffix[1:].upper()} file ({error}). Check "
-                "the quotes in this row. If quotes are characters as any other: --no-quotes of "
-                "heed corpus add, or `quotes: false` of the corpus in params.yaml"
+                "the quotes in this row. If quotes are characters as any other: --no-quotes of a "
+                "command, or `quotes: false` of the corpus in params.yaml"
             ) from None
         if fields:
             yield line, fields
@@ -198,8 +212,8 @@ def _positions(path: Path, header: list[str], columns: Iterable[str]) -> list[in
         if column not in header:
             names = ", ".join(map(printable, header))
             separated = (
-                " The delimiter of the fields may be another: --delimiter of heed corpus add, or "
-                "the corpus's `delimiter` in params.yaml"
+                " The delimiter of the fields may be another: --delimiter of the command, or the "
+                "corpus's `delimiter` in params.yaml"
                 if len(header) == 1 and path.suffix.lower() in DELIMITERS
                 else ""
             )

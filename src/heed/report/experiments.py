@@ -200,7 +200,11 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
         if is_generated(corpus)
         else ""
     )
-    return text + (say(" REDUCED: a random part of its source.") if corpus.facts.reduced else "")
+    return text + (
+        say(" REDUCED: a random part of its source, or of its training part.")
+        if corpus.facts.reduced
+        else ""
+    )
 
 
 def _describe_size(result: ExperimentResult) -> str:

@@ -62,7 +62,9 @@ def publish(
     params = map_texts(params, remove_paths)
     titles = {key: experiment.title for key, experiment in params.experiments.items()}
     metrics = read_json(root / "metrics.json", "heed compare")
-    block = summary(name, _main_figures(metrics, comparison), titles, translation_rows(comparison))
+    names = {key: measure_of(result).name for key, result in comparison.experiments.items()}
+    figures = _main_figures(metrics, comparison)
+    block = summary(name, figures, titles, names, translation_rows(comparison))
     readme = _with_summary(root, name, block)
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
@@ -105,6 +107,7 @@ def summary(
     name: str,
     metrics: dict[str, dict[str, float]],
     titles: dict[str, str],
+    names: dict[str, str],
     translations: dict[str, list[str]],
 ) -> str:
     """Return the README's tables and chart of a published study, in Markdown.
@@ -113,28 +116,28 @@ def summary(
         name: of the study.
         metrics: its metrics.json.
         titles: of its experiments, by key.
+        names: of the figures by which the experiments compare their models, by key: a table each.
         translations: from `translation_rows`; all other experiments are classifications.
 
     """
-    tables = []
-    if rows := [
-        [_title(titles, experiment), *_classification_cells(values)]
-        for experiment, values in metrics.items()
-        if experiment not in translations
-    ]:
-        head = (
-            "| test accuracy | baseline | mean (control) | attention | linear | gain of "
-            "attention, p.p. | interval | corrected p |\n"
-            "|---|---|---|---|---|---|---|---|\n"
-        )
-        tables.append(head + _rows(rows))
+    rows: dict[str, list[list[str]]] = {}
+    for experiment, values in metrics.items():
+        if experiment not in translations:
+            cells = [_title(titles, experiment), *_classification_cells(values)]
+            rows.setdefault(names[experiment], []).append(cells)
+    tables = [
+        f"| test {figure} | baseline | mean (control) | attention | linear | gain of "
+        "attention, p.p. | interval | corrected p |\n"
+        "|---|---|---|---|---|---|---|---|\n" + _rows(each)
+        for figure, each in rows.items()
+    ]
     if translations:
         head = (
             "| translation | baseline | attention | best opponent | gain of attention | interval "
             "| verdict |\n|---|---|---|---|---|---|---|\n"
         )
-        cells = [[_title(titles, key), *values] for key, values in translations.items()]
-        tables.append(head + _rows(cells))
+        translated = [[_title(titles, key), *values] for key, values in translations.items()]
+        tables.append(head + _rows(translated))
     return (
         "\n".join(tables) + f"\n![Gain of attention with its "
         f"interval](docs/studies/{name}/figures/gain.svg)\n"
@@ -183,14 +186,14 @@ def _title(titles: dict[str, str], experiment: str) -> str:
 
 
 def _classification_cells(values: dict[str, float]) -> list[str]:
-    """Return the accuracies of an experiment and the gain of attention, of metrics.json."""
+    """Return the figures of an experiment and the gain of attention, of metrics.json."""
     gain, low, high = (values.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
     interval = f"{format_points(low)} to {format_points(high)}" if low is not None else DASH
     p = values.get("p_holm")
     keys = ("baseline", "mean", "attention", "linear")
-    accuracies = [format_number(values.get(key)) for key in keys]
+    figures = [format_number(values.get(key)) for key in keys]
     printed_p = format_p(p) if p is None or p < 0.001 else f"{p:g}"  # as in metrics.json
-    return [*accuracies, format_points(gain), interval, printed_p]
+    return [*figures, format_points(gain), interval, printed_p]
 
 
 def _rows(rows: list[list[str]]) -> str:

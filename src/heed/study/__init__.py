@@ -12,14 +12,13 @@ section for each key:
 | `rules` `model_rules` `preset_rules` `search_rules` | the checks across sections |
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
-| `following` `formatting` `model_lines` | what follows of a model: write it; add a model |
-| `studies` | heed's studies and the user's own: list, make, activate |
-| `sizes` `speed` `estimate` `cost` | from sizes of corpora and speeds of models to the costs |
-| `editing` | edit params.yaml and keep its comments |
-| `own_corpus` | `heed corpus add`: a study of the user's own files, from the modules below |
-| `own_files` `own_facts` | which files, parts and columns there are; what the corpus is like |
+| `following` | what follows of a model from its name and its experiment |
 | `token_count` | about how many tokens a text has, without a tokenizer |
-| `own_entries` `own_summary` | the entries for params.yaml; what is printed |
+| `text_columns` | which columns of a corpus are texts |
+| `studies` | heed's studies and the user's own: list, make, activate |
+| `cost/` | what a study costs: sizes of corpora, speeds of models, the table |
+| `editing/` | edit a study and keep its comments; complete the lines of models; add a model |
+| `own/` | `heed corpus add`: files, facts, entries, what is printed |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).
 """

@@ -17,11 +17,10 @@ from pydantic import (
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.parts import part_of_key
 from heed.corpora.publication import SplitKind
+from heed.corpora.rows import is_text_encoding
 from heed.paths import MAX_NAME
 from heed.study.section import Section, Seed
 from heed.tokens.meta import NEEDED_PACKAGES, Tokenizer
-
-SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 
 # The kinds that the modules of heed.corpora declare, and no others.
 if TYPE_CHECKING:
@@ -190,6 +189,10 @@ class Source(Section):
         if not self.vectors or not self.vectors_sha256:
             return None
         return UserFile(self.vectors, self.vectors_sha256, "vectors", "vectors_sha256")
+
+    def copied_files(self) -> list[UserFile]:
+        """Return all files of the user's own that `heed download` copies, vectors among them."""
+        return [*self.user_files(), *filter(None, [self.vector_file()])]
 
 
 # keys that only some kinds of source take
@@ -403,11 +406,7 @@ class Corpus(Section):
     @field_validator("encoding")
     @classmethod
     def _check_encoding(cls, name: str | None) -> str | None:
-        try:
-            is_text = name is None or SAMPLE_TEXT.encode(name).decode(name) == SAMPLE_TEXT
-        except (LookupError, ValueError):  # unknown, or no encoding of text
-            is_text = False
-        if not is_text:
+        if name is not None and not is_text_encoding(name):
             raise ValueError(
                 f"expected an encoding that Python knows, such as windows-1252, found {name!r}"
             )

@@ -32,6 +32,7 @@ class TextTable:
     id_column: the column with a name of each row; empty: rows are numbered from 1.
     encoding: of a file that is text; empty: UTF-8.
     delimiter: between two fields; None: by the ending of the file.
+    quotes: as of `read_rows`.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class TextTable:
     id_column: str = ""
     encoding: str = ""
     delimiter: str | None = None
+    quotes: bool | None = None
 
     def read(self) -> Iterator[tuple[str | int, str]]:
         """Yield the id and the text of each row; a missing text is an empty one.
@@ -47,7 +49,7 @@ class TextTable:
         Raises HeedError as `read_rows` does, and for a cell that is no text.
         """
         columns = [*self.text_columns, *([self.id_column] if self.id_column else [])]
-        rows = read_rows(self.path, columns, self.encoding or None, self.delimiter)
+        rows = read_rows(self.path, columns, self.encoding or None, self.delimiter, self.quotes)
         for number, (location, cells) in enumerate(rows, 1):
             values = [
                 as_text(f"{location}: column {column!r}", cell)
@@ -78,13 +80,15 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     _check_output(table.path, output)
     runs = load_classifiers(model)
     key = "id" if table.id_column else "row"
+    count, rows = 0, table.read()
+    batch = list(itertools.islice(rows, AT_ONCE))  # a table that cannot be read prints no header
     with _writing_table(output) as write:
         write(_predictions(key, [], [], runs))
-        count, rows = 0, table.read()
-        while batch := list(itertools.islice(rows, AT_ONCE)):
+        while batch:
             ids, texts = zip(*batch, strict=True)
             write(_predictions(key, list(ids), list(texts), runs))
             count += len(batch)
+            batch = list(itertools.islice(rows, AT_ONCE))
     return f"{output or table.path}: {count:,} rows, mean of {len(runs)} runs of {model}"
 
 

@@ -1,7 +1,7 @@
 """A trained classifier for texts of one's own: for notebooks, and for `heed classify --table`."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ class TextClassifier:
             texts: the texts; an empty one has a prediction too.
 
         Raises:
-            TypeError: a single str, or something in the list that is no str.
+            TypeError: a single str or a table, or something in the list that is no str.
 
         """
         parts = [self.probabilities(cleaned, tokens) for cleaned, tokens in self._tokenize(texts)]
@@ -95,6 +95,11 @@ class TextClassifier:
         """Yield cleaned texts and their tokens, AT_ONCE at a time. Raises TypeError."""
         if isinstance(texts, str):
             raise TypeError("expected a list of texts, found a single str: put it into a list")
+        if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) != 1:
+            # it would be its keys, or the names of its columns, that are classified
+            kind = type(texts).__name__
+            raise TypeError(f"expected a list of texts, found a {kind}: give one column of it")
+        texts = list(texts)
         for number, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(
@@ -102,7 +107,7 @@ class TextClassifier:
                 )
         tokenizer = self.predictor.recipe.tokenizer
         for start in range(0, len(texts), AT_ONCE):
-            yield tokenize_in_memory(list(texts[start : start + AT_ONCE]), tokenizer)
+            yield tokenize_in_memory(texts[start : start + AT_ONCE], tokenizer)
 
 
 def open_run(run: RunInfo, folder: Path | None = None) -> TextClassifier:

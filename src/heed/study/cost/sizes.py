@@ -30,6 +30,7 @@ SPREAD = 0.5  # of the logarithm of lengths, where only their mean is known: .3 
 HEAPS_FACTOR, HEAPS_EXPONENT = 10, 0.6
 GENERATED_TYPES = 1000
 UNKNOWN_TEST_SHARE = 0.2  # of a given split
+UNKNOWN_CLASSES = 10  # of a label whose values are not known
 MAX_CHARACTERS, MAX_ROWS = 40_000_000, 500_000  # of a user's files that are read: two seconds
 
 
@@ -81,8 +82,9 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     texts = max(1, len(corpus_languages(corpus, source)))
     if meta := _tokenized(TOKENS / name, corpus):
         lengths = _read_lengths(TOKENS / name, meta)
-        train, validation, test = (meta.parts.get(part, 0) for part in PARTS)
+        _, validation, test = (meta.parts.get(part, 0) for part in PARTS)
         values = {label: len(names) for label, names in meta.labels.items()}
+        train = _tokenized_train(corpus, meta, values)
         return CorpusSize(train, validation, test, lengths, texts, meta.types, values, meta.folds)
     if kind.tokens_per_document:
         count = kind.documents or (source.documents or 0) / kind.joined
@@ -156,19 +158,30 @@ def _divide(
             tested = 1 - kind.learned / rows.documents
         test = documents * tested
         if validation := documents * rows.parts.get("validation", 0):
-            return _keep(corpus, rows, documents - test - validation), validation, test
+            return _keep(corpus, rows.values, documents - test - validation), validation, test
     elif split.kind == "folds":
         test = documents / (split.k or 1)
     else:
         test = split.test if isinstance(split.test, int) else documents * (split.test or 0)
     test = min(test, documents)
     validation = split.validation * (documents - test)
-    return _keep(corpus, rows, documents - test - validation), validation, test
+    return _keep(corpus, rows.values, documents - test - validation), validation, test
 
 
-def _keep(corpus: Corpus, rows: _Rows, documents: float) -> float:
-    """Return how many of the training documents the split keeps."""
-    split, combinations = corpus.split, math.prod(rows.values.values())
+def _tokenized_train(corpus: Corpus, meta: Meta, values: dict[str, int]) -> float:
+    """Return how many documents of a tokenised corpus the present split trains on.
+
+    `train` and `train_per_class` may have been changed since.
+    """
+    train = meta.parts.get("train", 0)
+    if corpus.split.train_per_class and meta.left_out:
+        return train
+    return _keep(corpus, values, train + meta.left_out)
+
+
+def _keep(corpus: Corpus, values: dict[str, int], documents: float) -> float:
+    """Return how many of the training documents the split keeps; `values` as of CorpusSize."""
+    split, combinations = corpus.split, math.prod(values.values()) if values else UNKNOWN_CLASSES
     most = split.train or (split.train_per_class or math.inf) * combinations
     return min(documents, most)
 

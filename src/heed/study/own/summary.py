@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from heed.study.corpora import Corpus
-from heed.study.own_entries import VARIANTS, CorpusEntries
-from heed.study.own_facts import LONG, CorpusFacts
-from heed.study.own_files import SPLIT_NAMES, UserFiles
+from heed.study.own.entries import VARIANTS, CorpusEntries
+from heed.study.own.facts import LONG, CorpusFacts
+from heed.study.own.files import SPLIT_NAMES, UserFiles
 from heed.study.presets import PRESETS, recommend_linear
 from heed.study.tasks import RULES
 

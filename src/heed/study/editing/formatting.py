@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
-from heed.study.editing import edit_text
+from heed.study.editing.params_file import edit_text
 from heed.study.following import FOLLOWING_KEYS, Key, complete, find_following
 from heed.study.reader import check, mistakes_error
 from heed.study.schema import Params

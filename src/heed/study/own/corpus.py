@@ -8,8 +8,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.table import read_documents
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
-from heed.study.editing import changed_text
-from heed.study.own_entries import (
+from heed.study.editing.params_file import changed_text
+from heed.study.own.entries import (
     CorpusEntries,
     CorpusOptions,
     add_entries,
@@ -19,9 +19,9 @@ from heed.study.own_entries import (
     make_seeds,
     remove_entries,
 )
-from heed.study.own_facts import read_facts
-from heed.study.own_files import default_name, find_columns, name_files, recognise_columns
-from heed.study.own_summary import describe_corpus, describe_entries, describe_unused
+from heed.study.own.facts import read_facts
+from heed.study.own.files import default_name, find_columns, name_files, recognise_columns
+from heed.study.own.summary import describe_corpus, describe_entries, describe_unused
 from heed.study.reader import parse, read_text
 from heed.study.studies import (
     changing_studies,

@@ -7,18 +7,17 @@ from pathlib import Path
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.files import HeedError
 from heed.study.adversaries import Adversary
-from heed.study.schema import Params
-from heed.study.searches import Search
-from heed.study.sizes import CorpusSize, corpus_size
-from heed.study.speed import (
+from heed.study.cost.sizes import UNKNOWN_CLASSES, CorpusSize, corpus_size
+from heed.study.cost.speed import (
     CORE_FLOPS,
-    OUTPUTS,
     Speed,
     Workload,
     machine_factor,
     speed_of,
     workload_of,
 )
+from heed.study.schema import Params
+from heed.study.searches import Search
 from heed.tasks import task_module
 
 # Core-seconds, measured in a `snakemake` run whose server forks the stages (docs/performance.md,
@@ -248,7 +247,7 @@ def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -
     experiment = params.experiments[name]
     if not (size := sizes.get(experiment.corpus)):
         return 0.0
-    outputs = size.values.get(getattr(experiment.data, "label", ""), OUTPUTS)
+    outputs = size.values.get(getattr(experiment.data, "label", ""), UNKNOWN_CLASSES)
     tokens = size.tokens * max(1, size.folds)
     seconds = task_module(experiment.task, "cost").opponent_seconds(experiment, tokens, outputs)
     return OPPONENTS + float(seconds)
@@ -268,6 +267,6 @@ def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
     disk = sum(size.tokens * BYTES_PER_TOKEN for size in sizes.values())
     for source in params.sources.values():
         disk += SOURCE_KINDS[source.kind].size
-        files = (Path(file.path) for file in source.user_files())
+        files = (Path(file.path) for file in source.copied_files())
         disk += sum(path.stat().st_size for path in files if path.is_file())
     return disk

@@ -206,7 +206,7 @@ def changed_file_warnings(params: "Params") -> Iterator[str]:
     Neither dvc nor snakemake looks at these files.
     """
     for name, source in params.sources.items():
-        for file in source.user_files():
+        for file in source.copied_files():
             if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
                 yield (
                     f"{file.path}: changed since it was added; the study still uses the copy in "

@@ -13,8 +13,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import Corpus
-from heed.study.own_facts import CorpusFacts
-from heed.study.own_files import UserFiles, as_name, require_user_file
+from heed.study.own.facts import CorpusFacts
+from heed.study.own.files import UserFiles, as_name, require_user_file
 from heed.study.presets import PRESETS, Preset, choose_preset
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split

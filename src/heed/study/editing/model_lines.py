@@ -10,9 +10,9 @@ from ruamel.yaml.nodes import Node
 from heed.files import HeedError
 from heed.hyperparameters import Value
 from heed.paths import is_name
-from heed.study.editing import edit_text
+from heed.study.editing.formatting import MODELS, entry_nodes, format_entry, format_value
+from heed.study.editing.params_file import edit_text
 from heed.study.following import complete, find_following
-from heed.study.formatting import MODELS, entry_nodes, format_entry, format_value
 from heed.study.reader import check, mistakes_error, parse
 from heed.study.schema import Params
 from heed.study.suggestions import unknown_name

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from heed.study.cost.sizes import UNKNOWN_CLASSES, CorpusSize
 from heed.study.schema import Params
-from heed.study.sizes import CorpusSize
 from heed.tasks import task_module
 
 # Seconds of a training step = 6 x multiply-adds / CORE_FLOPS + STEP_SECONDS + Adam's for each
@@ -23,7 +23,6 @@ STEP_SECONDS = 0.003
 PARAMETER_SECONDS = 1.5e-9
 FORWARD_SHARE = 0.4  # of a training step's matrix products: a third, and less overlap
 PIECES = 1.25  # of a word, where a translator reads these
-OUTPUTS = 10  # of a network, where the values of its label are not known
 MATRIX, MATRIX_SECONDS, REPEATS = 512, 0.0023, 8  # a product of two matrices, on that core
 # hyperparameters that do not change how long a step takes; those that a model has are set to these
 WITHOUT_EFFECT = {
@@ -69,7 +68,7 @@ def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
     pieces = PIECES if getattr(h, "segmentation", "words") != "words" else 1
     lengths = tuple(min(round(pieces * length), longest) for length in size.lengths)
     label = getattr(params.experiments[section.experiment].data, "label", "")
-    outputs = size.values.get(label, OUTPUTS)
+    outputs = size.values.get(label, UNKNOWN_CLASSES)
     cost, types = task_module(task, "cost"), size.types / size.texts
     if section.match != model:
         h = cost.widened(h, types, outputs)

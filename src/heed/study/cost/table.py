@@ -4,10 +4,11 @@ import os
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from heed.study.estimate import Cost, ModelCost, estimate_cost
+from heed.study.cost.estimate import Cost, ModelCost, estimate_cost
+from heed.study.cost.sizes import CorpusSize
+from heed.study.cost.speed import Speed, Workload
+from heed.study.presets import PRESETS
 from heed.study.schema import Params
-from heed.study.sizes import CorpusSize
-from heed.study.speed import Speed, Workload
 
 WIDTH = 78
 FEW_EPOCHS = 10  # with fewer, and without patience, a training may end before it has converged
@@ -45,7 +46,7 @@ def format_cost(
         *(_wrap(note) for note in _notes(params, cost, bool(measured))),
         f"Look first: snakemake -n. Run: snakemake --cores {cores} (or: dvc repro)",
     ]
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines())
 
 
 def _wrap(text: str) -> str:
@@ -150,8 +151,11 @@ def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
 
 
 def _may_stop_too_early(params: Params, model: str) -> bool:
+    """Return whether a model has few epochs that heed has not measured, as those of a preset."""
     hyperparameters = params.resolved(model, {})
-    return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience
+    section = params.models[params.models[model].match]
+    is_measured = section.preset in PRESETS[params.task(section)] and section.epochs is None
+    return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience and not is_measured
 
 
 def format_number(number: float) -> str:

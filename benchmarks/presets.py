@@ -1,0 +1,334 @@
+"""Models with heed's presets beside the linear model on small corpora: docs/presets.md.
+
+`python -m benchmarks.presets [DATASET ...] [--variants NAME ...] [--seeds N ...]`. Downloads (see
+docs/corpora.md for HEED_MIRROR) and tokenizes the corpora in a temporary folder, or in `--folder`.
+A dataset is a corpus or a part of it. Its models are the variants of `heed corpus add` with the
+preset that this chooses. They are scored on documents of the training and validation parts that
+neither train nor select; where a dataset leaves none, on those that select. The test part is
+neither trained nor scored on. Other lines than those of the table go to stderr.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from sklearn.model_selection import train_test_split
+
+from benchmarks.german import write_messages
+from heed.corpora.source import download
+from heed.evaluation.verdicts import last_rise_pp
+from heed.files import sha256
+from heed.paths import RAW, TOKENS
+from heed.recipe import Recipe, resolve
+from heed.study import Params, parse
+from heed.study.experiments import ClassificationExperiment
+from heed.study.own.entries import TEST, VALIDATION, VARIANTS
+from heed.study.presets import PRESETS, choose_preset
+from heed.tasks.classification import opponents
+from heed.tasks.classification.metrics import make_metrics
+from heed.tasks.classification.prediction import ClassificationPredictor
+from heed.tasks.classification.recipe import Data
+from heed.tokens.arrays import Tokens, load_tokens
+from heed.tokens.tokenizer import tokenize
+from heed.training.run import train_model
+
+MESSAGES, DOCUMENTS = "german.csv", 3_000
+# The corpora of heed's studies, but for IMDB, of which a third is enough, and for German.
+STUDY = """\
+study: {{name: presets, title: Presets on small corpora}}
+seeds: [1, 2, 3, 4, 5]
+sources:
+  letters: {{kind: letters, files: [classifier_data_eval.json]}}
+  few-shot-01: {{kind: few-shot-01}}
+  imdb: {{kind: imdb}}
+  movies: {{kind: movies}}
+  sst-wiki: {{kind: sst-wiki}}
+  german: {{kind: table, path: {messages}, sha256: {digest}}}
+corpora:
+  letters-pieces:
+    source: letters
+    kind: letters-pieces
+    split: {{kind: folds, k: 5, grouped: true, validation: 0.1}}
+  news-headlines:
+    source: few-shot-01
+    kind: news-headlines
+    tokenizer: whitespace
+    split: {{kind: random, test: 0.2, validation: 0.1}}
+  imdb:
+    source: imdb
+    kind: imdb
+    tokenizer: en
+    sample: 16000
+    split: {{kind: random, test: 2000, validation: 0.1}}
+  movies: {{source: movies, kind: movies, tokenizer: whitespace, split: {{kind: given}}}}
+  sst-wiki: {{source: sst-wiki, kind: sst-wiki, tokenizer: whitespace, split: {{kind: given}}}}
+  german:
+    source: german
+    kind: table
+    text_column: text
+    label_column: klasse
+    tokenizer: de
+    split: {{kind: random, test: 0.2, validation: 0.1}}
+searches: {{}}
+defaults: {{classification: {{}}}}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Dataset:
+    """A corpus or a part of it.
+
+    classes: the largest ones; None for all.
+    train: documents to train; a ninth as many more select. None for all.
+    scored: documents to score at most.
+    """
+
+    corpus: str
+    label: str
+    classes: int | None = None
+    train: int | None = None
+    scored: int = 0
+
+
+DATASETS = {
+    "german-400": Dataset("german", "klasse", train=400, scored=1500),
+    "german-2000": Dataset("german", "klasse"),
+    "headlines4-400": Dataset("news-headlines", "category", 4, 400, 1500),
+    "headlines4-2000": Dataset("news-headlines", "category", 4, 2000, 1500),
+    "headlines10-3000": Dataset("news-headlines", "category", 10, 3000, 3000),
+    "headlines20-4000": Dataset("news-headlines", "category", 20, 4000, 4000),
+    "headlines-2500": Dataset("news-headlines", "category", train=2500, scored=4000),
+    "headlines-5000": Dataset("news-headlines", "category", train=5000, scored=4000),
+    "letters-author": Dataset("letters-pieces", "author"),
+    "sst-wiki-1500": Dataset("sst-wiki", "sentiment", train=1500, scored=3000),
+    "imdb-500": Dataset("imdb", "sentiment", train=500, scored=3000),
+    "imdb-1500": Dataset("imdb", "sentiment", train=1500, scored=3000),
+    "movies": Dataset("movies", "sentiment"),
+}
+SEEDS = (1, 2, 3)
+COLUMNS = (
+    "corpus (classes)", "train / select / scored", "tokens", "preset", "variant", "seeds",
+    "accuracy", "macro F1", "linear", "difference", "not converged", "CPU s",
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class ReducedTokens(Tokens):
+    """The tokens of a dataset; its part `test` has the documents to score.
+
+    `meta` has the classes of the dataset alone, and no folds: `parts` are those of one seed.
+    """
+
+    parts: dict[str, np.ndarray]  # documents (rows of the corpus) by part, in their order
+
+    def rows(self, part: str, fold: int) -> np.ndarray:
+        return self.parts[part]
+
+    def texts(self) -> Iterator[str]:
+        """Yield the text of each document of the corpus; empty for one that is in no part."""
+        used = set(np.concatenate([*self.parts.values()]).tolist())
+        for row, text in enumerate(super().texts()):
+            yield text if row in used else ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """What a model reached on the documents to score; `seconds` of processor time it took."""
+
+    accuracy: float
+    macro_f1: float
+    seconds: float
+    has_converged: bool = True
+
+
+def reduce(tokens: Tokens, dataset: Dataset, seed: int) -> ReducedTokens:
+    """Return the tokens of a dataset; the seed decides on the fold alone.
+
+    Of the drawn documents as large a share selects as in the split of `heed corpus add`. The
+    validation part is scored first.
+    """
+    fold = (seed - 1) % tokens.meta.folds if tokens.meta.folds else 0
+    train, validation = tokens.rows("train", fold), tokens.rows("validation", fold)
+    column = f"label_{dataset.label}"
+    labels = tokens.documents([column])[column].to_numpy()
+    names = tokens.meta.labels[dataset.label]
+    if dataset.classes:
+        names = _largest_classes(labels[train], dataset.classes)
+        train, validation = (rows[np.isin(labels[rows], names)] for rows in (train, validation))
+    parts = {"train": train, "validation": validation, "test": validation}
+    if dataset.train:
+        rest, drawn = train_test_split(
+            train,
+            test_size=round(dataset.train / (1 - VALIDATION)),
+            random_state=0,
+            stratify=labels[train],
+        )
+        keep, select = train_test_split(drawn, test_size=len(drawn) - dataset.train, random_state=0)
+        rest = np.random.default_rng(0).permutation(rest)
+        scored = np.concatenate([validation, rest])[: dataset.scored]
+        parts = {"train": np.sort(keep), "validation": np.sort(select), "test": np.sort(scored)}
+    meta = dataclasses.replace(tokens.meta, folds=0, labels={dataset.label: names})
+    fields = {field.name: getattr(tokens, field.name) for field in dataclasses.fields(tokens)}
+    return ReducedTokens(**{**fields, "meta": meta, "parts": parts})
+
+
+def _largest_classes(labels: np.ndarray, count: int) -> list[str]:
+    """Return the names of the largest classes, sorted; ties go to the first name."""
+    names, sizes = np.unique(labels.astype(str), return_counts=True)
+    largest = np.argsort(-sizes, kind="stable")[:count]
+    return sorted(names[largest].tolist())
+
+
+def make_study(name: str, digest: str) -> Params:
+    """Return the study of a dataset: an experiment DATASET-PRESET for each of heed's presets.
+
+    Each has the variants of `heed corpus add`. `digest` is of the generated messages.
+    """
+    dataset = DATASETS[name]
+    experiments, models = {}, {}
+    for preset in PRESETS["classification"]:
+        experiment = f"{name}-{preset}"
+        data = {"label": dataset.label}
+        experiments[experiment] = {
+            "task": "classification", "corpus": dataset.corpus, "data": data, "title": name,
+        }  # fmt: skip
+        for variant, values in VARIANTS.items():
+            model = f"{experiment}-{variant}"
+            models[model] = {
+                "experiment": experiment, "corpus": dataset.corpus, "variant": variant,
+                "tuned_by": "none", "match": model, "preset": preset, **values,
+            }  # fmt: skip
+    added = yaml.safe_dump({"experiments": experiments, "models": models})
+    return parse(STUDY.format(messages=MESSAGES, digest=digest) + added, "benchmarks/presets.py")
+
+
+def score_linear(tokens: ReducedTokens, experiment: ClassificationExperiment) -> Score:
+    """Return what the linear opponent of an experiment reaches."""
+    label = experiment.data.label
+    data = Data(label, tokens.meta.labels[label])
+    started = time.process_time()
+    with contextlib.redirect_stdout(sys.stderr):
+        fitted = opponents.fit(tokens, data, experiment)
+    seconds = time.process_time() - started
+    table = fitted.predictions["linear", 0]
+    return _score(data, fitted.statistics(table[table["split"] == "test"]), seconds)
+
+
+def score_model(tokens: ReducedTokens, recipe: Recipe[Any, Any], seed: int, limit: float) -> Score:
+    """Return what a recipe reaches with a seed.
+
+    It has converged when the accuracy on validation rose by no more than `limit` percentage points
+    over its last two epochs.
+    """
+    started = time.process_time()
+    with tempfile.TemporaryDirectory() as work:
+        trained = train_model(recipe, tokens, seed, lambda progress: None, Path(work))
+    seconds = time.process_time() - started
+    model, vocabulary = trained.learner.model.eval(), trained.learner.encoded.vocabulary
+    predictor = ClassificationPredictor(model, vocabulary, recipe, trained.device)
+    predictions = predictor.predict(tokens, trained.rows["test"])
+    rise = last_rise_pp([epoch["validation_accuracy"] for epoch in trained.history])
+    has_converged = rise is not None and rise <= limit
+    return _score(recipe.data, predictor.statistics(predictions), seconds, has_converged)
+
+
+def _score(
+    data: Data, statistics: pd.DataFrame, seconds: float, has_converged: bool = True
+) -> Score:
+    figures = make_metrics(data).compute(statistics.to_numpy())
+    return Score(figures["accuracy"], figures["macro_f1"], seconds, has_converged)
+
+
+def measure(
+    name: str, tokens: Tokens, params: Params, variants: Sequence[str], seeds: Sequence[int]
+) -> Iterator[str]:
+    """Yield the row of each variant on the dataset of this name, in Markdown."""
+    reduced = [reduce(tokens, DATASETS[name], seed) for seed in seeds]
+    first = reduced[0]
+    train = first.parts["train"]
+    length = float(np.diff(tokens.offsets)[train].mean())
+    preset = choose_preset(round(len(train) / (1 - TEST) / (1 - VALIDATION)), length)
+    experiment = params.experiments[f"{name}-{preset}"]
+    # without folds every seed has the same parts
+    different = reduced if tokens.meta.folds else [first]
+    linear = [score_linear(parts, experiment) for parts in different]
+    sizes = " / ".join(f"{len(first.parts[part]):,}" for part in ("train", "validation", "test"))
+    classes = len(first.meta.labels[DATASETS[name].label])
+    cells = [f"{name} ({classes})", sizes, f"{length:.0f}", preset]
+    for variant in variants:
+        recipe = resolve(params, f"{name}-{preset}-{variant}", {}, first.meta)
+        recipe = recipe.changed({"device": "cpu", "threads": 1})
+        scores = [
+            score_model(parts, recipe, seed, params.study.convergence_pp)
+            for parts, seed in zip(reduced, seeds, strict=True)
+        ]
+        yield _line([*cells, variant, ",".join(map(str, seeds)), *_figures(scores, linear)])
+
+
+def _figures(scores: list[Score], linear: list[Score]) -> list[str]:
+    """Return the cells of the figures: means over the seeds, and the sample standard deviation."""
+    accuracies = [score.accuracy for score in scores]
+    accuracy, opponent = (fmean(accuracies), fmean(score.accuracy for score in linear))
+    deviation = f" ± {100 * stdev(accuracies):.1f}" if len(scores) > 1 else ""
+    return [
+        f"{accuracy:.4f}{deviation}",
+        f"{fmean(score.macro_f1 for score in scores):.4f}",
+        f"{opponent:.4f}",
+        f"{100 * (accuracy - opponent):+.1f}",
+        f"{sum(not score.has_converged for score in scores)}",
+        f"{fmean(score.seconds for score in scores):.0f}",
+    ]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def prepare(corpus: str, params: Params) -> Tokens:
+    """Return a corpus, downloaded and tokenized in the working folder."""
+    section = params.corpora[corpus]
+    with contextlib.redirect_stdout(sys.stderr):
+        raw = RAW / section.source
+        download(section.source, params.sources[section.source], raw)
+        tokenize(corpus, section, raw, TOKENS / corpus, processes=1)
+    return load_tokens(TOKENS / corpus)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("datasets", nargs="*", metavar="DATASET", help=", ".join(DATASETS))
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["pooling", "hybrid"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    parser.add_argument("--folder", type=Path, help="keeps the corpora; none: a temporary folder")
+    options = parser.parse_args(arguments)
+    if unknown := [name for name in options.datasets if name not in DATASETS]:
+        parser.error(f"unknown: {', '.join(unknown)}. Known: {', '.join(DATASETS)}")
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
+    print(_line(COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|", flush=True)
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        contextlib.chdir(options.folder or temporary),
+    ):
+        write_messages(Path(MESSAGES), DOCUMENTS)
+        prepared: dict[str, Tokens] = {}
+        for name in options.datasets or DATASETS:
+            corpus, params = DATASETS[name].corpus, make_study(name, sha256(MESSAGES))
+            if corpus not in prepared:
+                prepared[corpus] = prepare(corpus, params)
+            for line in measure(name, prepared[corpus], params, options.variants, options.seeds):
+                print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

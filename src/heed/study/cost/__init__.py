@@ -1,0 +1,1 @@
+"""What a study costs before it starts: sizes of corpora, speeds of models, the table."""

@@ -1,0 +1,1 @@
+"""Commands that edit the file of a study: its comments, quotes and order are kept."""

@@ -1,0 +1,1 @@
+"""A study of the user's own: `heed corpus add` and `heed corpus remove`."""
