@@ -159,6 +159,14 @@ def test_entries_with_anchors_and_merges_stay_as_they_are() -> None:
     assert params == parse(ALIASES) == parse(text)
 
 
+def test_models_with_an_anchor_that_lack_keys_need_an_edit_by_hand(clone: Path) -> None:
+    anchored = "  sample-author-a: &a {pooling: mean}\n  sample-author-b: *a\n"
+    PARAMS.write_text(SAMPLE + anchored)
+    with pytest.raises(HeedError, match=r"^params.yaml: its anchors and aliases .* by hand$"):
+        cli.format_study(PARAMS)
+    assert PARAMS.read_text() == SAMPLE + anchored
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -346,3 +354,17 @@ def test_the_documented_commands_work_on_the_desk_study(
     added = {*models} - {*parse(DESK).models}
     assert added == {"imdb-attention-8", "imdb-suboptimal-wide"}
     assert (models["imdb-attention-8"].heads, models["imdb-attention-8"].preset) == (8, "imdb")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["heads=8 lr=2 --like mean", "--like mean heads=8 lr=2", "heads=8 --like mean lr=2"],
+)
+def test_settings_may_stand_before_and_after_an_option(arguments: str) -> None:
+    parse_arguments = cli._parser().parse_args
+    given = parse_arguments(["model", "add", "letters", "x", *arguments.split()])
+    assert (given.variant, given.settings, given.like) == ("x", ["heads=8", "lr=2"], "mean")
+    files = ["corpus", "add", "a.csv", "--name", "x", "b.csv"]
+    assert parse_arguments(files).files == ["a.csv", "b.csv"]
+    with pytest.raises(SystemExit):
+        parse_arguments([*files, "--nmae", "x"])

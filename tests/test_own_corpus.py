@@ -282,10 +282,18 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
     assert "300 tokens of a text are read, from both ends: of 50% of the texts all" in message
-    assert "the linear model is recommended: 43 texts of 305 tokens to train on are" in message
+    assert "the linear model is recommended: 43 texts of 308 tokens to train on are" in message
     assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 300
     add_table(file="short.csv")
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
+
+
+def test_texts_of_the_test_part_choose_no_size(clone):
+    table = TABLE.copy()
+    table.loc[table["part"] == "test", "text"] = "word " * 1000
+    assert "4 tokens a text on average" in add_table(table, split_column="part")
+    values = load("params.yaml").hyperparameters("table-mean")
+    assert (values.max_tokens, values.batch_size) == (10, 16)
 
 
 def test_the_preset_is_that_of_the_texts_that_are_trained_on(clone):

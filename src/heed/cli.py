@@ -529,19 +529,33 @@ def _parser() -> argparse.ArgumentParser:
         "corpus",
         help=(description := "corpora of your own: heed corpus add --help"),
         description=description,
-    ).add_subparsers(metavar="COMMAND", required=True)
+    ).add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
     _add_corpus_options(add(corpus_add, "add", corpus))
     command = add(corpus_remove, "remove", corpus)
     command.add_argument("name", metavar="CORPUS", help="a key of `corpora` in params.yaml")
     model = commands.add_parser(
         "model", help=(description := "models: heed model add --help"), description=description
     )
-    of_model = model.add_subparsers(metavar="COMMAND", required=True)
+    of_model = model.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
     _add_model_add(add(model_add, "add", of_model))
     add(model_remove, "remove", of_model).add_argument(
         "model", metavar="MODEL", help="a key of `models`"
     )
     return parser
+
+
+class _Intermixed(argparse.ArgumentParser):
+    """A parser whose list of arguments, such as FILE…, may go on after an option."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the parsed arguments, and those that are not known."""
+        namespace, rest = super().parse_known_args(args, namespace)
+        lists = [each for each in self._actions if each.nargs in ("*", "+")]
+        if lists and not lists[0].option_strings:
+            values = getattr(namespace, lists[0].dest)
+            values += [each for each in rest if not each.startswith("-")]
+            rest = [each for each in rest if each.startswith("-")]
+        return namespace, rest
 
 
 CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text

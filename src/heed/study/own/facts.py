@@ -31,7 +31,7 @@ class CorpusFacts:
     classes: dict[str, dict[str, int]]
     parts: dict[str, int]
     left_out: int
-    lengths: np.ndarray  # tokens of each document, (documents,)
+    lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
 
     @property
     def mean_length(self) -> float:
@@ -84,7 +84,8 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     parts = {part: int((column_of_split == part).sum()) for part in PARTS}
     left_out = int(draw_left_out(corpus.split, column_of_split == "train", known.strata).sum())
     parts["train"] -= left_out
-    return CorpusFacts(len(known), classes, parts, left_out, np.frombuffer(lengths, np.int32))
+    chosen_by = np.frombuffer(lengths, np.int32)[column_of_split != "test"]
+    return CorpusFacts(len(known), classes, parts, left_out, chosen_by)
 
 
 def _require_content(

@@ -210,7 +210,7 @@ def changed_file_warnings(params: "Params") -> Iterator[str]:
             if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
                 yield (
                     f"{file.path}: changed since it was added; the study still uses the copy in "
-                    f"data/raw/{name}. "
+                    f"data/raw/{name}, or stops where there is none yet. "
                     f"To use the changed file, set in params.yaml: sources.{name}.{file.hash_key}: "
                     f"{digest}"
                 )
