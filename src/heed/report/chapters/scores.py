@@ -21,23 +21,25 @@ from heed.report.language import say
 from heed.report.measures import CLASSIFICATION
 from heed.report.results import Results
 
-# name: (equation, the same in LaTeX, lecture and source)
+# name: (equation, the same in LaTeX, lecture, source)
 SCORES = {
     "additive": (
         "u · tanh(W₁ q + W₂ k)",
         r"$u^\top\tanh(W_1 q + W_2 k)$",
-        "001; Bahdanau et al. 2015",
+        "001",
+        "Bahdanau et al. 2015",
     ),
     "concat": (
         "v · tanh(W [q; k])",
         r"$v^\top\tanh(W[q;k])$",
-        "000 (“Additive”); Luong et al. 2015",
+        "000 (“Additive”)",
+        "Luong et al. 2015",
     ),
-    "concat-tanh": ("tanh(W [q; k])", r"$\tanh(W[q;k])$", "004"),
-    "location": ("(W q)ᵢ", r"$(Wq)_i$", "000; Luong et al. 2015"),
-    "general": ("q W k", r"$q^\top W k$", "000, 001; Luong et al. 2015"),
-    "dot": ("q · k", r"$q^\top k$", "000, 001; Luong et al. 2015"),
-    "scaled-dot": ("q · k / √d", r"$q^\top k/\sqrt{d}$", "000; Vaswani et al. 2017"),
+    "concat-tanh": ("tanh(W [q; k])", r"$\tanh(W[q;k])$", "004", ""),
+    "location": ("(W q)ᵢ", r"$(Wq)_i$", "000", "Luong et al. 2015"),
+    "general": ("q W k", r"$q^\top W k$", "000, 001", "Luong et al. 2015"),
+    "dot": ("q · k", r"$q^\top k$", "000, 001", "Luong et al. 2015"),
+    "scaled-dot": ("q · k / √d", r"$q^\top k/\sqrt{d}$", "000", "Vaswani et al. 2017"),
 }
 
 
@@ -83,6 +85,7 @@ def chapter(results: Results) -> list[Block]:
 
 def _columns(results: Results) -> tuple[Column, ...]:
     interval = say("{covers} interval", covers=results.coverage)
+    of_talk = any(table.of_talk for each in results.experiments for table in each.tables)
     return (
         *(
             Column(column.key, "", value=_use_value(column))
@@ -94,8 +97,8 @@ def _columns(results: Results) -> tuple[Column, ...]:
         ),
         Column(
             "source",
-            say("Lecture, source"),
-            value=lambda line: SCORES[line.score][2],
+            say("Lecture, source") if of_talk else say("Source"),
+            value=lambda line: _source(line.score, of_talk),
             width=30,
             merge=True,
         ),
@@ -124,6 +127,15 @@ def _columns(results: Results) -> tuple[Column, ...]:
         p_column(_gain),
         corrected_p_column(_gain),
     )
+
+
+def _source(score: str, of_talk: bool) -> str:
+    """Return the paper of a score function, after the lectures of the course that the talk is of.
+
+    Their numbers say nothing to the reader of another study.
+    """
+    lecture, source = SCORES[score][2:]
+    return "; ".join(filter(None, [lecture, source])) if of_talk else source or "–"
 
 
 def _use_value(column: Column) -> Callable[[Line], Any]:

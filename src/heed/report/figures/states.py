@@ -64,11 +64,10 @@ def _caption(count: int) -> str:
     return say(
         "A mark is a test sentence: the state that the decoder starts from (of a transformer, the "
         "mean of the encoder’s states), on the two directions in which the states of the model "
-        "vary most. The lecture recalls such a plane, in which sentences of like meaning lie "
-        "together; here the marks show the length of the source alone. {count} sentences, chosen "
-        "by their length, first seed. What lies apart in a plane is apart in the states. What lies "
-        "together need not be alike: the axes say how much of the variance they show. Each plane "
-        "has axes of its own.",
+        "vary most. In such planes sentences of like meaning may lie together; here the marks "
+        "show the length of the source alone. {count} sentences, chosen by their length, first "
+        "seed. What lies apart in a plane is apart in the states. What lies together need not be "
+        "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
         count=count,
     )
 
