@@ -19,7 +19,7 @@ from heed.study import Source, load
 from heed.study.own.corpus import add_corpus, remove_corpus
 from heed.study.own.entries import MAX_TOKENS, CorpusOptions
 from heed.study.own.files import changed_file_warnings
-from heed.study.studies import activate_study, list_studies
+from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
 
 TABLE = pd.DataFrame(
@@ -288,6 +288,14 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
 
 
+def test_a_long_title_is_one_line(clone):
+    title = 'Hilft "Attention": ' + "ja " * 50 + "?"
+    add_table(title=title)
+    assert load("params.yaml").study.title == title
+    make_study("second", title)
+    assert 'ja ?"\n' in Path("params.yaml").read_text().partition("title: ")[2].splitlines(True)[0]
+
+
 def test_texts_of_the_test_part_choose_no_size(clone):
     table = TABLE.copy()
     table.loc[table["part"] == "test", "text"] = "word " * 1000
@@ -335,6 +343,7 @@ REFUSED = [
     ({"encoding": "klingon"}, "--encoding: expected an encoding that Python knows"),
     ({"language": "klingon"}, "--language: Input should be 'xx', "),
     ({"delimiter": ";;"}, "--delimiter: "),
+    ({"train": 9, "train_per_class": 3}, "--train: use `train` or `train_per_class`, not both"),
     ({"metric": "bleu"}, "experiments.table.metric: there is no metric of classification bleu"),
 ]
 

@@ -175,7 +175,9 @@ def empty_study(name: str, title: str) -> str:
     """Return the text of a study without a corpus. Raises HeedError when the name is not free."""
     _check_is_free(name)
     quoted = StringIO()
-    YAML().dump([DoubleQuotedScalarString(title or f"Does attention help on {name}?")], quoted)
+    yaml = YAML()
+    yaml.width = 10_000  # one line
+    yaml.dump([DoubleQuotedScalarString(title or f"Does attention help on {name}?")], quoted)
     text = EMPTY_STUDY.format(name=name, title=quoted.getvalue().strip().removeprefix("- "))
     parse(text, own_study_file(name), may_be_empty=True)
     return text

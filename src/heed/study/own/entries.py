@@ -160,7 +160,7 @@ def check_corpus(section: dict[str, object]) -> Corpus:
     except ValidationError as error:
         mistake = error.errors()[0]
         option = "--" + "-".join(map(str, mistake["loc"][:1])).replace("_", "-")
-        option = {"--tokenizer": "--language"}.get(option, option)
+        option = {"--tokenizer": "--language", "--split": "--train"}.get(option, option)
         message = mistake.get("ctx", {}).get("error") or mistake["msg"]
         raise HeedError(f"{option}: {message}" if mistake["loc"] else f"{message}") from None
 
