@@ -26,7 +26,7 @@ EMPTY_STUDY = """\
 study:
   name: {name}
   title: {title}
-  attention: [pooling, attention]
+  attention: [attention, pooling]
 
 seeds: [1, 2, 3]
 
