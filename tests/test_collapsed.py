@@ -76,7 +76,7 @@ def test_with_folds_a_run_is_compared_on_its_own_test_part():
 def test_every_model_is_named_by_the_figure_that_decides():
     made = experiment([0.1], metric="macro_f1", baseline=[0.3] * 3, attention=[0.31, 0.1, 0.3])
     assert collapse_sentence(made, SEEDS) == "attention collapsed with seed 2 (0.1000)"
-    assert "its macro f1 is no higher than that of the majority class" in explain_collapse(made)
+    assert "its macro F1 is no higher than that of the majority class" in explain_collapse(made)
 
 
 def test_without_a_majority_class_or_with_one_seed_there_is_less_to_say():

@@ -286,7 +286,7 @@ RUN_VALUES = [
     ("documents.train", -5, "documents.train is not above 0"),
     ("recipe.corpus", "../../elsewhere", "corpus is no name"),
     ("recipe.model", "../tiny", "model is no name"),
-    ("recipe.tokenizer", "os", "tokenizer is none of xx, en, de, fr, whitespace: 'os'"),
+    ("recipe.tokenizer", "os", "tokenizer is none of xx, af, .*, whitespace: 'os'"),
     ("recipe.folds", -1, "folds is not at least 0"),
     ("recipe.hyperparameters.hidden_size", 0, "hidden_size is not above 0: 0"),
     (
