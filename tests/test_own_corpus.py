@@ -95,7 +95,9 @@ def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
 def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
     add_table(title="Worth it?")
     first = Path("params.yaml").read_text()
-    assert "corpus more is added to the study table" in add_table(file="more.csv", seeds=5)
+    message = add_table(file="more.csv", seeds=5)
+    assert "corpus more is added to the study table" in message
+    assert "all models have 5 seeds now" in message and "title is now" not in message
     params = load("params.yaml")
     assert [*params.corpora] == ["table", "more"] and len(params.models) == 2 * len(VARIANTS)
     assert params.study.title == "Worth it?" and params.seeds == [1, 2, 3, 4, 5]

@@ -119,7 +119,10 @@ def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list
     if not extends:
         return start_study(study, text), text
     _replace_study(study, text)
-    return [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."], text
+    changed = [f"the title is now {options.title!r}"] if options.title else []
+    changed += [f"all models have {options.seeds} seeds now"] if options.seeds else []
+    lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
+    return [*lines, *(f"  {each}" for each in changed)], text
 
 
 def remove_corpus(name: str) -> str:
