@@ -105,8 +105,7 @@ class _RowReader:
         """Return the document of a row; `name` and `part` are for one without its own."""
         corpus = self.corpus
         texts = [_text(location, row, column) for column in corpus.text_names]
-        separator = " " if corpus.text_separator is None else corpus.text_separator
-        text = separator.join(texts) if any(texts) else ""
+        text = corpus.between_texts.join(texts) if any(texts) else ""
         labels = {column: self._labels(location, row, column) for column in corpus.label_names}
         if corpus.id_column:
             name = _check_name(location, row, corpus.id_column, "id")

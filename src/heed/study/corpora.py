@@ -445,6 +445,11 @@ class Corpus(Section):
         return self.text_columns or ([self.text_column] if self.text_column else [])
 
     @property
+    def between_texts(self) -> str:
+        """What joins the texts of several columns of a table."""
+        return " " if self.text_separator is None else self.text_separator
+
+    @property
     def label_names(self) -> list[str]:
         """The columns of a table with a label, whose names the labels have; else empty."""
         return self.label_columns or ([self.label_column] if self.label_column else [])

@@ -18,5 +18,4 @@ def model_text_columns(model: str) -> tuple[tuple[str, ...], str]:
     corpus = params.corpora.get(params.models[model].corpus) if model in params.models else None
     if corpus is None or not corpus.text_names:
         return DEFAULT
-    separator = " " if corpus.text_separator is None else corpus.text_separator
-    return tuple(corpus.text_names), separator
+    return tuple(corpus.text_names), corpus.between_texts
