@@ -217,11 +217,14 @@ def evaluate(model: str, seeds: list[int]) -> None:
 def compare() -> None:
     """Compare all models and opponents, with tests: results/compare and metrics.json."""
     from heed.evaluation.comparison import compare, models_by_variant, question_of
+    from heed.evaluation.machines import mixed_machine_kinds
     from heed.study import load
 
     params = load()
     question = question_of(params)
-    compare(models_by_variant(params), params.seeds, question, COMPARISON, METRICS)
+    comparison = compare(models_by_variant(params), params.seeds, question, COMPARISON, METRICS)
+    for message in mixed_machine_kinds(comparison):
+        print_line(message)
 
 
 def report(check: bool) -> None:
@@ -251,13 +254,17 @@ def provenance() -> None:
 
 def publish() -> None:
     """Write the report into docs/studies/NAME, without texts of corpora, and update README.md."""
+    from heed.evaluation.machines import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
     from heed.report.publish import publish
     from heed.study import load
 
     check_up_to_date(Path())
-    folder = publish(load(), _read_comparison(), PUBLISHED, RESULTS, Path())
+    comparison = _read_comparison()
+    folder = publish(load(), comparison, PUBLISHED, RESULTS, Path())
     print_line(str(folder))
+    for message in mixed_machine_kinds(comparison):
+        print_line(message)
 
 
 def _read_comparison() -> "Comparison":
