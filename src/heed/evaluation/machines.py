@@ -33,7 +33,7 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
                 f"{kind or 'not noted'}: {_list_runs(variants)}" for kind, variants in runs.items()
             )
             yield (
-                f"{name}: runs of several machine kinds stand in this comparison (docs/sharing.md):"
+                f"{name}: runs of several machine kinds stand in this comparison (docs/report.md):"
                 f" {noted}"
             )
 

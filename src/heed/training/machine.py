@@ -1,7 +1,7 @@
 """The machine kind of a training: what its bytes depend on besides recipe, seed and code.
 
 Two runs of one kind, recipe and seed are the same bytes. Between two kinds the last digits of sums
-differ, and a training makes more of that with every step (docs/sharing.md, "Machine kinds").
+differ, and a training makes more of that with every step (docs/report.md, "Machine kinds").
 """
 
 import os
