@@ -173,13 +173,13 @@ def test_compare_and_publish_print_one_line_for_a_mixed_experiment_and_nothing_f
 
 SENTENCES = {
     "en": (
-        "Runs of 2 machine kinds stand in this comparison. The same recipe and seed",
+        "Runs of 2 machine kinds stand in this comparison. On another machine kind the same",
         f"{NEW}: baseline with seed 2; mean with seeds 1, 2, 3; attention with seeds 1, 2, 3",
         "The runs were trained on several machine kinds:",
         f"{OLD}: 2 runs",
     ),
     "de": (
-        "In diesem Vergleich stehen Läufe von 2 Rechnertypen. Dieselben Einstellungen",
+        "In diesem Vergleich stehen Läufe von 2 Rechnertypen. Auf einem anderen Rechnertyp",
         f"{NEW}: baseline mit Seed 2; mean mit den Seeds 1, 2, 3; attention mit den Seeds 1, 2, 3",
         "Die Läufe wurden auf Rechnern mehrerer Typen trainiert:",
         f"{OLD}: 2 Läufe",
@@ -231,7 +231,7 @@ def test_a_kind_that_was_not_noted_is_said_as_not_noted():
     first, last = words_of(SOME)
     assert first.startswith(
         "Runs whose machine kind is not noted stand in this comparison, beside those of 1 machine "
-        "kind. The same recipe"
+        "kind. On another machine kind"
     )
     assert first.endswith("machine kind not noted: attention with seeds 1, 2")
     assert last.endswith("machine kind not noted: 2 runs")

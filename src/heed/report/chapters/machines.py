@@ -54,9 +54,10 @@ def _warning(kinds: int, some_not_noted: bool) -> str:
 def _meaning() -> str:
     """Return what follows from several machine kinds (measured: docs/report.md)."""
     return say(
-        "The same recipe and seed give another training on another machine kind, as another seed "
-        "would; the intervals allow for that. Where each variant ran on a kind of its own, a "
-        "difference between the kinds would count as one between the variants (docs/report.md)."
+        "On another machine kind the same recipe and seed give another training, which differs at "
+        "most as that of another seed does; the intervals allow for that. Only where each variant "
+        "ran on a kind of its own could a difference between the kinds count as one between the "
+        "variants (docs/report.md)."
     )
 
 
