@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from heed.search.stage import write_untuned
@@ -24,6 +25,7 @@ from tests.test_search import STUDY, gone, marked
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/hunt")
 TRIALS, EPOCHS = 8, 12
+NO_TOKEN = "heed: the Ray cluster at {} asks for no token: whoever reaches its ports can run code"
 
 
 class Cluster:
@@ -204,6 +206,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
         "which node ran a trial, and how often it was started, changes nothing"
     )
     assert f"cluster at {cluster.address}, 2 nodes, 2 cores" in output
+    assert output.count(NO_TOKEN.format(cluster.address)) == 1, "`ray start` by hand has none"
     trials = timing()["trials"]
     assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, (
         "the node added later works too"
@@ -224,7 +227,9 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     whole, before = ended(), starts()
-    finish(search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}
+    output = finish(search(HEED_RAY_ADDRESS=cluster.address, **token))
+    assert NO_TOKEN.format(cluster.address) in output, "a token that the cluster does not ask for"
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
     assert all(after[number] == before[number] for number in whole), (
@@ -285,6 +290,21 @@ def test_a_search_ends_after_its_wall_time_with_the_trials_that_have_a_score(stu
     summary = json.loads((RESULTS / "search.json").read_text())
     assert summary["stops"] == {"not started": TRIALS - 2, "out of time": 2}
     assert summary["best"]["epoch"] > 0
+
+
+def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> None:
+    process = search(HEED_THREADS="1", RAY_AUTH_MODE="disabled")
+    try:
+        until(lambda: bool(starts()), process)
+        modes = {
+            child.name(): child.environ().get("RAY_AUTH_MODE")
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if child.name() in ("gcs_server", "raylet")
+        }
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert modes == {"gcs_server": "token", "raylet": "token"}
 
 
 def test_two_searches_at_once_do_not_interfere(study: Path) -> None:
@@ -470,7 +490,7 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     until(lambda: len(ended()) >= 3, process)
     cut = {number for number, trial in starts().items() if len(trial) > 1}
     kill_host(hosts[1])
-    finish(process)
+    assert "token" not in finish(process)
     assert results() == alone
     assert cut == set(), "20 s without a network interrupt no trial"
     again = [trial["starts"] for trial in timing()["trials"] if len(trial["starts"]) > 1]
