@@ -138,8 +138,7 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
     if address.startswith("ray://"):
         raise HeedError(
             f"{address}: a search runs on a node of the cluster, not through Ray's client. "
-            "Write the address as HOST:PORT and run on a host where `ray start "
-            "--address=HOST:PORT` has run (docs/cluster.md)"
+            "Write the address as HOST:PORT, and run on a host that is a node (docs/cluster.md)"
         )
     _check_reachable(address)
     code = {"py_modules": [str(Path(heed.__file__).parent)], "excludes": ["__pycache__"]}
