@@ -259,6 +259,68 @@ def change_lock_by_stage() -> None:
     dvcfile.modify_yaml = modify
 
 
+def write_lock_entries(texts: Mapping[str, str]) -> None:
+    """Write entries of stages into dvc.lock, as DVC does.
+
+    Args:
+        texts: for each stage its entry as YAML.
+
+    """
+    from dvc import dvcfile
+    from dvc.repo import Repo, lock_repo
+    from dvc.utils.serialize import _yaml as serializer
+
+    change_lock_by_stage()
+    with (
+        lock_repo(Repo(_wait_for_lock=True)),
+        dvcfile.modify_yaml("dvc.lock") as content,
+    ):
+        content.setdefault("schema", "2.0")
+        entries = content.setdefault("stages", {})
+        for name, text in texts.items():
+            entries[name] = serializer.parse_yaml(text, "dvc.lock")[name]
+
+
+def changed_inputs(name: str, text: str) -> list[str]:
+    """Return what a stage reads here that differs from an entry of dvc.lock; [] if nothing does.
+
+    Args:
+        name: of the stage.
+        text: the entry as YAML.
+
+    """
+    from dvc.stage.loader import StageLoader
+    from dvc.utils.serialize import _yaml as serializer
+
+    stage = open_repository(Path()).stage.load_one(name=name)
+    StageLoader.fill_from_lock(stage, serializer.parse_yaml(text, "dvc.lock")[name])
+    changes = [path for dep in dependencies(stage) for path in entry_changes(dep)]
+    return (["its command in dvc.yaml"] if command_changed(stage) else []) + changes
+
+
+def run_dvc(command: str, *arguments: str) -> str:
+    """Run a command of DVC in this process; return its last error, or an empty string."""
+    from dvc.cli import main
+
+    errors: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error, words = record.exc_info[1] if record.exc_info else None, [record.getMessage()]
+            while error:
+                words.append(str(error))
+                error = error.__cause__
+            errors.append(": ".join(words))
+
+    handler = Keep(logging.ERROR)
+    logging.getLogger("dvc").addHandler(handler)
+    try:
+        status = int(main(["--wait-for-lock", command, *arguments]))
+    finally:
+        logging.getLogger("dvc").removeHandler(handler)
+    return (errors or [f"dvc {command}: exit status {status}"])[-1] if status else ""
+
+
 def run_stage() -> int:
     """Run the stage that is the argument of this process by DVC; return the exit status."""
     from dvc.cli import main
