@@ -9,6 +9,7 @@ import functools
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -310,7 +311,8 @@ def run_dvc(command: str, *arguments: str) -> str:
             while error:
                 words.append(str(error))
                 error = error.__cause__
-            errors.append(": ".join(words))
+            text = re.sub(r"\x1b\[\d*m|Is your cache up to date\?|<.*>", "", ": ".join(words))
+            errors.append(" ".join(text.split()))
 
     handler = Keep(logging.ERROR)
     logging.getLogger("dvc").addHandler(handler)

@@ -68,7 +68,7 @@ def run_stage(request: Mapping[str, Any]) -> dict[str, Any]:
             )
         sys.argv[1:] = [name]
         if engine.run_stage():
-            raise HeedError(f"{name} failed; see the lines above")
+            raise HeedError("")  # DVC's last lines in the log say why
         if error := engine.run_dvc("push", name):
             raise HeedError(
                 f"{ROOT}: {name} is done, but cannot be pushed to the DVC remote: {error}. The "

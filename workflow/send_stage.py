@@ -29,6 +29,7 @@ ENVIRONMENT = (
     "HEED_GPUS", "HEED_RUNS_PER_GPU", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 )  # fmt: skip
 STATUS = {
+    2: "no clone of this version of heed in {folder}, or no {python} there",
     126: "python there cannot be run: {python}",
     127: "no {python} there: clone heed into {folder}, and `make setup`",
     255: "no connection: see the lines above; `{command} true` must work without a question",
@@ -81,6 +82,8 @@ def send_stage(plan: Mapping[str, Any], name: str) -> tuple[str, dict[str, float
         reply = _ask(
             host, host.launch("workflow/receive_stage.py", cores, gpu), request, plan["process"]
         )
+    if "entry" not in reply:  # the stage failed: DVC's last lines in the log say why
+        sys.exit(1)
     return reply["entry"], reply["usage"]
 
 
@@ -104,8 +107,8 @@ def _ask(host: Host, command: list[str], request: Mapping[str, Any], run: int) -
     for line in reversed(lines):
         if line.startswith(REPLY):
             reply = json.loads(line.removeprefix(REPLY))
-            if reply.get("error"):
-                raise HeedError(f"{host.name}: {reply['error']}")
+            if error := reply.get("error"):
+                raise HeedError(f"{host.name}: {error}")
             return dict(reply)
     message = STATUS.get(
         status, "the stage ended there without a result (status {status}): was it killed?"
