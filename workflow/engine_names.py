@@ -294,9 +294,11 @@ def changed_inputs(name: str, text: str) -> list[str]:
     from dvc.utils.serialize import _yaml as serializer
 
     stage = open_repository(Path()).stage.load_one(name=name)
-    StageLoader.fill_from_lock(stage, serializer.parse_yaml(text, "dvc.lock")[name])
-    changes = [path for dep in dependencies(stage) for path in entry_changes(dep)]
-    return (["its command in dvc.yaml"] if command_changed(stage) else []) + changes
+    entry = serializer.parse_yaml(text, "dvc.lock")[name]
+    StageLoader.fill_from_lock(stage, entry)
+    # a file may be read as a whole and by its values, as params.yaml is
+    changes = dict.fromkeys(path for dep in dependencies(stage) for path in entry_changes(dep))
+    return (["its command in dvc.yaml"] if entry["cmd"] != stage.cmd else []) + [*changes]
 
 
 def run_dvc(command: str, *arguments: str) -> str:
@@ -307,7 +309,8 @@ def run_dvc(command: str, *arguments: str) -> str:
 
     class Keep(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            error, words = record.exc_info[1] if record.exc_info else None, [record.getMessage()]
+            words = [record.getMessage()]
+            error: BaseException | None = record.exc_info[1] if record.exc_info else None
             while error:
                 words.append(str(error))
                 error = error.__cause__

@@ -107,8 +107,8 @@ def _ask(host: Host, command: list[str], request: Mapping[str, Any], run: int) -
     for line in reversed(lines):
         if line.startswith(REPLY):
             reply = json.loads(line.removeprefix(REPLY))
-            if error := reply.get("error"):
-                raise HeedError(f"{host.name}: {error}")
+            if message := reply.get("error"):
+                raise HeedError(f"{host.name}: {message}")
             return dict(reply)
     message = STATUS.get(
         status, "the stage ended there without a result (status {status}): was it killed?"
@@ -128,8 +128,8 @@ def _read_while_run(process: subprocess.Popen[bytes], run: int) -> bytes:
             process.kill()
     output = b""
     while True:
-        ready = select.select([stream, *watched], [], [])[0]
-        if stream in ready:
+        ready = select.select([stream.fileno(), *watched], [], [])[0]
+        if stream.fileno() in ready:
             if not (part := os.read(stream.fileno(), 1 << 16)):
                 return output
             output += part
