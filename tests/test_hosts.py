@@ -292,8 +292,8 @@ def apart(finished: Toy, tmp_path: Path) -> Apart:  # noqa: F811
 
 def hosts_of(toy: Apart) -> dict[str, str]:
     """Return the host of each stage that has run on one, from the logs."""
-    lines = [path.read_text().splitlines()[0] for path in sorted((toy.path / "logs").glob("*.log"))]
-    words = [line.split() for line in lines if " runs on " in line]
+    logs = [path.read_text() for path in (toy.path / "logs").glob("*.log")]
+    words = [log.splitlines()[0].split() for log in logs if " runs on " in log]
     return {line[1]: line[4].rstrip(",") for line in words}
 
 

@@ -78,7 +78,7 @@ def _read_host(where: str, name: Any, values: Any) -> Host:
     for key in ("folder", "cores"):
         if key not in values:
             raise HeedError(f"{where}.{key}: is missing")
-    host = {"gpus": 0, "command": f"{SSH} {name}"} | values
+    host: dict[str, Any] = {"gpus": 0, "command": f"{SSH} {name}"} | values
     host.setdefault("python", f"{host['folder']}/.venv/bin/python")
     for key, least in (("cores", 1), ("gpus", 0)):
         if type(host[key]) is not int or host[key] < least:
@@ -138,7 +138,7 @@ def _claim(hosts: list[Host], threads: int, gpu: int) -> tuple[Host, list[IO[str
 
 def _lock_free(host: Host, kind: str, number: int) -> list[IO[str]]:
     """Return the files of a host's free cores or GPUs, locked."""
-    locked = []
+    locked: list[IO[str]] = []
     for index in range(number):
         file = (SLOTS / f"{host.name}-{kind}-{index}").open("a")
         try:
