@@ -29,9 +29,12 @@ engine.silence_snakemake()
 
 
 def receipts(names):
-    return run.receipts(
-        names, engine.is_running_jobs(workflow), engine.cores(workflow), engine.runs_jobs_here(workflow)
-    )
+    try:
+        return run.receipts(
+            names, engine.is_running_jobs(workflow), engine.cores(workflow), engine.runs_jobs_here(workflow)
+        )
+    except stages.HeedError as error:
+        sys.exit(f"heed: {error}")
 
 
 if engine.is_main_process(workflow) and not engine.is_dry_run(workflow):
