@@ -5,6 +5,7 @@ A failure names the engine, its name and heed's function.
 
 import ast
 import copy
+import hashlib
 import importlib
 import inspect
 import json
@@ -132,6 +133,7 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
     "stage_meta": [("dvc", "Stage.meta", lambda: assigns(dvc("stage", "Stage"), "meta"))],
     "dependencies": [("dvc", "Stage.deps", lambda: assigns(dvc("stage", "Stage"), "deps"))],
     "outputs": [("dvc", "Stage.outs", lambda: assigns(dvc("stage", "Stage"), "outs"))],
+    "command": [("dvc", "Stage.cmd", lambda: assigns(dvc("stage", "Stage"), "cmd"))],
     "command_changed": [
         (
             "dvc",
@@ -188,6 +190,17 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
     ],
     "is_in_cache": [
         ("dvc", "Output.changed_cache()", lambda: has(dvc("output", "Output"), "changed_cache"))
+    ],
+    "present_files": [
+        ("dvc", "Output._build()", lambda: has(dvc("output", "Output"), "_build", "local_cache")),
+        ("dvc", "Output.dvcignore", lambda: has(dvc("output", "Output"), "dvcignore")),
+    ],
+    "cached_file": [
+        (
+            "dvc",
+            "CacheManager.local",
+            lambda: has(dvc("cachemgr", "CacheManager"), "local"),
+        ),
     ],
     "read_yaml": [
         (
@@ -414,6 +427,7 @@ def test_a_repository_is_read_as_dvc_reads_it(root, monkeypatch):
         engine.upstream_names(repository, second) == ["first"]
         and engine.upstream_names(repository, first) == []
     )
+    assert engine.command(first) == "echo 1 > out"
     assert engine.stage_meta(first) == {"gpu": 1} and engine.stage_meta(second) == {}
     (out,) = engine.outputs(first)
     assert engine.entry_path(repository, out) == "out"
@@ -443,6 +457,19 @@ def test_an_output_is_compared_with_the_lock_and_the_cache(root):
     assert engine.is_in_cache(out) and not engine.entry_changes(out)
     lost = engine.recorded_output(repository, recorded | {"md5": "0" * 32})
     assert not engine.is_in_cache(lost)
+    assert engine.cached_file(repository, recorded["md5"]).read_text() == (root / "out").read_text()
+
+
+def test_the_files_of_a_folder_are_read_with_their_digests(root):
+    folder = root / "folder/below"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    entry = engine.recorded_output(engine.open_repository(root), {"path": "folder"})
+    digest = hashlib.md5(b"a").hexdigest()
+    assert engine.present_files(entry) == {"below/a.txt": digest}
+    (folder / "a.txt").write_text("another")
+    assert engine.present_files(entry) != {"below/a.txt": digest}
+    assert not (root / ".dvc/cache/files/md5" / digest[:2]).exists()
 
 
 def test_a_folder_without_dvc_raises_a_missing_repository_error(tmp_path):

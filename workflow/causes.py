@@ -16,10 +16,12 @@ from heed.paths import PARAMS
 from heed.study.syntax import read_yaml
 
 NEVER_RUN = "it has never run"
+NOT_CACHED = "DVC's cache lacks outputs of it, which dvc pull fetches where a remote has them"
+NOT_KEPT = "its code changed, and DVC's cache no longer has the list of its modules of before"
 SOURCE = "src/heed"
 UNUSED_EDITS = {  # by the input of the stage `code`
-    SOURCE: "was edited in nothing that a stage runs: in comments, layout or a module of no stage",
-    str(PARAMS): "was edited in no value that a stage reads",
+    SOURCE: "was edited, but only in comments, layout or modules of no stage",
+    str(PARAMS): "was edited, but in no value that a stage reads",
 }
 Chains = dict[str, list[str]]  # {cause: the stages from one to that which the cause makes stale}
 
@@ -75,9 +77,11 @@ class Causes:
                 case "output":
                     yield from self._changed_output(stage, change)
         if orphans_read_by(stage, self._orphans):
-            first, *others = self._orphans
-            more = f" and {len(others)} more" if others else ""
-            yield f"the study no longer has what {first}{more} are results of"
+            number, first = len(self._orphans), self._orphans[0]
+            yield (
+                f"{number} result{'s' * (number > 1)} of what the study no longer has will be "
+                f"deleted, such as {first}"
+            )
 
     def _changed_parameters(self, stage: Stage, change: Change) -> Iterator[str]:
         """Yield the values of params.yaml that differ."""
@@ -103,33 +107,32 @@ class Causes:
                 yield from self._changed_code(stage, path)
             return
         makers = [each for each in self._stages if any(overlap(out, path) for out in each.outs)]
-        if any(
-            past.kind == "output" and overlap(past.path, path)
-            for maker in makers
-            for past in maker.changes
-        ):
+        if any(_is_edited(maker, path) for maker in makers):
             return
         if change.how == "new":
             yield f"dvc.yaml names {path} as its input now"
             return
-        details = self._details(stage.name, path)
-        if len(makers) == 1:
-            made = f"which {makers[0].name} has made anew"
-            yield from (f"{detail}, {made}" for detail in details or [f"{path} changed"])
+        whole = [each for each in makers if any(_contains(out, path) for out in each.outs)]
+        made = f", which {whole[0].name} has made anew" if whole else ""
+        details = self._details(stage.name, path, made)
+        if made:
+            yield from details or [f"{path}{made}, changed"]
         elif makers:
             strays = [f"{file}, which no stage has made, is there" for file in self._strays(path)]
             yield from strays or [f"{path} changed, of which stages have made parts anew"]
         else:
             yield from details or [f"{path} {_how(change)}{_uncommitted(path)}"]
 
-    def _details(self, stage: str, path: str) -> list[str]:
+    def _details(self, stage: str, path: str, made: str) -> list[str]:
         """Return which files of a folder, or values of a file, differ from a stage's last run."""
         if files := self._records.changed_files(stage, path):
-            return [f"{files} in {path}"]
+            return [f"{files} in {path}{made}"]
         before, file = self._records.text(stage, path), Path(path)
         if before is None or not file.is_file() or file.suffix not in (".yaml", ".json"):
             return []
-        return changed_content(before, file.read_text(encoding="utf-8"), path)
+        return changed_content(
+            before, file.read_text(encoding="utf-8"), f"{path}{made}{',' * bool(made)}"
+        )
 
     def _strays(self, path: str) -> list[str]:
         """Return the files in a folder that are of no stage."""
@@ -143,7 +146,7 @@ class Causes:
         if change.how == "modified" and files:
             yield f"{files} in {change.path}, an output of {stage.name}"
         elif change.how == "not in cache":
-            yield f"{change.path}, an output of {stage.name}, is not in DVC's cache"
+            yield NOT_CACHED
         else:
             yield f"{change.path}, an output of {stage.name}, {_how(change)}"
 
@@ -155,12 +158,11 @@ class Causes:
         now = (self._new_code or {}).get(path)
         if now is None and file.exists():
             now = file.read_text(encoding="utf-8")
+        if now is None or self._records.is_recorded(stage.name, path, now):
+            return
         if before is None:
-            yield (
-                f"its code changed ({path}; DVC's cache no longer has that file of the last run, "
-                "which would say in which modules)"
-            )
-        elif now is not None:
+            yield NOT_KEPT
+        else:
             modules = changed_modules(before, now)
             self._edits[SOURCE].update(dict.fromkeys(modules))
             yield from modules
@@ -205,9 +207,23 @@ class Causes:
         ]
 
 
+def _is_edited(maker: Stage, path: str) -> bool:
+    """Whether an output of a stage was edited or deleted since, at a path."""
+    return any(
+        change.kind == "output"
+        and overlap(change.path, path)
+        and not (change.how == "not in cache" and Path(change.path).exists())
+        for change in maker.changes
+    )
+
+
 def overlap(first: str, second: str) -> bool:
     """Whether one of two paths is the other, or lies in it."""
-    return first == second or first.startswith(f"{second}/") or second.startswith(f"{first}/")
+    return _contains(first, second) or _contains(second, first)
+
+
+def _contains(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
 
 
 def _how(change: Change) -> str:
@@ -216,7 +232,7 @@ def _how(change: Change) -> str:
 
 def _uncommitted(path: str) -> str:
     """Return which files git calls changed in a folder, as an addition to a message."""
-    command = ["git", "status", "--porcelain", "--", path]
+    command = ["git", "--no-optional-locks", "status", "--porcelain", "--", path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     files = [line[3:] for line in done.stdout.splitlines()]
     return f" (not committed: {', '.join(files[:5])}{', …' * (len(files) > 5)})" if files else ""

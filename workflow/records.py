@@ -46,15 +46,15 @@ class Records:
 
     def text(self, stage: str, path: str) -> str | None:
         """Return the content of a file at a stage's last run; None where it is not kept."""
-        digest = self._entry(stage, path).get("md5")
-        if digest is None:
-            return None
+        digest = str(self._entry(stage, path).get("md5", ""))
         for file in (self._root / path, engine.cached_file(self._repository, digest)):
-            if file.is_file():
-                content = file.read_bytes()
-                if hashlib.md5(content, usedforsecurity=False).hexdigest() == digest:
-                    return content.decode(errors="replace")
+            if digest and file.is_file() and _digest(content := file.read_bytes()) == digest:
+                return content.decode(errors="replace")
         return None
+
+    def is_recorded(self, stage: str, path: str, text: str) -> bool:
+        """Whether a file had this text at a stage's last run."""
+        return self._entry(stage, path).get("md5") == _digest(text.encode())
 
     def changed_files(self, stage: str, path: str) -> str:
         """Return which files of a folder differ from a stage's last run, and how.
@@ -82,6 +82,10 @@ class Records:
         return next((entry for entry in entries if entry["path"] == path), {})
 
 
+def _digest(content: bytes) -> str:
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
+
+
 def _how(was_there: bool, is_there: bool) -> str:
     if was_there and is_there:
         return "changed"
@@ -100,12 +104,17 @@ def changed_values(before: Any, now: Any, file: str, key: str = "") -> Iterator[
     elif before is MISSING:
         yield f"{key} in {file} is new"
     elif before != now:
-        yield f"{key} in {file} is {_shorten(now)} and was {_shorten(before)}"
+        old, new = (json.dumps(each, ensure_ascii=False, default=str) for each in (before, now))
+        pairs = enumerate(zip(old, new, strict=False))
+        differs = next((place for place, (a, b) in pairs if a != b), min(len(old), len(new)))
+        same = max(0, differs - MAX_VALUE // 2)
+        yield f"{key} in {file} is {_shorten(new, same)} and was {_shorten(old, same)}"
 
 
-def _shorten(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}…"
+def _shorten(text: str, start: int) -> str:
+    """Return a text from `start` on, without its end if it is long."""
+    part = text[start : start + MAX_VALUE]
+    return f"{'…' * (start > 0)}{part}{'…' * (start + MAX_VALUE < len(text))}"
 
 
 def changed_modules(before: str, now: str) -> list[str]:

@@ -504,7 +504,7 @@ class Run:
         stale, total = len(self._plan), len(self.stages)
         print_message(
             f"{stale} of {total} stages {'to run' if executing else 'may run'}, {total - stale} up "
-            "to date"
+            f"to date{'' if executing else ': `heed why` says why'}"
             if stale
             else f"all {total} stages are up to date"
         )
