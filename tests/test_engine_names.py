@@ -201,7 +201,7 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
         (
             "dvc",
             "CacheManager.local",
-            lambda: has(dvc("cachemgr", "CacheManager"), "local"),
+            lambda: "self.local.fs" in inspect.getsource(dvc("cachemgr", "CacheManager")),
         ),
     ],
     "read_yaml": [

@@ -257,15 +257,15 @@ EDITS: dict[str, tuple[Callable[[Toy], None], set[str]]] = {
         write("params.yaml", "^  feelings-attention:.*\n", ""),
         {
             "models.feelings-attention in params.yaml is gone",
-            "11 results of what the study no longer has will be deleted, such as "
+            "8 results of what the study no longer has will be deleted, such as "
             "results/evaluate/feelings-attention",
         },
     ),
     "a new model": (
         write(
             "params.yaml",
-            "^  author-baseline:(.*)match: author-baseline(.*)",
-            r"\g<0>\n  author-more:\1match: author-more\2",
+            "^  author-baseline:(.*)variant: baseline(.*)match: author-baseline(.*)",
+            r"\g<0>\n  author-more:\1variant: more\2match: author-more\3",
         ),
         {"models.author-more in params.yaml is new", "it has never run"},
     ),
