@@ -76,6 +76,7 @@ def test_a_host_has_a_folder_and_cores_and_is_reached_by_ssh(
         ("gpu1: {folder: /a; rm x, cores: 1}", r"gpu1.folder: expected an absolute path"),
         ("gpu1: {folder: /heed, cores: 1, gpu: 1}", r"gpu1.gpu: unknown key; known are folder, "),
         ("-oProxyCommand: {folder: /heed, cores: 1}", r"expected a host"),
+        ("{}", r"hosts.yaml: names no host"),
         ("gpu1: 4", r"gpu1: expected folder and cores, found 4"),
         ("gpu1: [", r"hosts.yaml:1: not valid YAML"),
     ],
@@ -213,6 +214,13 @@ def test_params_are_replaced_where_nobody_has_edited_them(clone: Path) -> None:
     with refused, receive_stage._hold_clone("study: third\n"):
         pass
     assert (clone / "params.yaml").read_text() == "study: edited\n"
+
+
+def test_the_clone_of_the_run_itself_is_no_host(clone: Path) -> None:
+    (clone / ".heed/snakemake/abc").mkdir(parents=True)
+    request = {"stage": "code", "run": "abc", "environment": {}}
+    with pytest.raises(HeedError, match="is the clone where the run was started"):
+        receive_stage.run_stage(request)
 
 
 def test_stages_of_one_params_run_together_and_those_of_another_wait(clone: Path) -> None:

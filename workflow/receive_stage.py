@@ -57,6 +57,11 @@ def run_stage(request: Mapping[str, Any]) -> dict[str, Any]:
     """
     os.environ.update(request["environment"])
     started, name = time.monotonic(), request["stage"]
+    if (stages.RUNS / request["run"]).exists():
+        raise HeedError(
+            f"{ROOT} is the clone where the run was started, and holds it: clone heed into another "
+            "folder of this host"
+        )
     if difference := read_clone(request["clone"]).difference(describe_clone(ROOT)):
         raise HeedError(f"{ROOT}: {difference}")
     with _hold_clone(request["params"]), _lock_stage(name):

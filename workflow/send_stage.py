@@ -24,10 +24,8 @@ from heed.files import HeedError, read_json
 
 RUNS = Path(".heed/snakemake")
 REPLY = "heed-reply: "  # begins the line of the reply: a shell there may print lines of its own
-# what Snakemake and the user set for a stage, and what changes no result
-ENVIRONMENT = (
-    "HEED_GPUS", "HEED_RUNS_PER_GPU", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-)  # fmt: skip
+THREADS = ("HEED_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+PASSED_ON = ("HEED_GPUS", "HEED_RUNS_PER_GPU")  # of the environment here
 STATUS = {
     2: "no clone of this version of heed in {folder}, or no {python} there",
     126: "python there cannot be run: {python}",
@@ -70,14 +68,14 @@ def send_stage(plan: Mapping[str, Any], name: str) -> tuple[str, dict[str, float
     with claim_host(hosts, threads, gpu) as (host, cores):
         print(f"heed: {name} runs on {host.name}, in {host.folder}", flush=True)
         request = {
-            "host": host.name,
+            "run": os.environ["HEED_RUN"],
             "stage": name,
             "params": Path("params.yaml").read_text(encoding="utf-8"),
             "reads": stage["reads"],
             "lock": read_entry_texts(Path("dvc.lock"), stage["reads"]),
             "clone": plan["clone"],
-            "environment": {key: os.environ[key] for key in ENVIRONMENT if key in os.environ}
-            | {"HEED_THREADS": str(cores)},
+            "environment": {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+            | dict.fromkeys(THREADS, str(cores)),
         }
         reply = _ask(
             host, host.launch("workflow/receive_stage.py", cores, gpu), request, plan["process"]

@@ -516,7 +516,8 @@ class Run:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HeedError(
-                "another snakemake is running this pipeline, in this clone: wait for it, or end it"
+                "another snakemake is running this pipeline, in this clone or, by HEED_HOSTS, from "
+                "another one: wait for it, or end it"
             ) from None
 
     def plan(self, executing: bool, cores: int = 1, here: bool = False) -> dict[str, str]:
