@@ -62,9 +62,7 @@ def read_hosts() -> list[Host]:
         raise HeedError(f"{VARIABLE}={name}: cannot be read: {error}") from None
     sections = read_yaml(text, path)[1]
     if not sections:
-        raise HeedError(
-            f"{path}: names no host: expected gpu1: {{folder: /scratch/heed, cores: 16}}"
-        )
+        raise HeedError(f"{path}: names no host: write gpu1: {{folder: /heed, cores: 16}}")
     return [_read_host(f"{path}: {key}", key, values) for key, values in sections.items()]
 
 
