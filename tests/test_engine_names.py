@@ -427,7 +427,7 @@ def test_the_drivers_use_dvc_and_snakemake_through_these_functions_alone():
         for name in imported
         if name.split(".")[0] in ("dvc", "snakemake", "networkx", "voluptuous")
     }
-    snakefile = (ROOT / "Snakefile").read_text()
+    snakefile = (ROOT / "workflow/Snakefile").read_text()
     assert snakefile.count("workflow.") == snakefile.count("workflow.basedir")  # documented
 
 
