@@ -437,7 +437,11 @@ def check_hosts(
                 "`gpus` there"
             )
     total, gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
-    names = ", ".join(f"{host.name} ({host.cores} cores, {host.gpus} GPUs)" for host in hosts)
+    names = ", ".join(
+        f"{host.name} ({host.cores} core{'s' * (host.cores != 1)}, {host.gpus} "
+        f"GPU{'s' * (host.gpus != 1)})"
+        for host in hosts
+    )
     print_message(f"stages run on {names}")
     if total != cores:
         print_message(f"--cores {total} --resources gpu={gpus} would use all of them, no more")
