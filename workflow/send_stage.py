@@ -26,6 +26,7 @@ RUNS = Path(".heed/snakemake")
 REPLY = "heed-reply: "  # begins the line of the reply: a shell there may print lines of its own
 THREADS = ("HEED_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PASSED_ON = ("HEED_GPUS", "HEED_RUNS_PER_GPU")  # of the environment here
+PATIENCE = 10  # seconds
 STATUS = {
     2: "no clone of this version of heed in {folder}, or no {python} there",
     126: "python there cannot be run: {python}",
@@ -123,7 +124,7 @@ def _read_while_run(process: subprocess.Popen[bytes], run: int) -> bytes:
         try:
             watched = [os.pidfd_open(run)]
         except ProcessLookupError:
-            process.kill()
+            _end(process)
     output = b""
     while True:
         ready = select.select([stream.fileno(), *watched], [], [])[0]
@@ -132,5 +133,15 @@ def _read_while_run(process: subprocess.Popen[bytes], run: int) -> bytes:
                 return output
             output += part
         else:
-            process.kill()
+            _end(process)
             raise HeedError("the snakemake of this stage was killed")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a stage: where its input ends it kills all that it has started; a kill would not."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()

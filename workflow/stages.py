@@ -604,8 +604,8 @@ class Run:
             ):
                 continue
             lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
-            if lines[-1].startswith("heed: "):  # of a stage on another host
-                yield f"{name} failed: {lines[-1].removeprefix('heed: ')}"
+            if lines[-1].startswith(f"heed: {name} failed: "):  # on another host
+                yield lines[-1].removeprefix("heed: ")
             elif lines[-1].startswith("ERROR: failed to reproduce"):
                 message = lines[-2].removeprefix("heed: ")
                 yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"
