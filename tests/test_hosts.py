@@ -420,10 +420,15 @@ def test_a_stage_there_ends_with_the_run_here_and_the_next_run_continues(apart: 
 
 def gone(process: int) -> bool:
     """Whether a process ends within a minute; a zombie has ended."""
-    try:
-        return not psutil.wait_procs([psutil.Process(process)], timeout=60)[1]
-    except psutil.NoSuchProcess:
-        return True
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            if psutil.Process(process).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def read_command(path: Path) -> str:
