@@ -148,7 +148,7 @@ def _replace_params(params: str) -> None:
         )
     write_text(PARAMS, params)
     write_text(LAST_PARAMS, params)
-    stages.delete_orphans(stages.read_stages())
+    stages.delete_orphans(stages.find_orphans(".", stages.read_stages()))
 
 
 def _differs_from_commit(path: Path) -> bool:

@@ -313,13 +313,11 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     return [path for path in paths if _is_cached(repository, recorded[path])]
 
 
-def delete_orphans(stages: list[Stage]) -> bool:
-    """Delete the results that `find_orphans` finds in this clone; return whether there were any."""
-    orphans = find_orphans(".", stages)
+def delete_orphans(orphans: list[str]) -> None:
+    """Delete the results that `find_orphans` has found in the present folder."""
     for path in orphans:
         print_message(f"{path}: no longer in the study, deleted (DVC's cache has it)")
         shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
-    return bool(orphans)
 
 
 def _is_cached(repository: Any, entry: dict[str, Any]) -> bool:
@@ -536,7 +534,7 @@ class Run:
             print_message(warning)
         orphans = find_orphans(".", self.stages)
         if executing:
-            delete_orphans(self.stages)
+            delete_orphans(orphans)
             for old in RUNS.glob("*/"):
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
