@@ -345,13 +345,11 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     return [path for path in paths if _is_cached(repository, recorded[path])]
 
 
-def delete_orphans(stages: list[Stage]) -> bool:
-    """Delete the results that `find_orphans` finds in this clone; return whether there were any."""
-    orphans = find_orphans(".", stages)
+def delete_orphans(orphans: list[str]) -> None:
+    """Delete the results that `find_orphans` has found in the present folder."""
     for path in orphans:
         print_message(f"{path}: no longer in the study, deleted (DVC's cache has it)")
         shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
-    return bool(orphans)
 
 
 def _is_cached(repository: Any, entry: dict[str, Any]) -> bool:
@@ -473,7 +471,11 @@ def check_hosts(
                 "`gpus` there"
             )
     total, gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
-    names = ", ".join(f"{host.name} ({host.cores} cores, {host.gpus} GPUs)" for host in hosts)
+    names = ", ".join(
+        f"{host.name} ({host.cores} core{'s' * (host.cores != 1)}, {host.gpus} "
+        f"GPU{'s' * (host.gpus != 1)})"
+        for host in hosts
+    )
     print_message(f"stages run on {names}")
     if total != cores:
         print_message(f"--cores {total} --resources gpu={gpus} would use all of them, no more")
@@ -555,7 +557,8 @@ class Run:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HeedError(
-                "another snakemake is running this pipeline, in this clone: wait for it, or end it"
+                "another snakemake is running this pipeline, in this clone or, by HEED_HOSTS, from "
+                "another one: wait for it, or end it"
             ) from None
 
     def plan(self, executing: bool, cores: int = 1, here: bool = False) -> dict[str, str]:
@@ -570,7 +573,7 @@ class Run:
             print_message(warning)
         orphans = find_orphans(".", self.stages)
         if executing:
-            delete_orphans(self.stages)
+            delete_orphans(orphans)
             for old in RUNS.glob("*/"):
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
@@ -638,8 +641,8 @@ class Run:
             ):
                 continue
             lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
-            if lines[-1].startswith("heed: "):  # of a stage on another host
-                yield f"{name} failed: {lines[-1].removeprefix('heed: ')}"
+            if lines[-1].startswith(f"heed: {name} failed: "):  # on another host
+                yield lines[-1].removeprefix("heed: ")
             elif lines[-1].startswith("ERROR: failed to reproduce"):
                 message = lines[-2].removeprefix("heed: ")
                 yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"
