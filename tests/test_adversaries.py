@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy.stats import entropy
 
-from heed import cli
+from heed.cli import stages
 from heed.explanation import adversary_stage
 from heed.explanation.adversarial_losses import deceive_loss, differ_loss
 from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
@@ -184,7 +184,7 @@ def training() -> tuple[GuidedTraining, dict[int, int]]:
     recipe = read_model_recipe(BASE).changed({"epochs": 8})
     rows = {part: tokens.rows(part, 0) for part in ("train", "validation", "test")}
     classes = class_indices(tokens, recipe.data, np.arange(200))
-    run = RunInfo(1, 0, 1, 1, {}, recipe)
+    run = RunInfo(1, 0, 1, 1, {}, "", recipe)
     subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
     make_deterministic(1)
     encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
@@ -487,12 +487,12 @@ def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Run the stages up to `adversaries`; return the means by measure and weights."""
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(STUDY)
-    cli.download("sample")
-    cli.tokenize(corpus)
-    cli.search("none", "")
-    cli.recipe(f"{corpus}-attention")
-    cli.train(f"{corpus}-attention", 1)
-    cli.adversaries(f"{corpus}-deceiving", [1])
+    stages.download("sample")
+    stages.tokenize(corpus)
+    stages.search("none", "")
+    stages.recipe(f"{corpus}-attention")
+    stages.train(f"{corpus}-attention", 1)
+    stages.adversaries(f"{corpus}-deceiving", [1])
     summary = pd.read_csv(f"results/adversaries/{corpus}-deceiving/summary.csv")
     return summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]
 

@@ -109,7 +109,6 @@ def make_clone(path: Path, params: Path) -> None:
     for name in ("src/heed", "workflow", "data/published", ".dvc/plots"):
         shutil.copytree(ROOT / name, path / name, ignore=skip)
     for name in (
-        "Snakefile",
         "dvc.yaml",
         ".dvcignore",
         ".gitignore",
@@ -119,7 +118,6 @@ def make_clone(path: Path, params: Path) -> None:
         (path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, path / name)
     shutil.copy(params, path / "params.yaml")
-    (path / "profiles").symlink_to("workflow/profiles")
 
 
 @contextlib.contextmanager
