@@ -437,17 +437,6 @@ def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -
     assert (toy.path / "reports/index.html").exists()
 
 
-def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
-    toy.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "a store"))
-    toy.run("git", "commit", "--all", "--quiet", "--message", "remote")
-    toy.run("dvc", "push", "--quiet")
-    other = Toy(tmp_path / "a copy" / "other")
-    toy.run("git", "clone", "--quiet", str(toy.path), str(other.path))
-    other.run("dvc", "pull", "--quiet")
-    assert other.executed(*SNAKEMAKE) == []
-    assert other.executed(*DVC) == []
-
-
 @pytest.mark.drill("a stage that fails under a driver")
 def test_a_stage_that_fails_shows_its_log_and_k_finishes_the_others(toy: Toy) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")

@@ -125,6 +125,7 @@ def test_a_damaged_file_on_a_remote_is_refused_and_pushed_again(
     assert other.executed(*SNAKEMAKE) == []
 
 
+@pytest.mark.slow
 def test_without_verify_dvc_takes_a_damaged_file_for_right(toy: Toy, tmp_path: Path) -> None:  # noqa: F811
     """Why docs/sharing.md says `verify true`. If this fails, DVC checks by itself: say so there."""
     remote = Remote(str(tmp_path / "store"), tmp_path / "store")
