@@ -89,6 +89,7 @@ rule shown:  # for `snakemake --report report.zip`
 
 
 chains = stages.longest_chains(run.stages)
+groups = engine.job_groups(workflow)
 for stage in run.stages:
 
     rule:
@@ -108,6 +109,9 @@ for stage in run.stages:
             reason=lambda _, name=stage.name: run.plan(False).get(name, "requested"),
         message:
             "{params.stage}  ({params.reason})"
+        # on the submitting machine: other nodes of a cluster may have no network, and a job costs more than a cheap stage
+        localrule: stage.cheap or stage.needs_network
+        group: stage.group if stage.group in groups else None
         priority: chains[stage.name]  # the search whose winner is then trained starts before trainings
         threads: stage.threads
         resources:

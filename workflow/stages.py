@@ -72,6 +72,8 @@ class Stage:
     threads: int
     gpu: int
     cheap: bool
+    needs_network: bool
+    group: str  # stages of one group may share a job of a cluster
     reasons: list[str]  # DVC's own reasons to run it; none: up to date
 
 
@@ -134,6 +136,8 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
                 [engine.entry_path(repository, out) for out in engine.outputs(stage)],
                 *_resources(engine.stage_meta(stage), params),
                 bool(engine.stage_meta(stage).get("cheap")),
+                bool(engine.stage_meta(stage).get("network")),
+                engine.stage_meta(stage).get("group", engine.stage_name(stage).partition("@")[0]),
                 _reasons_to_run(stage),
             )
             for stage in engine.pipeline_stages(repository)
