@@ -89,7 +89,6 @@ rule shown:  # for `snakemake --report report.zip`
 
 
 chains = stages.longest_chains(run.stages)
-groups = engine.job_groups(workflow)
 for stage in run.stages:
 
     rule:
@@ -111,7 +110,7 @@ for stage in run.stages:
             "{params.stage}  ({params.reason})"
         # on the submitting machine: other nodes of a cluster may have no network, and a job costs more than a cheap stage
         localrule: stage.cheap or stage.needs_network
-        group: stage.group if stage.group in groups else None
+        group: stage.group
         priority: chains[stage.name]  # the search whose winner is then trained starts before trainings
         threads: stage.threads
         resources:

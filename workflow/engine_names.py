@@ -318,11 +318,6 @@ def cores(workflow: Any) -> int:
     return workflow.resource_settings.cores or 1
 
 
-def job_groups(workflow: Any) -> set[str]:
-    """Return the groups that --group-components names."""
-    return set(workflow.group_settings.group_components)
-
-
 def silence_snakemake() -> None:
     """Hide messages about every job, those that do not help a user, and all after Ctrl-C."""
     logging.getLogger(SNAKEMAKE_LOGGER).addFilter(

@@ -73,7 +73,7 @@ class Stage:
     gpu: int
     cheap: bool
     needs_network: bool
-    group: str  # stages of one group may share a job of a cluster
+    group: str | None  # stages of one group share a job of a cluster where one reads from another
     reasons: list[str]  # DVC's own reasons to run it; none: up to date
 
 
@@ -137,7 +137,7 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
                 *_resources(engine.stage_meta(stage), params),
                 bool(engine.stage_meta(stage).get("cheap")),
                 bool(engine.stage_meta(stage).get("network")),
-                engine.stage_meta(stage).get("group", engine.stage_name(stage).partition("@")[0]),
+                engine.stage_meta(stage).get("group"),
                 _reasons_to_run(stage),
             )
             for stage in engine.pipeline_stages(repository)
