@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy.stats import entropy
 
-from heed import cli
+from heed.cli import stages
 from heed.explanation import adversary_stage
 from heed.explanation.adversarial_losses import deceive_loss, differ_loss
 from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
@@ -487,12 +487,12 @@ def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Run the stages up to `adversaries`; return the means by measure and weights."""
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(STUDY)
-    cli.download("sample")
-    cli.tokenize(corpus)
-    cli.search("none", "")
-    cli.recipe(f"{corpus}-attention")
-    cli.train(f"{corpus}-attention", 1)
-    cli.adversaries(f"{corpus}-deceiving", [1])
+    stages.download("sample")
+    stages.tokenize(corpus)
+    stages.search("none", "")
+    stages.recipe(f"{corpus}-attention")
+    stages.train(f"{corpus}-attention", 1)
+    stages.adversaries(f"{corpus}-deceiving", [1])
     summary = pd.read_csv(f"results/adversaries/{corpus}-deceiving/summary.csv")
     return summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]
 

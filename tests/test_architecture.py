@@ -113,11 +113,11 @@ def test_the_project_names_no_path_of_the_machine_that_it_was_written_on():
         assert "/work/" not in text.replace(".heed/work/", "") and "pypi.org" not in text, path
 
 
-def test_no_function_is_longer_than_45_lines_but_the_parser():
+def test_no_function_is_longer_than_45_lines():
     long = [
         f"{path.relative_to(ROOT)}: {node.name}"
         for path in [*MODULES, *(ROOT / "workflow").glob("*.py"), *(ROOT / "tests").rglob("*.py")]
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 45
     ]
-    assert long == ["src/heed/cli.py: _parser"]
+    assert not long

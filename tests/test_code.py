@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from heed import cli
+from heed.cli import stages
 from heed.code import digests, guard
 from heed.files import HeedError
 from tests.conftest import ROOT
@@ -219,7 +219,7 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
 
 
 def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
-    for function in cli.STAGES:
+    for function in stages.STAGES:
         assert list((clone / "results/code").glob(f"{function.__name__}*"))
     assert code(clone, "search", "none")["files"]
     assert "src/heed/tasks/classification/guided.py" in code(clone, "adversaries", "liar")["files"]
@@ -391,7 +391,7 @@ def heed(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
 
 
 def test_a_clone_runs_its_own_code(edited: Path, tmp_path: Path) -> None:
-    command = edited / "src/heed/cli.py"
+    command = edited / "src/heed/cli/studies.py"
     command.write_text(command.read_text().replace("no mistake", "nothing wrong here"))
     assert "params.yaml: nothing wrong here: study toy" in heed(edited, "check").stdout
     (edited / ".git").mkdir()

@@ -98,7 +98,9 @@ def make_clone(path: Path, cli: str = "") -> Clone:
     shutil.copy(ROOT / "src/heed/training/allocator.py", path / "src/heed/training")
     for name in ("__init__", "files", "fork_client", "paths", "terminal"):
         shutil.copy(ROOT / f"src/heed/{name}.py", path / "src/heed")
-    (path / "src/heed/cli.py").write_text(CLI + cli)
+    (path / "src/heed/cli").mkdir()
+    (path / "src/heed/cli/__init__.py").write_text(CLI + cli)
+    (path / "src/heed/cli/parser.py").touch()
     (path / "src/heed/numerical.py").write_text("import numpy\n")
     shutil.copytree(ROOT / "workflow", path / "workflow", ignore=shutil.ignore_patterns("studies"))
     (path / "results/code").mkdir(parents=True)
@@ -236,7 +238,7 @@ def test_edited_code_is_run_and_not_the_code_that_was_imported(tmp_path: Path) -
     clone = make_clone(tmp_path)
     with clone.hold() as holder:
         assert clone.parent() == clone.server
-        path = tmp_path / "src/heed/cli.py"
+        path = tmp_path / "src/heed/cli/__init__.py"
         state = path.stat()
         path.write_text(CLI.replace("exec(", "sys.exit('edited') or ("))
         os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))

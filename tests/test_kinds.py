@@ -275,9 +275,10 @@ KINDS = (
 COMMANDS = """
 import json
 from pathlib import Path
-from heed import cli, study
+from heed import study
+from heed.cli import stages
 from heed.study.cost.table import format_cost
-cli.download("mine"); cli.tokenize("mine")
+stages.download("mine"); stages.tokenize("mine")
 print(format_cost(study.load()))
 print(Path("data/tokens/mine/meta.json").read_text())
 """

@@ -19,8 +19,8 @@ from sklearn.metrics import (
 )
 
 import heed
-from heed import cli
 from heed.calibration import measure
+from heed.cli import stages
 from heed.corpora.label_cells import split_labels
 from heed.files import HeedError, sha256
 from heed.prediction import load_predictor, write_predictions
@@ -95,18 +95,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_study(folder)
     shutil.copytree(ROOT / "data/published", folder / "data/published")
     with contextlib.chdir(folder):
-        cli.download("news")
-        cli.tokenize("news")
-        cli.search("none", "")
+        stages.download("news")
+        stages.tokenize("news")
+        stages.search("none", "")
         for model in MODELS:
-            cli.recipe(model)
+            stages.recipe(model)
             for seed in (1, 2):
-                cli.train(model, seed)
+                stages.train(model, seed)
             write_predictions(model, [1, 2])
-            cli.evaluate(model, [1, 2])
-        cli.opponents("topics")
-        cli.compare()
-        cli.report(check=False)
+            stages.evaluate(model, [1, 2])
+        stages.opponents("topics")
+        stages.compare()
+        stages.report(check=False)
     return folder
 
 
@@ -261,7 +261,7 @@ def test_the_recipe_is_read_back_as_it_was_written(study):
     text = Path("results/recipe/topics-attention.yaml").read_text()
     recipe = read_model_recipe("topics-attention")
     assert recipe.data == Data("topics", CLASSES) and recipe.hyperparameters.select == "loss"
-    cli.recipe("topics-attention")
+    stages.recipe("topics-attention")
     assert Path("results/recipe/topics-attention.yaml").read_text() == text
 
 
@@ -364,7 +364,7 @@ def explain() -> None:
     text = Path("params.yaml").read_text()
     explained = "explain: {documents: 1, models: {topics-attention: {corpus: news, noise: news}}}\n"
     Path("params.yaml").write_text(text + explained)
-    cli.explain("topics-attention", [1, 2], 1.0)
+    stages.explain("topics-attention", [1, 2], 1.0)
 
 
 def test_explanations_say_why_no_test_is_defined(study):
@@ -378,7 +378,7 @@ def test_explanations_say_why_no_test_is_defined(study):
 @pytest.mark.slow
 def test_the_report_of_an_explained_model_has_no_row_for_it(study):
     explain()
-    cli.report(check=False)
+    stages.report(check=False)
     page = Path("reports/index.html").read_text()
     assert "What the weights explain" not in page
     assert "The tests of what they explain are of predictions of one class." in page

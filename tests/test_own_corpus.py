@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from heed import cli
+from heed.cli import stages
+from heed.cli.parser import make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
@@ -80,8 +82,8 @@ def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
     for found in ("60 texts in column 'text'", "2 classes: ", "40 for train, 10 for validation",
                   "4 tokens a text on average", "preset ", "core-minutes"):  # fmt: skip
         assert found in message
-    cli.download("my-reviews")
-    cli.tokenize("my-reviews")
+    stages.download("my-reviews")
+    stages.tokenize("my-reviews")
     table = pd.read_parquet("data/tokens/my-reviews/documents.parquet")
     assert table["split"].tolist() == TABLE["part"].tolist()
     assert table["label_label"].tolist() == TABLE["label"].tolist()
@@ -271,7 +273,7 @@ def test_separators_are_taken_as_a_shell_passes_them(clone):
     TABLE.to_csv("table.csv", index=False, sep="\t")
     command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
     texts = ["--text-column", "text", "--text-column", "part", "--text-separator", ""]
-    given = vars(cli._parser().parse_args([*command, *texts]))
+    given = vars(make_parser().parse_args([*command, *texts]))
     given.pop("function")(**given)
     corpus = load("params.yaml").corpora["table"]
     assert (corpus.delimiter, corpus.text_separator) == ("\t", "")
@@ -386,10 +388,10 @@ def test_a_changed_file_is_checked_again_when_it_is_tokenised(clone):
         file.write("a text, with a comma,good,train\n")
     text, old = Path("params.yaml").read_text(), load("params.yaml").sources["table"].sha256
     Path("params.yaml").write_text(text.replace(old, sha256("table.csv")))
-    cli.download("table")
+    stages.download("table")
     message = r"data/raw/table/table.csv:62: expected 3 fields, .*found 4"
     with pytest.raises(HeedError, match=message):
-        cli.tokenize("table")
+        stages.tokenize("table")
     assert not Path("data/tokens/table").exists()
 
 
@@ -399,7 +401,7 @@ def test_a_declared_encoding_is_written_and_used(clone):
     with pytest.raises(HeedError, match=r"table.csv:\d+: not utf-8: byte 0xf6. .*--encoding"):
         add("table.csv")
     add("table.csv", encoding="windows-1252")
-    cli.download("table")
+    stages.download("table")
     documents = read_documents(load("params.yaml").corpora["table"], Path("data/raw/table"))
     assert [document.text for document in documents] == table["text"].tolist()
 
@@ -415,7 +417,7 @@ def test_a_column_of_evidence_is_checked_written_and_read(clone, monkeypatch):
     assert Path("params.yaml").read_text() == before
     table.to_csv("table.csv", index=False)
     cli.main()
-    cli.download("mine")
+    stages.download("mine")
     for document in read_documents(load("params.yaml").corpora["mine"], Path("data/raw/mine")):
         ((start, end),) = document.evidence
         assert document.text[start:end] in ("fine", "poor")
@@ -443,7 +445,7 @@ def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(clone, corpor
     assert len(rows) == 873
     write_csv(Path("sst.csv"), rows)
     add("sst.csv")
-    cli.download("sst")
+    stages.download("sst")
     documents = read_documents(load("params.yaml").corpora["sst"], Path("data/raw/sst"))
     assert [document.labels["label"] for document in documents] == [row[0] for row in rows[1:]]
     rows[600].append("one more")
@@ -459,9 +461,9 @@ def write_csv(path: Path, rows: list[list[str]]) -> None:
 
 def test_the_documentation_names_the_options_and_the_columns_as_they_are():
     text = (ROOT / "docs/own-corpus.md").read_text()
-    parser = cli._parser()
+    commands = make_parser()
     for command in re.findall(r"^heed (corpus (?:add|remove) .*)$", text, re.MULTILINE):
-        parser.parse_args(shlex.split(command))
+        commands.parse_args(shlex.split(command))
     for option in CorpusOptions.__dataclass_fields__:
         assert option == "files" or f"`--{option.replace('_', '-')}" in text, option
 

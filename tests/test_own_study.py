@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from heed import cli
+from heed.cli import stages
 from heed.files import read_json
 from heed.study import load
 from heed.study.own.corpus import add_corpus
@@ -63,11 +63,11 @@ def test_a_corpus_of_each_shape_is_added_and_trained_on(tmp_path, monkeypatch, s
     assert [*params.models] == [f"mine-{variant}" for variant in VARIANTS]
     text = Path("params.yaml").read_text()
     Path("params.yaml").write_text(re.sub("(preset: [a-z-]+)", r"\1, epochs: 1", text))
-    cli.download("mine")
-    cli.tokenize("mine")
-    cli.search("none", "")
-    cli.recipe("mine-attention")
-    cli.train("mine-attention", 1)
+    stages.download("mine")
+    stages.tokenize("mine")
+    stages.search("none", "")
+    stages.recipe("mine-attention")
+    stages.train("mine-attention", 1)
     meta = read_json("data/tokens/mine/meta.json", "")
     assert (meta["tokenizer"], *map(len, meta["labels"].values())) == (tokenizer, classes)
     assert load().hyperparameters("mine-attention").max_tokens == max_tokens

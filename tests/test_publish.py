@@ -146,7 +146,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
     )
     (root / "dvc.lock").write_text(
         f"stages:\n  a:\n    cmd: heed download {root}\n    deps:\n    - path: {data}/more.csv\n"
-        f"    - path: {root}/src/heed/cli.py\n"
+        f"    - path: {root}/src/heed/files.py\n"
     )
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
     params = params.model_copy(update={"study": params.study.model_copy(update=texts)})
@@ -164,7 +164,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
     assert "Results in results and notes.txt" in (folder / "index.html").read_text()
     assert "{path: reviews.csv}" in (folder / "params.yaml").read_text()
     assert "{paths: {train: train.tsv}, vectors: words.vec}" in (folder / "params.yaml").read_text()
-    assert "- path: src/heed/cli.py\n" in (folder / "dvc.lock").read_text()
+    assert "- path: src/heed/files.py\n" in (folder / "dvc.lock").read_text()
     assert "| In x |" in (root / "README.md").read_text()
 
 

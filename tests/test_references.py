@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import sacrebleu
 
-from heed import cli
+from heed.cli import stages
 from heed.evaluation.tables import evaluate
 from heed.files import HeedError
 from heed.opponents import write_opponents
@@ -69,14 +69,14 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         columns = ["german", "english", "american", "scottish"]
         pd.DataFrame(rows, columns=columns).to_csv("pairs.csv", index=False)
         write_study("")
-        cli.download("mine")
-        cli.tokenize("mine")
-        cli.search("none", "")
-        cli.recipe("mine-baseline")
+        stages.download("mine")
+        stages.tokenize("mine")
+        stages.search("none", "")
+        stages.recipe("mine-baseline")
         recipe = Path("results/recipe/mine-baseline.yaml").read_bytes()
         train_run("mine-baseline", 1, lambda progress: None)
         write_study(", references: [en2, en3]")
-        cli.recipe("mine-baseline")
+        stages.recipe("mine-baseline")
         assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe
         write_predictions("mine-baseline", [1])
         evaluate("mine-baseline", [1])

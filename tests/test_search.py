@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed import cli
+from heed.cli import stages, studies
 from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
@@ -581,11 +581,11 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     """`heed train` with the winner's recipe and the search's seed gives the epochs of the trial."""
     winner = json.loads((folder / "search.json").read_text())["best"]
     best = yaml.safe_load((folder / "best.yaml").read_text())
-    cli.recipe("tiny-attention")
-    cli.recipe("tiny-wide")
+    stages.recipe("tiny-attention")
+    stages.recipe("tiny-wide")
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
     assert read_model_recipe("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
-    cli.train("tiny-attention", 1000)
+    stages.train("tiny-attention", 1000)
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
     epochs = pd.read_csv(folder / "epochs.csv")
     inside = epochs[epochs["trial"] == winner["trial"]].drop(columns="trial")
@@ -633,7 +633,7 @@ def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
-    cli.recipe("tiny-attention")
+    stages.recipe("tiny-attention")
     assert read_model_recipe("tiny-attention").hyperparameters.learning_rate == 0.01
 
 
@@ -720,9 +720,9 @@ def write_results(folder: Path = Path("results/search/hunt")) -> dict:
 def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study, capsys):
     best = write_results()
     for model in ("tiny-attention", "tiny-wide"):
-        cli.recipe(model)
+        stages.recipe(model)
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
-    cli.adopt("hunt")
+    studies.adopt("hunt")
     assert (
         "tiny-attention, tiny-wide took trial 2 of 4, validation accuracy 0.7500 of search hunt"
         in capsys.readouterr().out
@@ -736,12 +736,12 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study,
     assert params.models["tiny-attention"].tuned_by == params.models["tiny-wide"].tuned_by == "none"
     assert params.searches["hunt"].trials == 0
     for model in ("tiny-attention", "tiny-wide"):
-        cli.recipe(model)
+        stages.recipe(model)
     assert {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()} == before, (
         "no training is stale"
     )
     with pytest.raises(HeedError, match="trials is 0: there is no winner to adopt"):
-        cli.adopt("hunt")
+        studies.adopt("hunt")
 
 
 def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
@@ -754,10 +754,10 @@ def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
     recipes = []
     for _ in range(2):
         for model in ("tiny-attention", "tiny-wide"):
-            cli.recipe(model)
+            stages.recipe(model)
         recipes.append([path.read_bytes() for path in sorted(Path("results/recipe").iterdir())])
         if len(recipes) == 1:
-            cli.adopt("hunt")
+            studies.adopt("hunt")
     assert recipes[0] == recipes[1]
     recipe = yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())
     assert recipe["hyperparameters"].items() >= {**best, "dropout": 0.4}.items()

@@ -14,7 +14,7 @@ import pytest
 import sacrebleu
 
 import heed
-from heed import cli
+from heed.cli import stages
 from heed.evaluation.tables import evaluate
 from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
@@ -73,11 +73,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pair")
     (folder / "params.yaml").write_text(PARAMS)
     with contextlib.chdir(folder):
-        cli.download("pair")
-        cli.tokenize("pair")
-        cli.search("none", "")
+        stages.download("pair")
+        stages.tokenize("pair")
+        stages.search("none", "")
         for variant in MODELS:
-            cli.recipe(f"pair-{variant}")
+            stages.recipe(f"pair-{variant}")
     return folder
 
 
@@ -191,7 +191,7 @@ def test_how_it_is_searched_and_scored_repeats_no_training(pair):
         "tokenize: none", "tokenize: 13a"
     )
     Path("params.yaml").write_text(changed)
-    cli.recipe("pair-attention")
+    stages.recipe("pair-attention")
     assert Path("results/recipe/pair-attention.yaml").read_bytes() == recipe
     settings = Path("results/recipe/pair-attention.prediction.yaml").read_text()
     assert "beam: 3" in settings and "tokenize: 13a" in settings
@@ -254,11 +254,11 @@ def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monke
     pd.DataFrame(pairs, columns=["german", "english"]).to_csv("pairs.csv", index=False)
     digest = hashlib.sha256(Path("pairs.csv").read_bytes()).hexdigest()
     Path("params.yaml").write_text(study.replace("SHA256", digest), encoding="utf-8")
-    cli.download("mine")
-    cli.tokenize("mine")
-    cli.search("none", "")
+    stages.download("mine")
+    stages.tokenize("mine")
+    stages.search("none", "")
     for model in load().models:
-        cli.recipe(model)
+        stages.recipe(model)
         recipe = read_model_recipe(model)
         assert (recipe.data.source, recipe.data.target) == ("de", "en")
     assert read_meta(Path("data/tokens/mine")).parts == {"train": 31, "validation": 3, "test": 6}
@@ -281,8 +281,8 @@ def test_models_and_opponents_are_compared_by_bleu(runs):
     text = STUDY.replace("[attention, input]", "[attention]")
     kept = ("baseline", "attention", "pieces")
     Path("params.yaml").write_text(text + "".join(MODEL.format(v, MODELS[v]) for v in kept))
-    cli.opponents("pair")
-    cli.compare()
+    stages.opponents("pair")
+    stages.compare()
     comparison = json.loads(Path("results/compare/comparison.json").read_text())["experiments"]
     assert comparison["pair"]["metric"] == "bleu" and params.study.name == "pair"
     models, opponents = comparison["pair"]["models"], comparison["pair"]["opponents"]
@@ -433,7 +433,7 @@ def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
     with pytest.raises(HeedError, match="variant wide takes every hyperparameter"):
         load()
     Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
-    cli.recipe("pair-wide")
+    stages.recipe("pair-wide")
     recipe = read_model_recipe("pair-wide")
     assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
     matched = read_model_recipe("pair-input").parameters

@@ -56,27 +56,35 @@ Functions = dict[str, ast.FunctionDef]
 
 
 def read_roots() -> dict[str, set[str]]:
-    """Return the modules that the command of each stage imports, by stage, as cli.py says."""
-    tree = ast.parse((SRC / "heed/cli.py").read_text(encoding="utf-8"))
+    """Return the modules that the command of each stage imports, by stage, as heed/cli says."""
+    tree, program = (
+        ast.parse((SRC / "heed/cli" / name).read_text(encoding="utf-8"))
+        for name in ("stages.py", "program.py")
+    )
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    shared = {node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module}
+    shared = {
+        node.module
+        for node in [*tree.body, *program.body]
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
     return {stage: shared | imported_by(functions[stage], functions) for stage in STAGES}
 
 
 def imported_by(function: ast.FunctionDef, functions: Functions) -> set[str]:
-    """Return the modules that a command and the functions of cli.py that it calls import."""
-    names = {
-        node.module
-        for node in ast.walk(function)
-        if isinstance(node, ast.ImportFrom) and node.module
-    }
+    """Return the modules that a command and the functions of stages.py that it calls import."""
+    imports = [
+        node for node in ast.walk(function) if isinstance(node, ast.ImportFrom) and node.module
+    ]
+    # a command may have the name of the function that it imports and calls
+    imported = {alias.asname or alias.name for node in imports for alias in node.names}
     calls = {
         node.func.id
         for node in ast.walk(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
-    helpers = [functions[name] for name in calls & {*functions} if name.startswith("_")]
-    return names.union(*(imported_by(helper, functions) for helper in helpers))
+    called = [functions[name] for name in (calls - imported) & {*functions}]
+    modules = {node.module for node in imports if node.module}
+    return modules.union(*(imported_by(each, functions) for each in called))
 
 
 def read_graph() -> grimp.ImportGraph:

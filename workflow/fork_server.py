@@ -37,7 +37,7 @@ import psutil
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
-import heed.cli
+import heed.cli.parser  # so that no fork has to
 from heed.code.digests import PACKAGE, code_file, digest_file
 from heed.code.stage import running_stage, stage_arguments
 from heed.files import HeedError, read_json

@@ -31,7 +31,10 @@ SECTIONS = {
 # These modules choose the command or the modules of a task, compare code or show progress. They
 # cannot change any result.
 IGNORED = {
-    "heed", "heed.cli", "heed.code", "heed.code.digests", "heed.code.guard", "heed.code.stage",
+    "heed", "heed.cli", "heed.cli.__main__", "heed.cli.argument_types", "heed.cli.cores",
+    "heed.cli.parser", "heed.cli.program", "heed.cli.publication", "heed.cli.stage_run",
+    "heed.cli.stages", "heed.cli.studies", "heed.cli.texts",
+    "heed.code", "heed.code.digests", "heed.code.guard", "heed.code.stage",
     "heed.progress", "heed.tasks", "heed.search.progress", "heed.training.progress",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.

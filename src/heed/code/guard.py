@@ -161,7 +161,7 @@ def run_own_code() -> None:
 def find_source(folder: Path) -> Path | None:
     """Return the folder src of the clone of heed that holds `folder`, or None."""
     for root in (folder, *folder.parents):
-        if (root / "src/heed/cli.py").exists():
+        if (root / "src/heed/__init__.py").exists():
             return (root / "src").resolve()
         if (root / ".git").exists() or (root / ".dvc").exists():
             return None

@@ -1,0 +1,358 @@
+"""The parser of the command line: each command is a function, with its docstring as help."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from heed.cli import publication, stages, studies, texts
+from heed.cli.argument_types import count, delimiter, factor, seed, seeds, share, size, with_tabs
+from heed.paths import PARAMS
+
+# argparse has no public name for what add_subparsers returns
+Commands = argparse._SubParsersAction
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser; the commands are in the order of `heed --help`."""
+    parser = argparse.ArgumentParser(
+        prog="heed", description="Does attention help? From raw corpora to a printed report."
+    )
+    commands = parser.add_subparsers(
+        title="stages, in the order of the pipeline, then further commands",
+        metavar="COMMAND",
+        required=True,
+    )
+    _add_preparation(commands)
+    _add_models(commands)
+    _add_results(commands)
+    _add_studies(commands)
+    _add_classify(_add(commands, texts.classify))
+    _add_translate(_add(commands, texts.translate))
+    _add_checks(commands)
+    _add_corpus(commands)
+    _add_model(commands)
+    return parser
+
+
+def _add(
+    commands: Commands, function: Callable[..., None], name: str = ""
+) -> argparse.ArgumentParser:
+    """Add the command of a function, with the function's name or another; return its parser."""
+    description = (function.__doc__ or "").strip().rstrip(".")
+    command: argparse.ArgumentParser = commands.add_parser(
+        name or function.__name__, help=description, description=description
+    )
+    command.set_defaults(function=function)
+    return command
+
+
+def _add_preparation(commands: Commands) -> None:
+    """Add the stages before the first training."""
+    _add(commands, stages.download).add_argument(
+        "source", metavar="SOURCE", help="a key of `sources` in params.yaml"
+    )
+    _add(commands, stages.tokenize).add_argument(
+        "corpus", metavar="CORPUS", help="a key of `corpora`"
+    )
+    command = _add(commands, stages.search)
+    command.add_argument(
+        "name",
+        metavar="SEARCH",
+        help=(
+            "a key of `searches`, or `none`, the search without trials of models that are not tuned"
+        ),
+    )
+    command.add_argument(
+        "--address",
+        default="",
+        metavar="HOST:PORT",
+        help="a Ray cluster; default: HEED_RAY_ADDRESS, else this machine",
+    )
+    _add(commands, stages.recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
+
+
+def _add_models(commands: Commands) -> None:
+    """Add the stages that train models and apply them."""
+    command = _add(commands, stages.train)
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    command.add_argument("--seed", type=seed, required=True, help="the run's seed, from 1")
+    command = _add(commands, stages.predict)
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    # accepted to name `heed classify` in the error message
+    command.add_argument("text", nargs="*", help=argparse.SUPPRESS)
+    _add_seeds(command)
+    command = _add(commands, stages.explain)
+    command.add_argument(
+        "model",
+        metavar="MODEL",
+        help="a key of `models`, or `none`, which writes tables without a row for the report",
+    )
+    _add_seeds(command)
+    command.add_argument(
+        "--documents",
+        type=factor,
+        default=0.0,
+        metavar="FACTOR",
+        help="multiplies the numbers of documents; default: explain.documents in params.yaml",
+    )
+    command = _add(commands, stages.adversaries)
+    command.add_argument("name", metavar="ADVERSARY", help="a key of `adversaries`")
+    _add_seeds(command)
+    _add(commands, stages.opponents).add_argument(
+        "experiment", metavar="EXPERIMENT", help="a key of `experiments`"
+    )
+
+
+def _add_seeds(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--seeds", type=seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
+    )
+
+
+def _add_results(commands: Commands) -> None:
+    """Add the stages that judge models, and the commands that show their results to others."""
+    command = _add(commands, stages.evaluate)
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
+    _add_seeds(command)
+    _add(commands, stages.compare)
+    _add(commands, stages.report).add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; list the numbers in reports/ that differ from results/",
+    )
+    _add(commands, publication.provenance)
+    _add(commands, publication.publish)
+
+
+def _add_studies(commands: Commands) -> None:
+    """Add the commands that choose a study and its values."""
+    _add(commands, studies.adopt).add_argument(
+        "name", metavar="SEARCH", help="a key of `searches` that has run"
+    )
+    command = _add(commands, studies.study)
+    command.add_argument(
+        "name",
+        metavar="STUDY",
+        nargs="?",
+        default="",
+        help=(
+            "the name of a study of heed's or of your own, or a file from elsewhere, which is "
+            "checked first; without one they are listed. `new`: make one of your own"
+        ),
+    )
+    command.add_argument(
+        "new_name", metavar="NAME", nargs="?", default="", help="of the study that `new` makes"
+    )
+    command.add_argument("--title", default="", help="of the study that `new` makes")
+    command.add_argument(
+        "--force", action="store_true", help="overwrite a params.yaml that you have edited"
+    )
+    _add(commands, studies.cost).add_argument(
+        "name",
+        metavar="STUDY",
+        nargs="?",
+        default="",
+        help="a study of heed's or of your own, or a file; without one the active study",
+    )
+
+
+def _add_checks(commands: Commands) -> None:
+    """Add the commands that check the file of a study and write what follows from it."""
+    _add(commands, studies.check)
+    _add(commands, studies.format_study, "format").add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        type=Path,
+        default=PARAMS,
+        help="the file of a study; default: params.yaml",
+    )
+    _add(commands, studies.schema)
+
+
+def _add_corpus(commands: Commands) -> None:
+    """Add the commands that edit the corpora of a study."""
+    description = "corpora of your own: heed corpus add --help"
+    corpus = commands.add_parser("corpus", help=description, description=description)
+    edits = corpus.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
+    _add_corpus_options(_add(edits, studies.corpus_add, "add"))
+    _add(edits, studies.corpus_remove, "remove").add_argument(
+        "name", metavar="CORPUS", help="a key of `corpora` in params.yaml"
+    )
+
+
+def _add_model(commands: Commands) -> None:
+    """Add the commands that edit the models of a study."""
+    description = "models: heed model add --help"
+    model = commands.add_parser("model", help=description, description=description)
+    edits = model.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
+    _add_model_add(_add(edits, studies.model_add, "add"))
+    _add(edits, studies.model_remove, "remove").add_argument(
+        "model", metavar="MODEL", help="a key of `models`"
+    )
+
+
+class _Intermixed(argparse.ArgumentParser):
+    """A parser whose list of arguments, such as FILE…, may go on after an option."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the parsed arguments, and those that are not known."""
+        namespace, rest = super().parse_known_args(args, namespace)
+        lists = [each for each in self._actions if each.nargs in ("*", "+")]
+        if lists and not lists[0].option_strings:
+            values = getattr(namespace, lists[0].dest)
+            values += [each for each in rest if not each.startswith("-")]
+            rest = [each for each in rest if each.startswith("-")]
+        return namespace, rest
+
+
+CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
+    "study": "the new study's name; default: the corpus's name",
+    "title": "title of the study's report",
+    "name": "name of the corpus; default: the file's name",
+    "label-separator": "between the labels of a cell that has several, such as ;: task multilabel",
+    "split-column": "the column with train, validation (dev) or test; default: a random split",
+    "id-column": "the column with a name for each document",
+    "group-column": "the column whose groups stay together in the random split: an author, …",
+    "evidence-column": "the column with the evidence: spans of the text, such as 0-4 10-15",
+    "text-separator": "between the texts of several --text-column; default: a space",
+    "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
+    "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
+    "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
+    "metric": "the figure that decides (docs/tasks.md)",
+    "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
+}
+
+
+SEPARATORS = ("text-separator", "label-separator", "delimiter")
+
+
+def _add_corpus_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help=(
+            ".csv, .tsv, .json, .jsonl or .parquet; several are one corpus, and those named by "
+            "train, dev or test, or given as test=FILE, are these parts of it"
+        ),
+    )
+    for key in ("text", "label"):
+        command.add_argument(
+            f"--{key}-column",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help=f"the column with the {key}; several times for several. Known names are found",
+        )
+    for option, meaning in CORPUS_OPTIONS.items():
+        default = None if option == "text-separator" else ""  # an empty separator is one too
+        convert = with_tabs if option in SEPARATORS else str
+        command.add_argument(
+            f"--{option}", type=convert, default=default, metavar="TEXT", help=meaning
+        )
+    command.add_argument("--no-quotes", action="store_true", help="a quote is any other character")
+    command.add_argument("--test", type=share, metavar="SHARE", help="of a random split; .2")
+    command.add_argument("--train", type=size, metavar="N", help="train on at most so many texts")
+    command.add_argument(
+        "--train-per-class", type=size, metavar="N", help="as --train, but of each class"
+    )
+    command.add_argument("--seeds", type=count, metavar="N", help="of the study; default: 3")
+
+
+def _add_classify(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="a model with trained runs")
+    given = command.add_mutually_exclusive_group(required=True)
+    given.add_argument(
+        "text",
+        metavar="TEXT",
+        nargs="?",
+        help="the text, a file with it, or - for standard input",
+    )
+    given.add_argument(
+        "--table", metavar="FILE", type=Path, help="classify each row of a table instead"
+    )
+    command.add_argument(
+        "--text-column",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="of the table, several times for texts to join; default: as the model's corpus",
+    )
+    command.add_argument(
+        "--text-separator", default=" ", help="what joins several --text-column; default: a space"
+    )
+    command.add_argument(
+        "--id-column",
+        metavar="COLUMN",
+        default="",
+        help="of the table: a name for each row; default: rows are numbered from 1",
+    )
+    command.add_argument(
+        "--encoding", default="", help="of the table, such as windows-1252; default: utf-8"
+    )
+    command.add_argument(
+        "--delimiter",
+        type=delimiter,
+        help="of the table; default: a comma in .csv, a tab in .tsv",
+    )
+    command.add_argument(
+        "--no-quotes", action="store_true", help="of the table: a quote is any other character"
+    )
+    command.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
+    )
+
+
+def _add_model_add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("experiment", metavar="EXPERIMENT", help="a key of `experiments`")
+    command.add_argument(
+        "variant", metavar="VARIANT", help="its name: the model is EXPERIMENT-VARIANT"
+    )
+    command.add_argument(
+        "settings",
+        metavar="KEY=VALUE",
+        nargs="*",
+        help="what differs from `defaults`, and preset, tuned_by, match, gpu (docs/params.md)",
+    )
+    command.add_argument(
+        "--like",
+        default="",
+        metavar="VARIANT",
+        help="take the keys of another variant or model; those of the command replace them",
+    )
+
+
+def _add_translate(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="a model with trained runs")
+    command.add_argument(
+        "text", metavar="TEXT", help="the text, a file with it, or - for standard input"
+    )
+    command.add_argument(
+        "--translation",
+        default="",
+        metavar="TEXT",
+        help="score this translation instead of searching; a text or a file, as TEXT",
+    )
+    command.add_argument(
+        "--n-best",
+        type=count,
+        default=1,
+        metavar="N",
+        help="so many translations of each line; above the beam, the beam is as wide as that",
+    )
+    command.add_argument(
+        "--format",
+        dest="form",
+        choices=("text", "pharaoh", "json"),
+        default="text",
+        help=(
+            "text: translations; pharaoh: with score and word alignment, between |||; json: JSON "
+            "lines with words and weights"
+        ),
+    )
+    command.add_argument("--seed", type=seed, help="the run's seed; default: the smallest")

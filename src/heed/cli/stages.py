@@ -1,0 +1,233 @@
+"""The commands of the pipeline's stages.
+
+Each stage has the name of its command, and its code is found from the imports of its function
+(workflow/digests.py).
+"""
+
+import array
+import fcntl
+import os
+import select
+import stat
+import sys
+import termios
+from typing import TYPE_CHECKING
+
+from heed.cli.cores import count_cores
+from heed.paths import (
+    ADVERSARIES,
+    COMPARISON,
+    EXPLANATIONS,
+    METRICS,
+    PUBLISHED,
+    RAW,
+    REPORTS,
+    RESULTS,
+    SEARCHES,
+    TOKENS,
+    prediction_file,
+    recipe_file,
+)
+from heed.terminal import print_line
+
+if TYPE_CHECKING:
+    from heed.evaluation.results import Comparison
+
+
+def download(source: str) -> None:
+    """Download a source and verify it: data/raw/SOURCE."""
+    from heed.corpora.source import download
+    from heed.study import load
+
+    download(source, load().section("sources", source), RAW / source)
+
+
+def tokenize(corpus: str) -> None:
+    """Clean, split and tokenize the documents of a corpus: data/tokens/CORPUS."""
+    from heed.study import load
+    from heed.tokens.tokenizer import tokenize
+
+    section = load().section("corpora", corpus)
+    tokenize(corpus, section, RAW / section.source, TOKENS / corpus, count_cores())
+
+
+def search(name: str, address: str) -> None:
+    """Search hyperparameters (trials 0: keep the configured values): results/search/NAME."""
+    from heed.search.stage import run_search, write_untuned
+
+    if name == "none":
+        write_untuned(SEARCHES / name)
+        return
+    from heed.study import load
+
+    params = load()
+    section = params.section("searches", name)
+    print_line(run_search(params, name, SEARCHES, TOKENS / section.corpus, count_cores(), address))
+
+
+def recipe(model: str) -> None:
+    """Write all that determines a model's training into one file: results/recipe/MODEL.yaml.
+
+    How its test items are predicted is in MODEL.prediction.yaml, so that it repeats no training.
+    """
+    from heed.recipe import make_recipe, write_prediction, write_recipe
+    from heed.study import load
+
+    params = load()
+    section = params.section("models", model)
+    resolved = make_recipe(params, model, SEARCHES / section.tuned_by, TOKENS / section.corpus)
+    write_recipe(recipe_file(model), resolved)
+    write_prediction(prediction_file(model), params.prediction(model))
+
+
+def train(model: str, seed: int) -> None:
+    """Train a model with one seed: results/train/MODEL/SEED.
+
+    A training that was killed continues from its last checkpoint.
+    """
+    from heed.training.progress import training_progress
+    from heed.training.run import train_run
+
+    with training_progress(f"{model} seed {seed}") as report_progress:
+        info = train_run(model, seed, report_progress)
+    print_line(f"{model} seed {seed}: epoch {info.best_epoch} kept, {info.parameters:,} parameters")
+
+
+def predict(model: str, text: list[str], seeds: list[int]) -> None:
+    """Predict the validation and test parts with a model's runs: results/predict/MODEL.
+
+    To classify a text of your own: heed classify.
+    """
+    from heed.prediction import write_predictions
+
+    if text or _is_piped():
+        from heed.files import HeedError
+
+        raise HeedError(
+            f"heed predict is the stage that writes results/predict/{model}: it takes no text. "
+            f"To classify one: heed classify {model} {'TEXT' if text else '-'}"
+            + ("" if text else ". In a loop that reads a pipe, run: heed predict ... </dev/null")
+        )
+    count = write_predictions(model, seeds or _study_seeds())
+    print_line(f"{model}: {count:,} predictions")
+
+
+def _is_piped() -> bool:
+    """Return whether a pipe on standard input holds text, without reading it.
+
+    The standard input that DVC gives to a stage does not count.
+    """
+    from heed.code.stage import VARIABLE
+
+    if VARIABLE in os.environ or sys.stdin is None or sys.stdin.closed:
+        return False
+    descriptor = sys.stdin.fileno()
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        return False
+    select.select([descriptor], [], [], 0.2)  # the writing process may start later
+    unread_bytes = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, unread_bytes)
+    return unread_bytes[0] > 0
+
+
+def _study_seeds() -> list[int]:
+    from heed.seeds import read_seeds
+
+    return read_seeds()
+
+
+def explain(model: str, seeds: list[int], documents: float) -> None:
+    """Test what a model's weights explain, on random test documents: results/explain/MODEL.
+
+    Seeds that are done are kept until all are.
+    """
+    if model == "none":
+        from heed.explanation.unexplained import write_unexplained
+
+        write_unexplained(EXPLANATIONS / model, ADVERSARIES / model)
+        return
+    from heed.explanation.stage import read_noise, read_scale, write_explanations
+    from heed.progress import progress_bar
+
+    with progress_bar(model) as bar:
+        summary = write_explanations(
+            model,
+            seeds or _study_seeds(),
+            documents or read_scale(),
+            lambda seed, done, total: bar.update(done, total, f"seed {seed}"),
+            read_noise(model),
+        )
+    print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
+
+
+def adversaries(name: str, seeds: list[int]) -> None:
+    """Train models with other weights, and networks guided by both: results/adversaries/ADVERSARY.
+
+    Seeds that are done are kept until all are.
+    """
+    from heed.explanation.adversary_stage import write_adversary
+    from heed.progress import progress_bar
+
+    with progress_bar(name) as bar:
+        summary = write_adversary(
+            name,
+            seeds or _study_seeds(),
+            lambda seed, what, done, total: bar.update(done, total, f"seed {seed}, {what}"),
+        )
+    print_line(f"{name}: {summary['mean'].notna().sum():,} means in summary.csv")
+
+
+def opponents(experiment: str) -> None:
+    """Fit the reference models, such as a linear one: results/opponents/EXPERIMENT."""
+    from heed.opponents import write_opponents
+    from heed.study import load
+
+    write_opponents(experiment, load().section("experiments", experiment))
+
+
+def evaluate(model: str, seeds: list[int]) -> None:
+    """Compute a model's scores from its predictions, for each seed: results/evaluate/MODEL."""
+    from heed.evaluation.tables import evaluate
+
+    print_line(evaluate(model, seeds or _study_seeds()).to_string(index=False))
+
+
+def compare() -> None:
+    """Compare all models and opponents, with tests: results/compare and metrics.json."""
+    from heed.evaluation.comparison import compare, models_by_variant, question_of
+    from heed.study import load
+
+    params = load()
+    question = question_of(params)
+    compare(models_by_variant(params), params.seeds, question, COMPARISON, METRICS)
+
+
+def report(check: bool) -> None:
+    """Write the report into reports/: HTML, LaTeX, figures, tables and the document browser."""
+    from heed.study import load
+
+    inputs = load(), read_comparison(), PUBLISHED, RESULTS, REPORTS
+    if check:
+        from heed.pipeline import LOCK
+        from heed.report.check import check_report
+
+        print_line(check_report(*inputs, LOCK))
+        return
+    from heed.report.render import render
+
+    render(*inputs)
+
+
+def read_comparison() -> "Comparison":
+    """Return the results of `heed compare`."""
+    from heed.evaluation.results import read_comparison
+    from heed.files import verify_checksums
+
+    verify_checksums(COMPARISON, "heed compare")
+    return read_comparison(COMPARISON / "comparison.json")
+
+
+STAGES = (
+    download, tokenize, search, recipe, train, predict, explain, adversaries, opponents, evaluate,
+    compare, report,
+)  # fmt: skip
