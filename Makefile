@@ -6,7 +6,7 @@ GPUS ?= 1
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup report test test-slow drills benchmark lint format pdf lock schema locale clean
+.PHONY: help setup slurm report test test-slow drills benchmark lint format pdf lock schema locale clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -24,7 +24,14 @@ help:            ## print this list
 	@$(BIN)/python -m pip install --quiet --requirement envs/development.lock
 	@touch $@
 
+.venv/.slurm: .venv/.runtime envs/slurm.lock
+	@echo "heed: adding Snakemake's executor for SLURM from envs/slurm.lock"
+	@$(BIN)/python -m pip install --quiet --requirement envs/slurm.lock
+	@touch $@
+
 setup: .venv/.runtime ## make the virtual environment only
+
+slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/cluster.md)
 
 report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, print the path of the report
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
