@@ -14,7 +14,10 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import psutil
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo", "sacct")
@@ -144,25 +147,28 @@ class Slurm:
 
     def kill_node(self, node: str) -> None:
         """Kill -9 a node's daemon and all that it has started, as a power cut would."""
-        import psutil
-
-        daemon = psutil.Process(self.daemons.pop(node).pid)
-        marks = (f"SLURMD_NODENAME={node}".encode(), str(self.folder).encode())
+        daemon = self.daemons.pop(node)
         daemon.kill()
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error, OSError):
-                words = b"\0".join(map(str.encode, process.cmdline()))
-                environment = Path(f"/proc/{process.pid}/environ").read_bytes()
-                # slurmstepd has no variables; its spool folder names the node
-                if all(mark in environment for mark in marks) or (
-                    process.name() == "slurmstepd" and self._is_of(process.pid, node, words)
-                ):
-                    process.kill()
+        daemon.wait()
+        processes = list(self._job_processes(node))
+        stepds = [
+            parent
+            for process in processes
+            if (parent := process.parent()) and parent.name() == "slurmstepd"
+        ]
+        for process in {*stepds, *processes}:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
 
-    def _is_of(self, process: int, node: str, words: bytes) -> bool:
-        """Whether a slurmstepd is of this node: it holds a socket in the node's spool folder."""
-        listing = Path("/proc/net/unix").read_text()
-        return f"{self.folder}/spool-{node}/" in listing and bool(words) and process > 0
+    def _job_processes(self, node: str) -> Iterator[psutil.Process]:
+        """Yield the processes of jobs on a node."""
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                environment = process.environ()
+                if environment.get("SLURMD_NODENAME") == node and environment.get(
+                    "PATH", ""
+                ).count(f"{self.folder}/bin"):
+                    yield process
 
     def _daemon(self, program: str, *arguments: str, key: str = "") -> None:
         path = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
@@ -209,7 +215,7 @@ class Slurm:
         with contextlib.suppress(subprocess.SubprocessError):
             self.run("scancel", "--state=PENDING", "--user=root")
             self.run("scancel", "--user=root")
-            wait_for(lambda: not self.run("squeue", "--noheader"), 20, self.logs)
+            wait_for(lambda: not self.run("squeue", "--noheader"), 30, self.logs)
         for name in ("n1", "n2", "slurmctld", "munged"):
             if daemon := self.daemons.pop(name, None):
                 daemon.send_signal(signal.SIGTERM)
@@ -232,7 +238,9 @@ def free_ports(count: int) -> list[int]:
             item.close()
 
 
-def wait_for(condition, seconds: float, describe) -> None:
+def wait_for(
+    condition: Callable[[], object], seconds: float, describe: Callable[[], str]
+) -> None:
     """Wait until `condition()`; fail with `describe()` after `seconds`."""
     end = time.monotonic() + seconds
     while not condition():

@@ -1,0 +1,243 @@
+"""A study on a real SLURM of two nodes (slurm.py): jobs have the cores and GPUs of their stages, give
+the bytes of a local run, and what was cancelled or lost is done by the next run or another node.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.conftest import ROOT
+from tests.slurm import CORES, GPUS, Slurm, missing, wait_for
+from tests.test_drivers import Toy, finished, make_clone  # noqa: F401
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
+# the profile, for nodes of few cores, and without its waiting for a large cluster
+SNAKEMAKE = [
+    *("snakemake", "--workflow-profile", "slurm", "--max-threads", str(CORES)),
+    *("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"),
+]
+RECORD = """\
+#!/bin/sh
+printf '{"stage": "%s", "threads": "%s", "gpu": "%s", "visible": "%s", "cores": "%s", "node": "%s", \
+"job": "%s"}\\n' "$DVC_STAGE" "$HEED_THREADS" "$HEED_GPUS" "$CUDA_VISIBLE_DEVICES" \
+"$SLURM_CPUS_PER_TASK" "$SLURMD_NODENAME" "$SLURM_JOB_ID" >> "$TOY_LOG.jobs"
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Slurm]:
+    pytest.importorskip(
+        "snakemake_executor_plugin_slurm",
+        reason="Snakemake's executor for SLURM is not installed: make slurm",
+    )
+    if reason := missing():
+        pytest.skip(f"no SLURM can be started: {reason}")
+    folder = Path(tempfile.mkdtemp(prefix="heed-slurm-"))
+    cluster = Slurm(folder)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+    left = [process.pid for process in psutil.process_iter() if is_of(process, folder)]
+    shutil.rmtree(folder)
+    assert left == []
+
+
+def is_of(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return any(str(folder) in word for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+class ToyOnSlurm(Toy):
+    """The toy study in a shell on the cluster; its commands record what SLURM gave them."""
+
+    def __init__(self, path: Path, slurm: Slurm) -> None:
+        super().__init__(path)
+        self.slurm = slurm
+        self.environment["PATH"] = f"{slurm.folder / 'bin'}{os.pathsep}{self.environment['PATH']}"
+        stub = path.parent / "bin/heed"
+        stub.write_text(RECORD + stub.read_text().removeprefix("#!/bin/sh\n"))
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return what each stage's command recorded, of the last time that it ran."""
+        lines = Path(f"{self.log}.jobs").read_text().splitlines()
+        return {record["stage"]: record for record in map(json.loads, lines)}
+
+    def hold(self, command: str) -> Path:
+        """Return the file that `command` makes when it is held, which it is while the file exists."""
+        self.environment["TOY_HOLD"] = command
+        return Path(f"{self.log}.held")
+
+    def outputs(self) -> dict[str, str]:
+        """Return the hash of each output in dvc.lock, but for the times of trainings."""
+        from ruamel.yaml import YAML
+
+        stages = YAML(typ="safe").load(self.path / "dvc.lock")["stages"].values()
+        return {
+            out["path"]: out["md5"]
+            for stage in stages
+            for out in stage["outs"]
+            if not out["path"].startswith(("results/timing", "reports/tables"))
+        }
+
+
+@pytest.fixture
+def toy(finished: Toy, slurm: Slurm, tmp_path: Path) -> ToyOnSlurm:  # noqa: F811
+    finished.copy(tmp_path)
+    return ToyOnSlurm(tmp_path / "clone", slurm)
+
+
+def of_stage(slurm: Slurm, stage: str) -> list[dict[str, str]]:
+    """Return SLURM's records of the jobs that run a stage."""
+    return [job for job in slurm.jobs() if re.search(rf"_{stage}(_|$)", job.get("Comment", ""))]
+
+
+# models with two threads and with a GPU; of a stage: (threads, GPUs)
+RESOURCES = {
+    "tokenize@feelings": (4, 0),
+    "opponents@author": (1, 0),
+    "train@feelings-attention-1": (2, 0),
+    "train@author-baseline-2": (1, 1),
+    "predict@author-baseline": (1, 1),
+    "evaluate@author-baseline": (1, 0),
+    "report": (1, 0),
+}
+
+
+def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes_of_a_local_run(
+    toy: ToyOnSlurm, tmp_path: Path
+) -> None:
+    before = {job["JobId"] for job in toy.slurm.jobs()}
+    toy.change("dropout: 0.2}", "dropout: 0.2, gpu: 1}")
+    toy.change("pooling: mean}", "pooling: mean, threads: 2}")
+    local = Toy(toy.path).copy(tmp_path / "local")
+    for folder in (".dvc/cache", ".dvc/tmp", "results", "data/tokens", "data/raw", "reports"):
+        shutil.rmtree(toy.path / folder)
+    (toy.path / "dvc.lock").unlink()
+
+    toy.run(*SNAKEMAKE, "--group-components", "train=2", TOY_GPU="1")
+
+    records = toy.records()
+    cores = os.cpu_count() or 1  # Snakemake gives a job no more than the machine has
+    for stage, (threads, gpu) in RESOURCES.items():
+        record = records[stage]
+        assert (int(record["threads"]), int(record["gpu"])) == (min(threads, cores), gpu), stage
+        assert record["visible"] in (("0", "1", "2", "3", "0,1", "2,3") if gpu else ("",)), stage
+        (job,) = of_stage(toy.slurm, stage) if "@" in stage else [{}]
+        if job and "_train" not in job["Comment"]:
+            assert int(job["NumCPUs"]) == threads, job
+    assert {record["node"] for record in records.values()} == {"n1", "n2", ""}
+    on_submitting_machine = {name for name, record in records.items() if not record["job"]}
+    assert on_submitting_machine == {
+        *("download@one", "download@two", "untuned", "unexplained"),
+        *(f"recipe@{name}" for name in ("feelings-baseline", "feelings-attention")),
+        "recipe@author-baseline",
+    }
+    comments = Counter(
+        job["Comment"].split("@")[0] for job in toy.slurm.jobs() if job["JobId"] not in before
+    )
+    assert comments == {}
+
+    local.run("snakemake", "--cores", "2")
+    assert toy.outputs() == Toy.outputs(local)
+    toy.environment["PATH"] = local.environment["PATH"]
+    assert "up to date" in toy.run("dvc", "status")
+    assert "all 26 stages are up to date" in toy.run("snakemake", "-n")
+
+
+def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_resumes(
+    toy: ToyOnSlurm,
+) -> None:
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    held = toy.hold("train author-baseline 1")
+    process = toy.start(*SNAKEMAKE)
+    wait_for(held.exists, 300, toy.slurm.logs)
+    (job,) = [j for j in of_stage(toy.slurm, "train@author-baseline-1") if j["JobState"] == "RUNNING"]
+    toy.slurm.run("scancel", job["JobId"])
+    output = process.communicate(timeout=600)[0]
+    assert process.returncode != 0
+    assert "CANCELLED" in output
+    assert "rule train@author-baseline-1:" in output
+    assert "logs/train@author-baseline-1.log" in output
+
+    held.unlink()
+    del toy.environment["TOY_HOLD"]
+    assert toy.executed(*SNAKEMAKE)[-2:] == []
+    assert "up to date" in toy.run("dvc", "status")
+
+
+def test_a_node_that_dies_loses_no_job(toy: ToyOnSlurm) -> None:
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    held = toy.hold("train author-baseline 1")
+    process = toy.start(*SNAKEMAKE)
+    wait_for(held.exists, 300, toy.slurm.logs)
+    (job,) = [j for j in of_stage(toy.slurm, "train@author-baseline-1") if j["JobState"] == "RUNNING"]
+    dead, first = job["NodeList"], held.read_text()
+    toy.slurm.kill_node(dead)
+    try:
+        wait_for(lambda: held.read_text() not in ("", first), 300, toy.slurm.logs)
+        held.unlink()
+        output = process.communicate(timeout=600)[0]
+    finally:
+        toy.slurm.start_node(dead)
+    assert process.returncode == 0, output
+    assert toy.records()["train@author-baseline-1"]["node"] != dead
+    assert "up to date" in toy.run("dvc", "status")
+    wait_for(lambda: toy.slurm.idle_nodes() == 2, 120, toy.slurm.logs)
+
+
+def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> None:
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    held = toy.hold("train author-baseline 1")
+    process = toy.start(*SNAKEMAKE)
+    wait_for(held.exists, 300, toy.slurm.logs)
+    os.kill(process.pid, signal.SIGINT)
+    output = process.communicate(timeout=300)[0]
+    assert "heed: stopped, and nothing is lost" in output
+    assert process.returncode != 0
+    wait_for(lambda: not toy.slurm.run("squeue", "--noheader"), 60, toy.slurm.logs)
+    held.unlink()
+    del toy.environment["TOY_HOLD"]
+    toy.run(*SNAKEMAKE)
+    assert "up to date" in toy.run("dvc", "status")
+
+
+def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    make_clone(clone, ROOT / "params.yaml")
+    environment = slurm.environment | {
+        "PATH": f"{slurm.folder / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
+        + os.environ["PATH"],
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            command, cwd=clone, env=environment, capture_output=True, text=True, timeout=900
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("git", "init", "--quiet")
+    run("dvc", "repro", "--quiet", "tokenize@sample-letters", "untuned")
+    run(
+        *("sbatch", "--wait", "--nodes=2", "--cpus-per-task=2", "--output=search.log"),
+        *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author-searched"),
+    )
+    assert (clone / "results/search/sample-author-searched/best.yaml").exists()
+    assert slurm.run("squeue", "--noheader") == ""
