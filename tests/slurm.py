@@ -165,9 +165,9 @@ class Slurm:
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 environment = process.environ()
-                if environment.get("SLURMD_NODENAME") == node and environment.get(
-                    "PATH", ""
-                ).count(f"{self.folder}/bin"):
+                if environment.get("SLURMD_NODENAME") == node and environment.get("PATH", "").count(
+                    f"{self.folder}/bin"
+                ):
                     yield process
 
     def _daemon(self, program: str, *arguments: str, key: str = "") -> None:
@@ -238,9 +238,7 @@ def free_ports(count: int) -> list[int]:
             item.close()
 
 
-def wait_for(
-    condition: Callable[[], object], seconds: float, describe: Callable[[], str]
-) -> None:
+def wait_for(condition: Callable[[], object], seconds: float, describe: Callable[[], str]) -> None:
     """Wait until `condition()`; fail with `describe()` after `seconds`."""
     end = time.monotonic() + seconds
     while not condition():

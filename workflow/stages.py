@@ -73,7 +73,7 @@ class Stage:
     gpu: int
     cheap: bool
     needs_network: bool
-    group: str | None  # stages of one group share a job of a cluster where one reads from another
+    group: str | None  # on a cluster a stage shares the job of one of its group that it reads from
     reasons: list[str]  # DVC's own reasons to run it; none: up to date
 
 
