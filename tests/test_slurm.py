@@ -1,9 +1,8 @@
-"""A study on a real SLURM of two nodes (slurm.py): jobs have the cores and GPUs of their stages, give
-the bytes of a local run, and what was cancelled or lost is done by the next run or another node.
+"""A study on a real SLURM of two nodes (slurm.py): jobs have the cores and GPUs of their stages and
+give the bytes of a local run; what was cancelled or lost, the next run or another node does.
 """
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -20,7 +19,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
-from tests.slurm import CORES, GPUS, Slurm, missing, wait_for
+from tests.slurm import CORES, Slurm, missing, wait_for
 from tests.test_drivers import Toy, finished, make_clone  # noqa: F401
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
@@ -29,12 +28,11 @@ SNAKEMAKE = [
     *("snakemake", "--workflow-profile", "slurm", "--max-threads", str(CORES)),
     *("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"),
 ]
-RECORD = """\
-#!/bin/sh
-printf '{"stage": "%s", "threads": "%s", "gpu": "%s", "visible": "%s", "cores": "%s", "node": "%s", \
-"job": "%s"}\\n' "$DVC_STAGE" "$HEED_THREADS" "$HEED_GPUS" "$CUDA_VISIBLE_DEVICES" \
-"$SLURM_CPUS_PER_TASK" "$SLURMD_NODENAME" "$SLURM_JOB_ID" >> "$TOY_LOG.jobs"
-"""
+RECORDED = {
+    "stage": "DVC_STAGE", "threads": "HEED_THREADS", "gpu": "HEED_GPUS",
+    "visible": "CUDA_VISIBLE_DEVICES", "node": "SLURMD_NODENAME", "job": "SLURM_JOB_ID",
+}  # fmt: skip
+RECORD = f'echo "{"|".join(f"${name}" for name in RECORDED.values())}" >> "$TOY_LOG.jobs"\n'
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +73,7 @@ class ToyOnSlurm(Toy):
         self.local_path = self.environment["PATH"]
         self.environment["PATH"] = f"{slurm.folder / 'bin'}{os.pathsep}{self.local_path}"
         stub = path.parent / "bin/heed"
-        stub.write_text(RECORD + stub.read_text().removeprefix("#!/bin/sh\n"))
+        stub.write_text(stub.read_text().replace("exec", f"{RECORD}exec", 1))
 
     def jobs(self, stage: str = "") -> list[dict[str, str]]:
         """Return SLURM's records of this study's jobs, of one stage or of all."""
@@ -89,7 +87,8 @@ class ToyOnSlurm(Toy):
     def records(self) -> dict[str, dict[str, str]]:
         """Return what each stage's command recorded, of the last time that it ran."""
         lines = Path(f"{self.log}.jobs").read_text().splitlines()
-        return {record["stage"]: record for record in map(json.loads, lines)}
+        records = [dict(zip(RECORDED, line.split("|"), strict=True)) for line in lines]
+        return {record["stage"]: record for record in records}
 
     def start_and_hold(self) -> tuple[subprocess.Popen, dict[str, str]]:
         """Change a model, and start; return the job of its first training, which does not end."""
