@@ -157,7 +157,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
     for stage, (threads, gpu) in RESOURCES.items():
         record, (job,) = records[stage], toy.jobs(stage)
         assert int(job["NumCPUs"]) == threads, job
-        assert ("gres/gpu=1" in job["TRES"]) == bool(gpu), job
+        assert ("gpu:1" in job.get("JOB_GRES", "")) == bool(gpu), job
         assert record["job"] == job["JobId"]
         assert (int(record["threads"]), int(record["gpu"])) == (min(threads, cores), gpu), stage
         assert bool(re.fullmatch(r"\d", record["visible"])) == bool(gpu), record
