@@ -181,7 +181,8 @@ def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_res
     output = process.communicate(timeout=600)[0]
     assert process.returncode != 0
     assert "SLURM status is: 'CANCELLED'" in output
-    assert "heed: train@author-baseline-1 failed: see logs/train@author-baseline-1.log" in output
+    assert "Error in rule train@author-baseline-1:" in output
+    assert "log: logs/train@author-baseline-1.log" in output
     toy.held.unlink()
     assert "train author-baseline 1" in toy.executed(*SNAKEMAKE)
     assert "recipe author-baseline" not in toy.logged()
