@@ -1,19 +1,21 @@
 # heed: `make report` sets up and runs the study in params.yaml; `make test` sets up and runs every check.
 # Repeat either at any time: finished work is not repeated.
-PYTHON ?= python3.11
+PYTHON ?=
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 GPUS ?= 1
 BIN := .venv/bin
+# The Python that environments are made with: PYTHON=/path/to/python3.12, or the first on PATH that fits
+FIND_PYTHON := sh envs/find-python.sh $(if $(PYTHON),"$(PYTHON)")
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup slurm report test test-slow drills benchmark lint format pdf lock schema locale clean
+.PHONY: help setup slurm remotes report test test-slow drills benchmark lint format pdf lock schema locale clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 # torch first: a resolver that sees it pinned and present never fetches the CUDA build for another package.
 .venv/.runtime: envs/requirements.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "heed: needs Python 3.11 or newer with venv; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
 	@$(BIN)/python -m pip install --quiet "$$(grep '^torch==' envs/requirements.lock)"
 	@$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --editable .
@@ -29,9 +31,21 @@ help:            ## print this list
 	@$(BIN)/python -m pip install --quiet --requirement envs/slurm.lock
 	@touch $@
 
+.venv/.remotes: .venv/.runtime envs/remotes.lock
+	@echo "heed: adding DVC's remotes over SSH and S3 from envs/remotes.lock (some 60 MB)"
+	@$(BIN)/python -m pip install --quiet --requirement envs/remotes.lock
+	@touch $@
+
+.venv/.servers: .venv/.development .venv/.remotes envs/servers.lock
+	@echo "heed: adding an S3 server for the tests from envs/servers.lock"
+	@$(BIN)/python -m pip install --quiet --requirement envs/servers.lock
+	@touch $@
+
 setup: .venv/.runtime ## make the virtual environment only
 
 slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/cluster.md)
+
+remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 
 report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake, print the path of the report
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
@@ -42,11 +56,12 @@ report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake
 test: .venv/.development ## set up, lint, check the format, the types and the imports, run the tests
 	@echo "heed: ruff check";  $(BIN)/ruff check .
 	@echo "heed: ruff format"; $(BIN)/ruff format --check .
+	@echo "heed: snakefmt";    $(BIN)/snakefmt --check workflow/Snakefile
 	@echo "heed: mypy";        $(BIN)/mypy
 	@echo "heed: imports";     $(BIN)/lint-imports --no-logo --no-cache
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.development ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
@@ -56,7 +71,7 @@ benchmark: .venv/.runtime ## print the table of docs/performance.md, some minute
 	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/snakefmt workflow/Snakefile ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
 
 pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
@@ -75,7 +90,7 @@ locale: .venv/.development ## extract the report's texts from the code into src/
 	@! grep -A1 '^msgid "..*"' src/heed/report/locale/*/LC_MESSAGES/heed.po | grep '^.*msgstr ""' >/dev/null || echo "heed: some texts have no translation yet: the lines msgstr \"\""
 
 lock:            ## update envs/*.lock from pyproject.toml, in a fresh environment (uses the package index)
-	@rm -rf .heed/lock && $(PYTHON) -m venv .heed/lock
+	@rm -rf .heed/lock && python=$$($(FIND_PYTHON)) && "$$python" -m venv .heed/lock
 	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed
 	@(sed -n '/^#/p' envs/requirements.lock; .heed/lock/bin/pip freeze | sed 's/^\(torch==[^+]*\)+cpu/\1/') > .heed/requirements.lock && mv .heed/requirements.lock envs/requirements.lock
 

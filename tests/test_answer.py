@@ -58,6 +58,7 @@ def make_model(variant: str, accuracy: list[float], baseline: list[float], bad: 
         best_epochs=[],
         last_rises_pp=[],
         converged=[index >= bad for index in range(len(accuracy))],
+        machine_kinds=["made-up kind" for _ in accuracy],
         summary={"accuracy": spread(accuracy)},
         details={"classes": {}},
         gain=paired_gain(accuracy, baseline),

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
+import yaml
 
 from heed.search.stage import write_untuned
 from tests.conftest import ROOT, write_tokens
@@ -24,6 +26,7 @@ from tests.test_search import STUDY, gone, marked
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/hunt")
 TRIALS, EPOCHS = 8, 12
+NO_TOKEN = "heed: the Ray cluster at {} asks for no token: whoever reaches its ports can run code"
 
 
 class Cluster:
@@ -204,6 +207,7 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
         "which node ran a trial, and how often it was started, changes nothing"
     )
     assert f"cluster at {cluster.address}, 2 nodes, 2 cores" in output
+    assert output.count(NO_TOKEN.format(cluster.address)) == 1, "`ray start` by hand has none"
     trials = timing()["trials"]
     assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, (
         "the node added later works too"
@@ -224,7 +228,9 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     whole, before = ended(), starts()
-    finish(search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}
+    output = finish(search(HEED_RAY_ADDRESS=cluster.address, **token))
+    assert NO_TOKEN.format(cluster.address) in output, "a token that the cluster does not ask for"
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
     assert all(after[number] == before[number] for number in whole), (
@@ -285,6 +291,21 @@ def test_a_search_ends_after_its_wall_time_with_the_trials_that_have_a_score(stu
     summary = json.loads((RESULTS / "search.json").read_text())
     assert summary["stops"] == {"not started": TRIALS - 2, "out of time": 2}
     assert summary["best"]["epoch"] > 0
+
+
+def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> None:
+    process = search(HEED_THREADS="1", RAY_AUTH_MODE="disabled")
+    try:
+        until(lambda: bool(starts()), process)
+        modes = {
+            child.name(): child.environ().get("RAY_AUTH_MODE")
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if child.name() in ("gcs_server", "raylet")
+        }
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert modes == {"gcs_server": "token", "raylet": "token"}
 
 
 def test_two_searches_at_once_do_not_interfere(study: Path) -> None:
@@ -470,7 +491,7 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     until(lambda: len(ended()) >= 3, process)
     cut = {number for number, trial in starts().items() if len(trial) > 1}
     kill_host(hosts[1])
-    finish(process)
+    assert "token" not in finish(process)
     assert results() == alone
     assert cut == set(), "20 s without a network interrupt no trial"
     again = [trial["starts"] for trial in timing()["trials"] if len(trial["starts"]) > 1]
@@ -478,3 +499,176 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
         "of the host that died, and at most one that was being started in that moment"
     )
     assert all(starts[-1]["host"] != hosts[1] for starts in again)
+
+
+# --- ssh: the same script with a real sshd on each host
+
+
+@pytest.fixture
+def ssh(hosts: list[str], tmp_path: Path) -> Iterator[Path]:
+    """A server of ssh on each host, which one key opens; the file with the client's settings.
+
+    The client knows the keys of the first two hosts.
+    """
+    if not (server := shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")):
+        pytest.skip("needs sshd (Debian's package openssh-server)")
+    folder = tmp_path / "ssh"
+    folder.mkdir(mode=0o700)
+    Path("/run/sshd").mkdir(exist_ok=True)  # where sshd wants it
+    for name in ("host", "user"):
+        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
+        subprocess.run(make, check=True)
+    shutil.copy(folder / "user.pub", folder / "authorized")
+    (folder / "server").write_text(
+        f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\n"
+        "PasswordAuthentication no\nUsePAM no\nPidFile none\n"
+    )
+    settings = folder / "client"
+    settings.write_text(
+        f"IdentityFile {folder}/user\nIdentitiesOnly yes\nBatchMode yes\n"
+        f"UserKnownHostsFile {folder}/known\nStrictHostKeyChecking yes\n"
+    )
+    know(settings, hosts[:2])
+    servers = [
+        subprocess.Popen(["ip", "netns", "exec", host, server, "-D", "-f", folder / "server"])
+        for host in hosts
+    ]
+    yield settings
+    for process in servers:
+        process.terminate()
+        process.wait()
+
+
+def search_less() -> dict[str, bytes]:
+    """Make the study's search a short one, run it on this machine, and return its results."""
+    text = Path("params.yaml").read_text()
+    text = text.replace(f"trials: {TRIALS}", "trials: 3")
+    Path("params.yaml").write_text(text.replace(f"epochs: {EPOCHS}", "epochs: 2"))
+    finish(search(HEED_THREADS="2"))
+    return results()
+
+
+def know(settings: Path, hosts: list[str]) -> None:
+    """Write the client's file of known hosts."""
+    key = settings.with_name("host.pub").read_text()
+    settings.with_name("known").write_text("".join(f"{host} {key}" for host in hosts))
+
+
+def programs(host: str) -> set[str]:
+    """Return the names of the processes of a host."""
+    listed = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout
+    names = set()
+    for pid in listed.split():
+        with contextlib.suppress(psutil.Error):
+            names.add(psutil.Process(int(pid)).name())
+    return names
+
+
+def test_hosts_by_ssh(study: Path, hosts: list[str], ssh: Path) -> None:
+    alone = search_less()
+    script = study / "workflow/clusters/hosts.sh"
+    script.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "workflow/clusters/hosts.sh", script)
+    environment = {
+        "HEED_ON": f"ssh -F {ssh}",
+        "HEED_RAY_CPUS": "1",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "RAY_AUTH_TOKEN": "f" * 64,  # of another cluster
+    }
+
+    def hosts_sh(*arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["ip", "netns", "exec", hosts[0], script, *arguments],
+            env=os.environ | environment, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+
+    up = hosts_sh("up", *hosts[:2])
+    assert up.returncode == 0, up.stderr
+    stranger = hosts_sh("add", hosts[0], hosts[2])
+    assert stranger.returncode == 1 and "Host key verification failed" in stranger.stderr
+    assert f"hosts.sh: no Ray on {hosts[2]}" in stranger.stderr
+    know(ssh, hosts)
+    added = hosts_sh("add", hosts[0], hosts[2])
+    assert added.returncode == 0, added.stderr
+
+    shell = f"{up.stdout}exec {sys.executable} -m heed.cli search hunt"
+    done = subprocess.run(
+        ["ip", "netns", "exec", hosts[0], "sh", "-c", shell],
+        env=os.environ | environment, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 nodes, 3 cores" in done.stdout and "token" not in done.stdout
+    assert results() == alone
+    down = hosts_sh("down", *hosts)
+    assert down.returncode == 0, down.stderr
+    assert [programs(host) for host in hosts] == [{"sshd"}] * 3
+
+
+# --- Kubernetes: what KubeRay makes of workflow/clusters/kuberay.yaml, on hosts in place of pods
+
+OPERATOR = {  # what KubeRay adds to `ray start`
+    "block": "true",
+    "dashboard-agent-listen-port": "52365",
+    "metrics-export-port": "8080",
+}
+HEALTH = """
+import sys, grpc
+channel = grpc.insecure_channel(sys.argv[1])
+check = channel.unary_unary("/grpc.health.v1.Health/Check")
+try:
+    sys.exit(check(b"", timeout=5) != b"\\x08\\x01")  # SERVING
+except grpc.RpcError as error:
+    sys.exit(error.details())
+"""
+
+
+def start_pod(host: str, group: dict, **parameters: str) -> subprocess.Popen:
+    """Start Ray as KubeRay would in a pod of this group."""
+    words = ["--head"] if "address" not in parameters else []
+    for name, value in (group["rayStartParams"] | OPERATOR | parameters).items():
+        words += [] if value == "false" and name != "include-dashboard" else [f"--{name}"]
+        words[-1] += "" if value == "true" else f"={value}"
+    ray = str(Path(sys.executable).with_name("ray"))
+    return subprocess.Popen(
+        ["ip", "netns", "exec", host, ray, "start", *words, f"--node-ip-address={host}"],
+        env=os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64},
+        stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def healthy(host: str, group: dict, on: str) -> bool:
+    """Ask what the liveness probe of a pod asks, from another host and without a token."""
+    (container,) = group["template"]["spec"]["containers"]
+    port = container["livenessProbe"]["grpc"]["port"]
+    command = ["ip", "netns", "exec", on, sys.executable, "-c", HEALTH, f"{host}:{port}"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def test_what_kuberay_starts_is_found_healthy_and_runs_a_search(
+    study: Path, hosts: list[str]
+) -> None:
+    pytest.importorskip("grpc", reason="needs grpcio (envs/development.lock)")
+    spec = yaml.safe_load((ROOT / "workflow/clusters/kuberay.yaml").read_text())["spec"]
+    head_group, (workers,) = spec["headGroupSpec"], spec["workerGroupSpecs"]
+    alone = search_less()
+    head, worker, node = *hosts[:2], hosts[2]  # the third asks, as the kubelet would
+    assert not healthy(head, head_group, node)
+    pods = [start_pod(head, head_group, **{"dashboard-host": "0.0.0.0"})]
+    until(lambda: healthy(head, head_group, node), pods[0])
+    pods.append(start_pod(worker, workers, address=f"{head}:6379", **{"num-cpus": "1"}))
+    until(lambda: healthy(worker, workers, node), pods[1])
+
+    (container,) = head_group["template"]["spec"]["containers"]
+    variables = {variable["name"]: variable["value"] for variable in container["env"]}
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
+    output = finish(search(on=head, **variables, **token))
+    assert "2 nodes, 1 cores" in output and "token" not in output
+    assert results() == alone
+    assert {start["host"] for trial in timing()["trials"] for start in trial["starts"]} == {worker}
+
+    listed = subprocess.run(["ip", "netns", "pids", worker], capture_output=True, text=True).stdout
+    (raylet,) = [pid for pid in map(int, listed.split()) if psutil.Process(pid).name() == "raylet"]
+    os.kill(raylet, signal.SIGSTOP)
+    assert not healthy(worker, workers, node), "Ray hangs: Kubernetes would start the pod again"
+    os.kill(raylet, signal.SIGKILL)
+    assert pods[1].wait(60) == 1, "a process of Ray has died: so has the container"

@@ -29,7 +29,7 @@ def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", 
         corpus=Corpus("made-up", folds, facts),
         models={
             name: ModelResult(
-                name, Hyperparameters(), 0, [], [], [], {metric: spread(values)}, {}, None
+                name, Hyperparameters(), 0, [], [], [], [], {metric: spread(values)}, {}, None
             )
             for name, values in models.items()
         },

@@ -107,6 +107,7 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     assert list(written["models"]["attention"])[4:] == [
         "last_rises_pp",
         "converged",
+        "machine_kinds",
         "summary",
         "classes",
         "gain",

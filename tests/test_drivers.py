@@ -109,7 +109,6 @@ def make_clone(path: Path, params: Path) -> None:
     for name in ("src/heed", "workflow", "data/published", ".dvc/plots"):
         shutil.copytree(ROOT / name, path / name, ignore=skip)
     for name in (
-        "Snakefile",
         "dvc.yaml",
         ".dvcignore",
         ".gitignore",
@@ -119,7 +118,6 @@ def make_clone(path: Path, params: Path) -> None:
         (path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, path / name)
     shutil.copy(params, path / "params.yaml")
-    (path / "profiles").symlink_to("workflow/profiles")
 
 
 @contextlib.contextmanager
@@ -437,17 +435,6 @@ def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -
     assert (toy.path / times / "1.json").exists()
     assert (toy.path / "results/opponents/feelings/opponents.json").exists()
     assert (toy.path / "reports/index.html").exists()
-
-
-def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
-    toy.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "a store"))
-    toy.run("git", "commit", "--all", "--quiet", "--message", "remote")
-    toy.run("dvc", "push", "--quiet")
-    other = Toy(tmp_path / "a copy" / "other")
-    toy.run("git", "clone", "--quiet", str(toy.path), str(other.path))
-    other.run("dvc", "pull", "--quiet")
-    assert other.executed(*SNAKEMAKE) == []
-    assert other.executed(*DVC) == []
 
 
 @pytest.mark.drill("a stage that fails under a driver")
@@ -1109,7 +1096,7 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
         "report": ["train-a", "train-b"],
     }  # fmt: skip
     found = [
-        stages.Stage(name, ups, [], [], 1, 0, False, False, None, [])
+        stages.Stage(name, ups, [], [], 1, 0, False, [])
         for name, ups in upstream.items()
     ]
     chains = stages.longest_chains(found)

@@ -8,6 +8,7 @@ import copy
 import importlib
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from tests.conftest import ROOT
 sys.path.insert(0, str(ROOT / "workflow"))
 import engine_names as engine
 import stages
+from lock_file import read_entry_texts
 
 DVC_YAML = """
 stages:
@@ -309,6 +311,30 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
             ),
         ),
     ],
+    "write_lock_entries": [
+        (
+            "dvc",
+            "Repo(_wait_for_lock)",
+            lambda: "_wait_for_lock" in parameters(dvc("repo", "Repo")),
+        ),
+        ("dvc", "repo.lock_repo(repo)", lambda: parameters(dvc("repo", "lock_repo")) == {"repo"}),
+    ],
+    "changed_inputs": [
+        (
+            "dvc",
+            "repo.stage.StageLoad.load_one(name)",
+            lambda: "name" in parameters(dvc("repo.stage", "StageLoad").load_one),
+        ),
+        (
+            "dvc",
+            "stage.loader.StageLoader.fill_from_lock(stage, lock_data)",
+            lambda: (
+                parameters(dvc("stage.loader", "StageLoader").fill_from_lock)
+                == {"stage", "lock_data"}
+            ),
+        ),
+    ],
+    "run_dvc": [("dvc", "cli.main(argv)", lambda: "argv" in parameters(dvc("cli", "main")))],
     "change_lock_by_stage": [
         (
             "dvc",
@@ -401,7 +427,7 @@ def test_the_drivers_use_dvc_and_snakemake_through_these_functions_alone():
         for name in imported
         if name.split(".")[0] in ("dvc", "snakemake", "networkx", "voluptuous")
     }
-    snakefile = (ROOT / "Snakefile").read_text()
+    snakefile = (ROOT / "workflow/Snakefile").read_text()
     assert snakefile.count("workflow.") == snakefile.count("workflow.basedir")  # documented
 
 
@@ -443,6 +469,33 @@ def test_an_output_is_compared_with_the_lock_and_the_cache(root):
     assert engine.is_in_cache(out) and not engine.entry_changes(out)
     lost = engine.recorded_output(repository, recorded | {"md5": "0" * 32})
     assert not engine.is_in_cache(lost)
+
+
+def test_a_stage_of_another_clone_is_recorded_as_dvc_writes_it(root, tmp_path, monkeypatch):
+    other = shutil.copytree(root, tmp_path / "other")
+    monkeypatch.chdir(other)
+    dvcfile = importlib.import_module("dvc.dvcfile")
+    monkeypatch.setattr(dvcfile, "modify_yaml", dvcfile.modify_yaml)  # undone after this test
+    lock = (root / "dvc.lock").read_text()
+    entry = read_entry_texts(root / "dvc.lock", ["first"])["first"]
+    (other / "dvc.lock").unlink()
+    engine.write_lock_entries({"first": entry})
+    assert (other / "dvc.lock").read_text() == lock
+    assert engine.changed_inputs("first", entry) == []
+    assert engine.changed_inputs("first", entry.replace("echo", "printf")) == [
+        "its command in dvc.yaml"
+    ]
+    (other / "params.yaml").write_text("study: other\n")
+    assert engine.changed_inputs("first", entry) == ["params.yaml"]
+
+
+def test_an_error_of_dvc_is_one_line(root, monkeypatch):
+    monkeypatch.chdir(root)
+    assert engine.run_dvc("status") == ""
+    error = engine.run_dvc("pull")  # the output of `second`, which has not run
+    assert error == (
+        "failed to pull data from the cloud: Checkout failed for following targets: copy"
+    )
 
 
 def test_a_folder_without_dvc_raises_a_missing_repository_error(tmp_path):

@@ -135,7 +135,6 @@ JOBS = {
     "rule_opponents": 2,
     "rule_train": 6,
     "rule_predict_evaluate": 3,
-    "rule_report_compare_report": 1,
 }
 
 
@@ -163,7 +162,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
         assert bool(re.fullmatch(r"\d", record["visible"])) == bool(gpu), record
     assert {record["node"] for record in records.values()} == {"n1", "n2", ""}
     assert {name.split("@")[0] for name, record in records.items() if not record["job"]} == {
-        *("download", "untuned", "unexplained", "recipe")
+        *("download", "untuned", "unexplained", "recipe", "compare", "report")
     }
 
     local.run("snakemake", "--cores", "2")

@@ -9,6 +9,7 @@ import functools
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -257,6 +258,72 @@ def change_lock_by_stage() -> None:
                 yield content
 
     dvcfile.modify_yaml = modify
+
+
+def write_lock_entries(texts: Mapping[str, str]) -> None:
+    """Write entries of stages into dvc.lock, as DVC does.
+
+    Args:
+        texts: for each stage its entry as YAML.
+
+    """
+    from dvc import dvcfile
+    from dvc.repo import Repo, lock_repo
+    from dvc.utils.serialize import _yaml as serializer
+
+    change_lock_by_stage()
+    with (
+        lock_repo(Repo(_wait_for_lock=True)),
+        dvcfile.modify_yaml("dvc.lock") as content,
+    ):
+        content.setdefault("schema", "2.0")
+        entries = content.setdefault("stages", {})
+        for name, text in texts.items():
+            entries[name] = serializer.parse_yaml(text, "dvc.lock")[name]
+
+
+def changed_inputs(name: str, text: str) -> list[str]:
+    """Return what a stage reads here that differs from an entry of dvc.lock; [] if nothing does.
+
+    Args:
+        name: of the stage.
+        text: the entry as YAML.
+
+    """
+    from dvc.stage.loader import StageLoader
+    from dvc.utils.serialize import _yaml as serializer
+
+    stage = open_repository(Path()).stage.load_one(name=name)
+    entry = serializer.parse_yaml(text, "dvc.lock")[name]
+    StageLoader.fill_from_lock(stage, entry)
+    # a file may be read as a whole and by its values, as params.yaml is
+    changes = dict.fromkeys(path for dep in dependencies(stage) for path in entry_changes(dep))
+    return (["its command in dvc.yaml"] if entry["cmd"] != stage.cmd else []) + [*changes]
+
+
+def run_dvc(command: str, *arguments: str) -> str:
+    """Run a command of DVC in this process; return its last error, or an empty string."""
+    from dvc.cli import main
+
+    errors: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            words = [record.getMessage()]
+            error: BaseException | None = record.exc_info[1] if record.exc_info else None
+            while error:
+                words.append(str(error))
+                error = error.__cause__
+            text = re.sub(r"\x1b\[\d*m|Is your cache up to date\?|<.*>", "", ": ".join(words))
+            errors.append(" ".join(text.split()))
+
+    handler = Keep(logging.ERROR)
+    logging.getLogger("dvc").addHandler(handler)
+    try:
+        status = int(main(["--wait-for-lock", command, *arguments]))
+    finally:
+        logging.getLogger("dvc").removeHandler(handler)
+    return (errors or [f"dvc {command}: exit status {status}"])[-1] if status else ""
 
 
 def run_stage() -> int:

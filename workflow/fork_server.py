@@ -34,6 +34,7 @@ from typing import Any
 
 import engine_names as engine
 import psutil
+from stage_programs import MAIN
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
@@ -202,7 +203,7 @@ class Server:
             del os.environ[ADDRESS]  # what a stage starts is the stage's own
         _set_threads(os.environ.get(THREADS[0], ""))
         sys.argv = [program, *request["arguments"]]
-        return run_to_end(engine.run_stage if program == "dvc" else heed.cli.main)
+        return run_to_end(heed.cli.main if program == "heed" else MAIN[program])
 
     def _kill(self, fork: Fork) -> None:
         """Kill a fork, and what it has started, when the process that asked for it has ended."""
@@ -262,7 +263,7 @@ def _module_names(request: Mapping[str, Any]) -> Iterator[str]:
     """
     if Path(request["folder"]) != ROOT:
         raise HeedError(f"{request['folder']}: not the folder of this server, {ROOT}")
-    if request["program"] == "dvc":
+    if request["program"] in MAIN:
         yield from engine.DVC_MODULES
         return
     command, *arguments = request["arguments"]

@@ -1,4 +1,4 @@
-"""Changing one stage's entry of dvc.lock without rewriting the others.
+"""Reading and changing single stages' entries of dvc.lock, without the others.
 
 DVC reads and writes the whole file with every comment that a person might have put there: 6 seconds
 of processor time at 300 stages, once for each stage that runs. Here only the lines of the stages
@@ -9,7 +9,7 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,27 @@ def read_entries(text: str) -> dict[str, list[str]] | None:
         else:
             return None
     return entries if all(entries.values()) and "" not in entries else None
+
+
+def read_entry_texts(path: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the entries of stages in dvc.lock as YAML, by the name of the stage.
+
+    A stage that the file does not have is left out.
+    """
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    entries = read_entries(text)
+    if entries is not None:
+        return {name: "".join(entries[name]) for name in names if name in entries}
+    from ruamel.yaml import YAML
+
+    yaml, texts = YAML(), {}
+    stages = (yaml.load(text) or {}).get("stages", {})
+    for name in names:
+        if name in stages:
+            stream = io.StringIO()
+            yaml.dump({name: stages[name]}, stream)
+            texts[name] = stream.getvalue()
+    return texts
 
 
 class Stages(dict[str, Any]):

@@ -25,6 +25,8 @@ from typing import Any
 
 import engine_names as engine
 import fork_server
+from clone import describe_clone
+from hosts import Host, read_hosts
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -72,9 +74,10 @@ class Stage:
     threads: int
     gpu: int
     cheap: bool
-    needs_network: bool
-    group: str | None  # on a cluster a stage shares the job of one of its group that it reads from
     reasons: list[str]  # DVC's own reasons to run it; none: up to date
+    reads: list[str] = dataclasses.field(default_factory=list)  # the stages whose files it reads
+    here: bool = False  # in this clone, also where a run has other hosts
+    group: str | None = None  # on SLURM a stage shares the job of one of its group that it reads from
 
 
 def _reasons_to_run(stage: Any) -> list[str]:
@@ -110,6 +113,25 @@ def _resources(meta: dict[str, Any], params: Params) -> tuple[int, int]:
     return int(meta.get("threads", 1)), int(meta.get("gpu", 0))
 
 
+def _reads(upstream: list[str], meta: dict[str, Any], params: Params) -> list[str]:
+    """Return the stages whose files a stage reads.
+
+    A training reads the tokens of its model too, whose digest is in the recipe.
+    """
+    kind, _, name = meta.get("resources", "").partition(".")
+    tokens = [f"tokenize@{params.models[name].corpus}"] if kind == "models" else []
+    return sorted({*upstream, *tokens})
+
+
+def _is_here(meta: dict[str, Any]) -> bool:
+    """Whether a stage runs in this clone, also where a run has other hosts.
+
+    A search on a cluster of Ray is started here.
+    """
+    on_cluster = meta.get("resources", "").startswith("searches.") and read_address() != LOCAL
+    return bool(meta.get("cheap") or meta.get("here") or on_cluster)
+
+
 def read_stages(root: str | Path = ".") -> list[Stage]:
     """Return the stages of the study in params.yaml, each after those it reads from.
 
@@ -136,9 +158,10 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
                 [engine.entry_path(repository, out) for out in engine.outputs(stage)],
                 *_resources(engine.stage_meta(stage), params),
                 bool(engine.stage_meta(stage).get("cheap")),
-                bool(engine.stage_meta(stage).get("network")),
-                engine.stage_meta(stage).get("group"),
                 _reasons_to_run(stage),
+                _reads(engine.upstream_names(repository, stage), engine.stage_meta(stage), params),
+                _is_here(engine.stage_meta(stage)),
+                engine.stage_meta(stage).get("group"),
             )
             for stage in engine.pipeline_stages(repository)
         ]
@@ -292,6 +315,15 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     return [path for path in paths if _is_cached(repository, recorded[path])]
 
 
+def delete_orphans(stages: list[Stage]) -> bool:
+    """Delete the results that `find_orphans` finds in this clone; return whether there were any."""
+    orphans = find_orphans(".", stages)
+    for path in orphans:
+        print_message(f"{path}: no longer in the study, deleted (DVC's cache has it)")
+        shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+    return bool(orphans)
+
+
 def _is_cached(repository: Any, entry: dict[str, Any]) -> bool:
     """Whether an output is as dvc.lock records it, and complete in DVC's cache."""
     out = engine.recorded_output(repository, entry)
@@ -391,6 +423,61 @@ def copy_report(root: Path = Path()) -> bool:
     return True
 
 
+def check_hosts(
+    hosts: list[Host], stages: list[Stage], stale: dict[str, str], cores: int, here: bool
+) -> None:
+    """Check that the hosts can run the stale stages; say by which options all are used.
+
+    Raises HeedError: none has as many GPUs as a stage; or jobs do not start `here`.
+    """
+    if not here:
+        raise HeedError("HEED_HOSTS is for jobs that snakemake starts itself: without --executor")
+    for stage in stages:
+        if stage.name in stale and not stage.here and stage.gpu > max(host.gpus for host in hosts):
+            raise HeedError(
+                f"{stage.name} takes {stage.gpu} GPU, and no host of HEED_HOSTS has as many: set "
+                "`gpus` there"
+            )
+    total, gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
+    names = ", ".join(f"{host.name} ({host.cores} cores, {host.gpus} GPUs)" for host in hosts)
+    print_message(f"stages run on {names}")
+    if total != cores:
+        print_message(f"--cores {total} --resources gpu={gpus} would use all of them, no more")
+
+
+def push_inputs(stages: list[Stage], stale: dict[str, str]) -> None:
+    """Push what other hosts will read of the stages that are up to date to the DVC remote.
+
+    Raises HeedError: the remote cannot be reached.
+    """
+    names = {
+        name
+        for stage in stages
+        if stage.name in stale and not stage.here
+        for name in stage.reads
+        if name not in stale
+    }
+    if not names:
+        return
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "push", *sorted(names)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        raise HeedError(
+            f"HEED_HOSTS: {' '.join(lines).removeprefix('ERROR: ') or done.stderr.strip()}. Other "
+            "hosts get what they read by the DVC remote: `dvc remote list`, `dvc push`"
+        )
+
+
+def find_own_programs() -> None:
+    """Make commands find the programs of this environment: .venv/bin may not be activated."""
+    binaries = str(Path(sys.executable).parent)
+    if binaries not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = binaries + os.pathsep + os.environ["PATH"]
+
+
 class Run:
     """One run of snakemake: the stages, the plan, and the receipts.
 
@@ -405,10 +492,7 @@ class Run:
         name = os.environ.setdefault("HEED_RUN", uuid.uuid4().hex[:12])
         self.folder = RUNS / name
         self._plan: dict[str, str] | None = None
-        binaries = str(Path(sys.executable).parent)
-        # .venv/bin/snakemake without activation
-        if binaries not in os.environ["PATH"].split(os.pathsep):
-            os.environ["PATH"] = binaries + os.pathsep + os.environ["PATH"]
+        find_own_programs()
         plan = self.folder / "plan.json"
         if not main and plan.exists():
             content = json.loads(plan.read_text(encoding="utf-8"))
@@ -420,6 +504,7 @@ class Run:
             engine.drop_snakemake_locks()  # of a run that was killed: this one is alone
             drop_stale_rwlock(Path())
             repair_lock(Path())
+        self.hosts = read_hosts() if main else []
         self.stages = read_stages()
 
     def _lock(self) -> None:
@@ -448,9 +533,7 @@ class Run:
             print_message(warning)
         orphans = find_orphans(".", self.stages)
         if executing:
-            for path in orphans:
-                print_message(f"{path}: no longer in the study, deleted (DVC's cache has it)")
-                shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+            delete_orphans(self.stages)
             for old in RUNS.glob("*/"):
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
@@ -465,6 +548,9 @@ class Run:
             if executing
             else find_stale(self.stages, orphans, predict_code_changes(self.stages))
         )
+        if executing and self.hosts:
+            check_hosts(self.hosts, self.stages, self._plan, cores, here)
+            push_inputs(self.stages, self._plan)
         self._write_plan(self._plan)
         stale, total = len(self._plan), len(self.stages)
         print_message(
@@ -480,10 +566,23 @@ class Run:
         (self.folder / "receipts").mkdir(parents=True, exist_ok=True)
         stages = [dataclasses.asdict(stage) for stage in self.stages]
         (self.folder / "plan.json").write_text(
-            json.dumps({"stages": stages, "stale": stale}), encoding="utf-8"
+            json.dumps({"stages": stages, "stale": stale} | self._describe_hosts()),
+            encoding="utf-8",
         )
         if not stale:
             Path(self.receipt("all")).touch()
+
+    def _describe_hosts(self) -> dict[str, Any]:
+        """Return what a job needs to run a stage in the clone of another host (send_stage.py)."""
+        return (
+            {
+                "hosts": [dataclasses.asdict(host) for host in self.hosts],
+                "clone": dataclasses.asdict(describe_clone(Path.cwd())),
+                "process": os.getpid(),
+            }
+            if self.hosts
+            else {}
+        )
 
     def describe_failures(self) -> Iterator[str]:
         """Yield a line for each stage of this run that failed: heed's message or the log's path.
@@ -502,7 +601,9 @@ class Run:
             ):
                 continue
             lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
-            if lines[-1].startswith("ERROR: failed to reproduce"):
+            if lines[-1].startswith("heed: "):  # of a stage on another host
+                yield f"{name} failed: {lines[-1].removeprefix('heed: ')}"
+            elif lines[-1].startswith("ERROR: failed to reproduce"):
                 message = lines[-2].removeprefix("heed: ")
                 yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"
 

@@ -19,7 +19,11 @@ ADDRESS = "HEED_FORK_SERVER"
 LENGTH = 8  # bytes that hold the length of a request
 
 
-def run_in_fork(program: Literal["heed", "dvc"]) -> dict[str, float] | None:
+# a command of heed, or what DVC does for a stage (workflow/stage_programs.py)
+Program = Literal["heed", "dvc", "push", "record"]
+
+
+def run_in_fork(program: Program) -> dict[str, float] | None:
     """Run the command in sys.argv in a fork, and end this process as the fork ended.
 
     Returns None where no server runs or where it declines the command, which then runs in this

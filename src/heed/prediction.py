@@ -77,6 +77,7 @@ def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
         "seed": run.seed,
         "best_epoch": run.best_epoch,
         "parameters": run.parameters,
+        "machine_kind": run.machine_kind,
         "validation": validation_figures(read_history(name, run.seed)),
     }
 

@@ -7,7 +7,7 @@
 #
 # `up` prints the variables by which a search finds the cluster. Only users who can read the token file may use it: it lies in
 # .heed/, which git ignores. Each host offers all its cores and GPUs, or HEED_RAY_CPUS cores. HEED_ON is the command that runs
-# another command on a host.
+# another command on a host, such as `ssh -F FILE`; the default is ssh.
 set -euo pipefail
 
 on=${HEED_ON:-ssh} port=${HEED_RAY_PORT:-6379}
@@ -21,7 +21,7 @@ start() { # HOST ARGUMENT...: start a node of Ray on a host
     local host=$1 cpus=${HEED_RAY_CPUS:-}
     shift
     # shellcheck disable=SC2086 # HEED_ON may be several words
-    $on "$host" env RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" RAY_ENABLE_UV_RUN_RUNTIME_ENV=0 HEED_NODE="$host" \
+    $on "$host" env -u RAY_AUTH_TOKEN RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" RAY_ENABLE_UV_RUN_RUNTIME_ENV=0 HEED_NODE="$host" \
         "$ray" start --node-ip-address="$host" ${cpus:+--num-cpus="$cpus"} --disable-usage-stats "$@" >&2 </dev/null ||
         { echo "hosts.sh: no Ray on $host; see the lines above" >&2; exit 1; }
 }
@@ -35,7 +35,7 @@ up)
     [ -s "$token" ] || (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$token")
     start "$head" --head --port="$port" --include-dashboard=false
     for host in "$@"; do start "$host" --address="$head:$port"; done
-    echo "export HEED_RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH='$token'"
+    echo "unset RAY_AUTH_TOKEN; export HEED_RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH='$token'"
     ;;
 add)
     for host in "$@"; do start "$host" --address="$head:$port"; done

@@ -148,13 +148,16 @@ def _add_studies(commands: Commands) -> None:
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
     )
-    _add(commands, studies.cost).add_argument(
-        "name",
-        metavar="STUDY",
-        nargs="?",
-        default="",
-        help="a study of heed's or of your own, or a file; without one the active study",
-    )
+    for function in (studies.cost, studies.graph):
+        command = _add(commands, function)
+        command.add_argument(
+            "name",
+            metavar="STUDY",
+            nargs="?",
+            default="",
+            help="a study of heed's or of your own, or a file; without one the active study",
+        )
+    command.add_argument("--dot", action="store_true", help="in Graphviz's language")
 
 
 def _add_checks(commands: Commands) -> None:

@@ -18,10 +18,14 @@ def provenance() -> None:
 
 def publish() -> None:
     """Write the report into docs/studies/NAME, without texts of corpora, and update README.md."""
+    from heed.evaluation.machines import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
     from heed.report.publish import publish
     from heed.study import load
 
     check_up_to_date(Path())
-    folder = publish(load(), read_comparison(), PUBLISHED, RESULTS, Path())
+    comparison = read_comparison()
+    folder = publish(load(), comparison, PUBLISHED, RESULTS, Path())
     print_line(str(folder))
+    for message in mixed_machine_kinds(comparison):
+        print_line(message)

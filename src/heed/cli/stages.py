@@ -195,11 +195,14 @@ def evaluate(model: str, seeds: list[int]) -> None:
 def compare() -> None:
     """Compare all models and opponents, with tests: results/compare and metrics.json."""
     from heed.evaluation.comparison import compare, models_by_variant, question_of
+    from heed.evaluation.machines import mixed_machine_kinds
     from heed.study import load
 
     params = load()
     question = question_of(params)
-    compare(models_by_variant(params), params.seeds, question, COMPARISON, METRICS)
+    comparison = compare(models_by_variant(params), params.seeds, question, COMPARISON, METRICS)
+    for message in mixed_machine_kinds(comparison):
+        print_line(message)
 
 
 def report(check: bool) -> None:

@@ -39,6 +39,15 @@ def cost(name: str) -> None:
     print_line(format_cost(params, calibrate(study_workloads(params)), count_cores()))
 
 
+def graph(name: str, dot: bool) -> None:
+    """Draw the pipeline of a study, a node for each kind of stage: text in Mermaid's language."""
+    from heed.graph import PIPELINE, draw_dot, draw_mermaid, read_kinds
+    from heed.study.studies import read_study
+
+    kinds = read_kinds(PIPELINE, read_study(name))
+    print_line((draw_dot if dot else draw_mermaid)(kinds))
+
+
 def check() -> None:
     """Check params.yaml and report each mistake with its line.
 

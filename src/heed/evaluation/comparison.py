@@ -288,6 +288,7 @@ def _model_result(
         best_epochs=tested.best_epochs,
         last_rises_pp=rises,
         converged=[rise is not None and rise <= convergence_pp for rise in rises],
+        machine_kinds=tested.machine_kinds,
         summary=summary,
         details=_summarize_details(tested, experiment.metrics),
         gain=None if baseline is None else paired_gain(summary[metric].values, baseline),

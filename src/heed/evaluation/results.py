@@ -118,7 +118,8 @@ class ModelResult:
     is the mean over its runs. `gain` is over the baseline, and None for the baseline itself.
     `last_rises_pp`: by how much the validation figure rose over the last two validations of each
     run (None where it had no more than two); `converged`: whether that is no more than the study
-    allows.
+    allows. `machine_kinds`: that of each training (heed.training.machine), empty where it was not
+    noted.
     """
 
     model: str
@@ -127,6 +128,7 @@ class ModelResult:
     best_epochs: list[int]
     last_rises_pp: list[float | None]
     converged: list[bool]
+    machine_kinds: list[str]
     summary: Figures
     details: Annotated[Details, FLATTENED]
     gain: Gain | None

@@ -57,8 +57,9 @@ class Tested:
 class TestedModel(Tested):
     """The test statistics of a trained model, with its recipe and the settings of its prediction.
 
-    `best_epochs`, `parameters` and `validation` have a value for each run: the epoch kept, the
-    count, and each figure of validation after each epoch.
+    `best_epochs`, `parameters`, `validation` and `machine_kinds` have a value for each run: the
+    epoch kept, the count, each figure of validation after each epoch, and the kind of the machine
+    that trained it, empty where it was not noted.
     """
 
     recipe: Recipe[Any, Any]
@@ -66,6 +67,7 @@ class TestedModel(Tested):
     best_epochs: list[int]
     parameters: list[int]
     validation: list[dict[str, list[float]]]
+    machine_kinds: list[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +78,7 @@ class _Run:
     best_epoch: int
     parameters: int
     validation: dict[str, list[float]]
+    machine_kind: str = ""
 
 
 def read_model(model: str, seeds: list[int]) -> TestedModel:
@@ -103,6 +106,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
         [run.best_epoch for run in runs],
         [run.parameters for run in runs],
         [run.validation for run in runs],
+        [run.machine_kind for run in runs],
     )
 
 

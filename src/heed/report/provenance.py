@@ -5,6 +5,7 @@ It is no cached stage, since the outputs of stages are the same bytes for the sa
 
 import contextlib
 import dataclasses
+import json
 import os
 import platform
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.files import HeedError, read_json, reading, sha256, write_text
+from heed.paths import RUN
 from heed.pipeline import md5
 from heed.records import read_record
 from heed.report.renderers.html import environment
@@ -64,6 +66,12 @@ class SearchTiming:
     seconds: float
     on: str
     trials: list[Any]
+
+    @property
+    def machine_kinds(self) -> list[str]:
+        """The machine kinds that its trials ran on, as far as they were noted."""
+        starts = [start for trial in self.trials for start in trial["starts"]]
+        return sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,17 +171,29 @@ def _read_trainings(results: Path, models: Collection[str]) -> list[Trainings]:
         of_others = [] if folder.name in models else [HeedError]
         with contextlib.suppress(*of_others):
             if runs := [read_training_time(results, folder.name, seed) for seed in seeds]:
-                trainings.append(_summarize(folder.name, runs, models))
+                kinds = [_read_machine_kind(results, folder.name, seed) for seed in seeds]
+                trainings.append(_summarize(folder.name, runs, kinds, models))
     return trainings
 
 
-def _summarize(model: str, runs: list[TrainingTime], models: Collection[str]) -> Trainings:
+def _read_machine_kind(results: Path, model: str, seed: int) -> str:
+    """Return the machine kind that a run has noted; a text that says so where it has none."""
+    kind = ""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        run = json.loads((results / "train" / model / str(seed) / RUN).read_text(encoding="utf-8"))
+        kind = run.get("machine_kind", "")
+    return kind or "machine kind not noted"
+
+
+def _summarize(
+    model: str, runs: list[TrainingTime], kinds: list[str], models: Collection[str]
+) -> Trainings:
     return Trainings(
         model=model,
         runs=len(runs),
         seconds=sum(run.seconds for run in runs),
         core_hours=sum(run.core_minutes for run in runs) / 60,
-        machines=sorted({f"{run.device}, {run.host}, torch {run.torch}" for run in runs}),
+        machines=sorted({f"{run.host}: {kind}" for run, kind in zip(runs, kinds, strict=True)}),
         first=min(run.ended for run in runs),
         last=max(run.ended for run in runs),
         in_study=model in models,

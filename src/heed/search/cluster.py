@@ -7,6 +7,7 @@ import secrets
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ LOCAL = "local"
 ADDRESS = "HEED_RAY_ADDRESS"  # environment: the cluster on which searches run
 # Ray's object store can be small: tokens are memory-mapped, so it holds almost nothing
 OBJECT_STORE_BYTES = 80_000_000
+STRANGER_S = 20  # seconds for a connection without a token, which takes one or two
 AUTOSCALER = "ray/autoscaler/_private/monitor.py"  # the program of one of Ray's processes
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's path
 SOCKET_NAME = "/session_2026-01-01_00-00-00_000000_0000000/sockets/plasma_store"
@@ -64,14 +66,9 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
         HeedError: no such cluster; a local Ray has fewer GPUs than a trial takes.
 
     """
-    with _environment(
-        RAY_ENVIRONMENT
-        | (
-            {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-            if address == LOCAL
-            else {}
-        )
-    ):
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    defaults = {key: value for key, value in RAY_ENVIRONMENT.items() if key not in os.environ}
+    with _environment(defaults | (token if address == LOCAL else {})):
         import ray
 
         try:
@@ -89,7 +86,8 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
 def _start(folder: str, cores: int, gpu: float) -> str:
     """Start Ray on this machine for this process; return a description of it.
 
-    Ray listens on all interfaces. A token that is in no file keeps others out.
+    Ray listens on all interfaces. A token that is in no file keeps others out, also where the
+    environment says that Ray needs none: that is meant for another Ray.
     """
     import ray
 
@@ -140,8 +138,7 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
     if address.startswith("ray://"):
         raise HeedError(
             f"{address}: a search runs on a node of the cluster, not through Ray's client. "
-            "Write the address as HOST:PORT and run on a host where `ray start "
-            "--address=HOST:PORT` has run (docs/cluster.md)"
+            "Write the address as HOST:PORT, and run on a host that is a node (docs/cluster.md)"
         )
     _check_reachable(address)
     code = {"py_modules": [str(Path(heed.__file__).parent)], "excludes": ["__pycache__"]}
@@ -151,6 +148,11 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         )
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise _no_cluster(address, error) from None
+    if _is_open(ray.get_runtime_context().gcs_address):
+        print_line(
+            f"heed: the Ray cluster at {address} asks for no token: whoever reaches its ports can "
+            "run code on its nodes. Start it again with one on every node (docs/cluster.md)"
+        )
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= cpu and node.get("GPU", 0) >= gpu for node in nodes):
         print_line(
@@ -160,6 +162,21 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         f"cluster at {address}, {len(nodes)} nodes, {sum(node.get('CPU', 0) for node in nodes):g} "
         "cores"
     )
+
+
+def _is_open(address: str) -> bool:
+    """Return whether a process without a token may use the cluster.
+
+    The settings of this process do not say it: a cluster that has no token ignores one. Nor does a
+    loopback address: Ray listens on all interfaces, whatever its node's address is.
+    """
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    stranger = os.environ | {"RAY_AUTH_MODE": "disabled"}
+    try:
+        done = subprocess.run(command, env=stranger, capture_output=True, timeout=STRANGER_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
 
 
 def _check_reachable(address: str) -> None:
@@ -190,15 +207,17 @@ def _assigned_gpus() -> int:
 
 @contextlib.contextmanager
 def _environment(changes: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for the block, except those that are already set."""
+    """Set environment variables for the block."""
     before = {key: os.environ.get(key) for key in changes}
-    os.environ.update({key: value for key, value in changes.items() if before[key] is None})
+    os.environ.update(changes)
     try:
         yield
     finally:
         for key, value in before.items():
             if value is None:
                 os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
 
 
 @contextlib.contextmanager

@@ -21,7 +21,9 @@ from heed.recipe import Recipe
 from heed.search.outcome import goodness
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
+from heed.training.device import choose_device
 from heed.training.loop import DivergedError, Progress
+from heed.training.machine import machine_kind
 from heed.training.run import train_model
 
 STARTS, REPORTED, DIVERGED = "starts.jsonl", "reported.jsonl", "diverged.txt"
@@ -122,7 +124,8 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     node = os.environ.get("HEED_NODE") or os.uname().nodename
     saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
     history: list[dict[str, float]] = saved[1]["history"] if saved else []
-    _record_start(folder, node, len(history))
+    kind = machine_kind(choose_device(plan.recipe.hyperparameters.device))
+    _record_start(folder, node, len(history), kind)
     reporter = _Reporter(plan, folder)
     reporter.repeat(history)
     try:
@@ -166,8 +169,11 @@ def _choose_device(gpu: float) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
-def _record_start(folder: Path, node: str, epochs: int) -> None:
-    """Write where, when and after how many epochs the trial starts; only the timing reads it."""
+def _record_start(folder: Path, node: str, epochs: int, kind: str) -> None:
+    """Write where (node, machine kind), when and after how many epochs the trial starts.
+
+    Only the timing reads it.
+    """
     import ray
 
     start = {
@@ -175,6 +181,7 @@ def _record_start(folder: Path, node: str, epochs: int) -> None:
         "host": node,
         "node": ray.get_runtime_context().get_node_id(),
         "epochs": epochs,
+        "machine_kind": kind,
         "pid": os.getpid(),
     }
     with (folder / STARTS).open("a", encoding="utf-8") as file:

@@ -17,6 +17,7 @@ from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.tasks.interface import LOWER_IS_BETTER, Learner
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
+from heed.training.machine import continue_kind, machine_kind
 from heed.training.optimizer import AdamW
 
 LAST = "last"  # in place of a metric: the last epoch is kept
@@ -64,7 +65,7 @@ class _State:
 
     `average` is the model that is validated and kept: `model` itself, or the moving average of its
     weights. `best` has the weights of the epoch `best_epoch`, which counts from 1; 0 before the
-    first.
+    first. `machine_kind` is that of the machines which trained its epochs.
     """
 
     model: nn.Module
@@ -73,6 +74,7 @@ class _State:
     best: dict[str, torch.Tensor]
     best_epoch: int
     history: list[dict[str, float]]
+    machine_kind: str = ""
 
     def save(self, path: Path) -> None:
         """Write a checkpoint."""
@@ -83,7 +85,8 @@ class _State:
         }
         if self.average is not self.model:
             groups["average"] = self.average.state_dict()
-        checkpoint.save(path, groups, {"history": self.history, "best_epoch": self.best_epoch})
+        names = ("history", "best_epoch", "machine_kind")
+        checkpoint.save(path, groups, {name: getattr(self, name) for name in names})
 
     def restore(self, path: Path) -> None:
         """Restore the checkpoint in `path`, if there is one."""
@@ -93,7 +96,7 @@ class _State:
         self.model.load_state_dict(tensors["model"])
         checkpoint.restore_optimizer(self.optimizer, tensors["optimizer"])
         self.best, self.history = tensors["best"], values["history"]
-        self.best_epoch = values["best_epoch"]
+        self.best_epoch, self.machine_kind = values["best_epoch"], values["machine_kind"]
         if self.average is not self.model:
             self.average.load_state_dict(tensors["average"])
 
@@ -106,7 +109,7 @@ def train(
     work: Path,
     report_progress: Callable[[Progress], None],
     validations_per_epoch: int = 1,
-) -> tuple[list[dict[str, float]], int]:
+) -> tuple[list[dict[str, float]], int, str]:
     """Train the learner's model in place; it ends with the weights of the best epoch by `select`.
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
@@ -118,6 +121,7 @@ def train(
     Returns:
         history: one row for each epoch (docs/contracts.md).
         best_epoch: counted from 1.
+        machine_kind: of the machines that trained it.
 
     Raises:
         DivergedError: the loss, a weight or a metric of validation is no longer finite.
@@ -138,10 +142,11 @@ def train(
         state.history.append({"epoch": epoch, "train_loss": loss, **validation})
         if _is_best(state.history, h.select):
             state.best, state.best_epoch = _copy_weights(state.average), epoch
+        state.machine_kind = continue_kind(state.machine_kind, machine_kind(device))
         state.save(path)
         report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, metrics))
     learner.model.load_state_dict(state.best)
-    return state.history, state.best_epoch
+    return state.history, state.best_epoch, state.machine_kind
 
 
 def _validate(learner: Learner, state: _State, h: Training, schedule: Schedule) -> dict[str, float]:

@@ -47,7 +47,8 @@ from heed.training.stopwatch import Stopwatch
 class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
 
-    `parameters` are those that were trained, without frozen ones.
+    `parameters` are those that were trained, without frozen ones. `machine_kind` is that of the
+    machine that trained it (heed.training.machine), empty where an older heed has not noted it.
     """
 
     seed: Annotated[int, {"ge": 1}]
@@ -55,6 +56,7 @@ class RunInfo:
     best_epoch: Annotated[int, {"ge": 1}]
     parameters: Annotated[int, {"ge": 1}]
     documents: dict[str, int]  # number by part
+    machine_kind: str
     recipe: Recipe[Any, Any]
 
 
@@ -70,6 +72,7 @@ class Trained:
     device: str
     history: list[dict[str, float]]
     best_epoch: int
+    machine_kind: str
 
 
 def train_run(name: str, seed: int, report_progress: Callable[[Progress], None]) -> RunInfo:
@@ -100,6 +103,7 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
         best_epoch=trained.best_epoch,
         parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         documents={name: len(documents) for name, documents in trained.rows.items()},
+        machine_kind=trained.machine_kind,
         recipe=recipe,
     )
     with writing_folder(run_folder(name, seed), checksums=True) as out:
@@ -139,7 +143,8 @@ def read_run_folder(folder: Path, command: str) -> RunInfo:
         values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command
     )
     try:
-        info = read_record(RunInfo, values | {"recipe": as_json(recipe)}, strict=True)
+        noted = {"machine_kind": ""} | values | {"recipe": as_json(recipe)}
+        info = read_record(RunInfo, noted, strict=True)
         info = dataclasses.replace(info, recipe=recipe)
         _check_ranges(info)
     except ValueError as error:
@@ -191,12 +196,10 @@ def train_model(
     learning = task_module(recipe.task, "learning")
     learner = learning.make_learner(recipe, tokens, rows_read, seed, device)
     try:
-        history, best_epoch = train(
-            learner, h, seed, device, work, report_progress, validations_per_epoch
-        )
+        trained = train(learner, h, seed, device, work, report_progress, validations_per_epoch)
     except DivergedError as error:
         raise DivergedError(f"model {recipe.model}, seed {seed}: {error}") from None
-    return Trained(learner, rows, device, history, best_epoch)
+    return Trained(learner, rows, device, *trained)
 
 
 def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:

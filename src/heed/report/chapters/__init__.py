@@ -15,6 +15,7 @@ from heed.report.chapters import (
     experiment,
     explanation,
     hyperparameters,
+    machines,
     provenance,
     scores,
     searches,
@@ -38,6 +39,7 @@ LAST_CHAPTERS: list[StudyChapter] = [
 CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "classification": [
         experiment.chapter,
+        machines.chapter,
         comparisons.chapter,
         classification.chapter,
         hyperparameters.chapter,
@@ -46,6 +48,7 @@ CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     ],
     "multilabel": [
         experiment.chapter,
+        machines.chapter,
         comparisons.chapter,
         classification.multilabel_chapter,
         hyperparameters.chapter,
@@ -55,6 +58,7 @@ CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "translation": [
         experiment.chapter,
         translation.chapter,
+        machines.chapter,
         comparisons.chapter,
         hyperparameters.chapter,
         searches.chapter,

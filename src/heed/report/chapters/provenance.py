@@ -1,4 +1,4 @@
-"""The sources of the report's numbers: each file, with its hash, stage and command."""
+"""The sources of the report's numbers: each file, its stage and command; and the machine kinds."""
 
 from heed.report.blocks import (
     PAGE,
@@ -11,6 +11,7 @@ from heed.report.blocks import (
     Table,
     make_rows,
 )
+from heed.report.chapters.machines import all_machine_kinds
 from heed.report.language import say
 from heed.report.measures import CLASSIFICATION, MULTILABEL, TRANSLATION
 from heed.report.results import Results
@@ -37,6 +38,7 @@ def chapter(results: Results) -> list[Block]:
         Paragraph((_page_text(),), media=(PAGE,)),
         Paragraph((_paper_text(),), "small", media=(PAPER,)),
         table,
+        *all_machine_kinds(results),
         Paragraph((_values_text(results),), "small", media=(PAGE,)),
         Paragraph(_paper_link(), "small", media=(PAGE,)),
     )

@@ -1,0 +1,256 @@
+"""Every run notes its machine kind; where runs of two kinds are compared, every output says so."""
+
+import copy
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from heed.evaluation.machines import mixed_machine_kinds, runs_by_machine_kind
+from heed.evaluation.results import Comparison
+from heed.files import CHECKSUMS, HeedError, write_json, write_text
+from heed.prediction import write_predictions
+from heed.report.blocks import Block, Items, Paragraph
+from heed.report.chapters import machines
+from heed.report.experiments import read_experiments
+from heed.report.provenance import write_provenance
+from heed.report.render import render
+from heed.report.results import Results
+from heed.report.sources import Sources
+from heed.training import machine
+from heed.training.loop import Progress
+from heed.training.machine import continue_kind, machine_kind
+from heed.training.run import read_run, train_run
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+
+RUN = Path("results/train/tiny-attention/1")
+OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD family 26, torch 2"
+
+
+def silent(progress: Progress) -> None:
+    """Report nothing."""
+
+
+TWO_PROCESSES = """
+import os
+from heed.training.machine import machine_kind
+if os.fork():
+    os.wait()
+else:
+    os.environ.update(ATEN_CPU_CAPABILITY="default", MKL_CBWR="COMPATIBLE")
+print(machine_kind("cpu"), flush=True)
+"""
+
+
+def test_another_process_finds_the_same_kind_unless_torch_uses_other_instructions():
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_PROCESSES], capture_output=True, text=True, check=True
+    )
+    restricted, same = done.stdout.splitlines()
+    assert same == machine_kind("cpu") != restricted
+    assert " DEFAULT, " in restricted and restricted.endswith(", MKL_CBWR=COMPATIBLE")
+
+
+def test_a_kind_names_instructions_processor_and_torch_and_no_host():
+    kind = machine_kind("cpu")
+    node = os.uname()
+    assert kind.startswith(f"{node.machine} {torch.backends.cpu.get_cpu_capability()}, ")
+    assert f", torch {torch.__version__}" in kind
+    assert node.nodename not in kind and node.release not in kind
+
+
+@pytest.mark.parametrize(
+    ("facts", "processor"),
+    [
+        ("vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC 9B45\n"
+         "\nvendor_id\t: AuthenticAMD\nmodel\t\t: 3\n", "AMD family 26 model 2"),
+        ("vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n", "Intel family 6 model 85"),
+        ("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n", "what cpuinfo says"),
+        (None, "what cpuinfo says"),
+    ],
+    ids=["AMD", "Intel", "Arm", "macOS"],
+)  # fmt: skip
+def test_the_processor_is_what_libraries_choose_their_kernels_by(
+    facts, processor, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(machine, "CPU_FACTS", tmp_path / "cpuinfo")
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"cpu_name": "what cpuinfo says"})
+    if facts is not None:
+        write_text(tmp_path / "cpuinfo", facts)
+    assert machine_kind("cpu").split(", ")[1] == processor
+
+
+def test_on_a_gpu_the_kind_names_it_with_its_libraries_and_not_the_processor(monkeypatch):
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda: "NVIDIA H200")
+    monkeypatch.setattr("torch.version.cuda", "13.0")
+    monkeypatch.setattr("torch.backends.cudnn.version", lambda: 91900)
+    instructions, _, version = machine_kind("cpu").split(", ")[:3]
+    gpu = machine_kind("cuda").split(", ")
+    assert gpu[:5] == ["NVIDIA H200", "CUDA 13.0", "cuDNN 91900", instructions, version]
+
+
+def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, monkeypatch):
+    train_run("tiny-attention", 1, silent)
+    assert json.loads((RUN / "run.json").read_text())["machine_kind"] == machine_kind("cpu")
+
+    def die(progress: Progress) -> None:
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: OLD)
+    with pytest.raises(KeyboardInterrupt):
+        train_run("tiny-attention", 1, die)
+    monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: NEW)
+    assert train_run("tiny-attention", 1, silent).machine_kind == f"{OLD}, then {NEW}"
+
+
+def test_a_training_that_moves_back_and_forth_names_each_stretch():
+    assert continue_kind("", NEW) == NEW == continue_kind(NEW, NEW)
+    moved = continue_kind(OLD, NEW)
+    assert continue_kind(moved, NEW) == moved
+    assert continue_kind(moved, OLD) == f"{OLD}, then {NEW}, then {OLD}"
+
+
+def test_a_run_of_an_older_heed_is_read_and_its_kind_is_not_noted(workplace):
+    train_run("tiny-attention", 1, silent)
+    values = json.loads((RUN / "run.json").read_text())
+    (RUN / CHECKSUMS).unlink()
+    (RUN / "run.json").write_text(json.dumps(values | {"machine_kind": 7}))
+    with pytest.raises(HeedError, match=r"not a run \(machine_kind is no str: 7"):
+        read_run("tiny-attention", 1)
+    del values["machine_kind"]
+    (RUN / "run.json").write_text(json.dumps(values))
+    assert read_run("tiny-attention", 1).machine_kind == ""
+    write_predictions("tiny-attention", [1])
+    runs = json.loads(Path("results/predict/tiny-attention/runs.json").read_text())
+    assert [run["machine_kind"] for run in runs] == [""]
+
+
+def with_kinds(data: Comparison, kinds: dict[str, list[str]]) -> Comparison:
+    """A copy whose first experiment has runs of these kinds, by variant."""
+    data = copy.deepcopy(data)
+    models = next(iter(data.experiments.values())).models
+    for variant, each in kinds.items():
+        models[variant] = dataclasses.replace(models[variant], machine_kinds=each)
+    return data
+
+
+SAMPLE = made_up.comparison("sample")
+MIXED = with_kinds(SAMPLE, {"baseline": [OLD, NEW, OLD], "mean": [NEW] * 3, "attention": [NEW] * 3})
+SOME = with_kinds(SAMPLE, {"attention": ["", "", "made-up kind"]})
+NONE = with_kinds(SAMPLE, dict.fromkeys(("baseline", "mean", "attention"), [""] * 3))
+del NONE.experiments["sample-author"]
+
+
+def test_runs_are_grouped_by_their_kind_and_those_without_come_last():
+    runs = runs_by_machine_kind(MIXED.experiments["sample-sentiment"], [1, 2, 3])
+    assert runs == {
+        OLD: {"baseline": [1, 3]},
+        NEW: {"baseline": [2], "mean": [1, 2, 3], "attention": [1, 2, 3]},
+    }
+    assert list(runs_by_machine_kind(SOME.experiments["sample-sentiment"], [1, 2, 3])) == [
+        "made-up kind", ""
+    ]  # fmt: skip
+
+
+def test_compare_and_publish_print_one_line_for_a_mixed_experiment_and_nothing_for_others():
+    assert list(mixed_machine_kinds(MIXED)) == [
+        "sample-sentiment: runs of several machine kinds stand in this comparison "
+        f"(docs/report.md): {OLD}: baseline with seeds 1, 3; {NEW}: baseline with seed 2, "
+        "mean with seeds 1, 2, 3, attention with seeds 1, 2, 3"
+    ]
+    (some,) = mixed_machine_kinds(SOME)
+    assert some.endswith("; not noted: attention with seeds 1, 2")
+    assert not list(mixed_machine_kinds(SAMPLE)) and not list(mixed_machine_kinds(NONE))
+
+
+SENTENCES = {
+    "en": (
+        "Runs of 2 machine kinds stand in this comparison. On another machine kind the same",
+        f"{NEW}: baseline with seed 2; mean with seeds 1, 2, 3; attention with seeds 1, 2, 3",
+        "The runs were trained on several machine kinds:",
+        f"{OLD}: 2 runs",
+    ),
+    "de": (
+        "In diesem Vergleich stehen Läufe von 2 Rechnertypen. Auf einem anderen Rechnertyp",
+        f"{NEW}: baseline mit Seed 2; mean mit den Seeds 1, 2, 3; attention mit den Seeds 1, 2, 3",
+        "Die Läufe wurden auf Rechnern mehrerer Typen trainiert:",
+        f"{OLD}: 2 Läufe",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_page_and_paper_name_the_runs_of_each_kind_in_the_experiment_that_has_several(
+    language, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        "heed.report.render.draw",
+        lambda path, *others: write_text(path.with_suffix(".svg"), "<svg/>"),
+    )
+    params = made_up.study("sample")
+    study = params.study.model_copy(update={"language": language})
+    params = params.model_copy(update={"study": study})
+    results = made_up.results(MIXED, tmp_path / "results")
+    render(params, MIXED, ROOT / "data/published", results, tmp_path, with_documents=False)
+    for name in ("index.html", "report.tex"):
+        text = (tmp_path / name).read_text(encoding="utf-8").replace("\\_", "_")
+        words = " ".join(re.sub(r"<[^>]*>", " ", text).split())
+        for sentence in SENTENCES[language]:
+            assert words.count(sentence) == 1, sentence
+
+
+def words_of(data: Comparison) -> tuple[str, str]:
+    """What the first experiment and the last chapter say of machine kinds."""
+    params = made_up.study("sample")
+    experiments = read_experiments(params, data, ROOT / "data/published")
+    results = Results(params, data, experiments, Path(), Sources(), {})
+    parts = machines.chapter(results, experiments[0]), machines.all_machine_kinds(results)
+    first, last = (" ".join(map(text_of, part)) for part in parts)
+    return first, last
+
+
+def text_of(block: Block) -> str:
+    assert isinstance(block, Paragraph | Items)
+    texts = [block.texts] if isinstance(block, Paragraph) else block.items
+    return "; ".join("".join(map(str, each)) for each in texts)
+
+
+def test_runs_of_one_kind_are_said_once_without_a_warning():
+    assert words_of(SAMPLE) == ("", "All runs were trained on one machine kind: made-up kind.")
+
+
+def test_a_kind_that_was_not_noted_is_said_as_not_noted():
+    first, last = words_of(SOME)
+    assert first.startswith(
+        "Runs whose machine kind is not noted stand in this comparison, beside those of 1 machine "
+        "kind. On another machine kind"
+    )
+    assert first.endswith("machine kind not noted: attention with seeds 1, 2")
+    assert last.endswith("machine kind not noted: 2 runs")
+    assert words_of(NONE) == ("", "On which machine kind the runs were trained is not noted.")
+
+
+def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path):
+    time = {"seconds": 9, "cpu_seconds": 9, "threads": 1, "device": "cpu", "host": "here",
+            "torch": "2", "ended": "2026-01-02T03:04:05+0000"}  # fmt: skip
+    results = tmp_path / "results"
+    for seed in (1, 2):
+        write_json(results / f"timing/train/it/{seed}.json", time)
+    write_json(results / "train/it/1/run.json", {"machine_kind": OLD})
+    write_json(results / "train/it/2/run.json", {"an older": "heed"})
+    trials = [{"starts": [{"machine_kind": NEW}, {"an older": "heed"}]}]
+    write_json(
+        results / "timing/search/hunt.json", {"seconds": 1.0, "on": "2 hosts", "trials": trials}
+    )
+    write_provenance(tmp_path, tmp_path / "provenance.html", ["it"])
+    text = (tmp_path / "provenance.html").read_text()
+    assert f"<td>here: machine kind not noted; here: {OLD}</td>" in text
+    assert f"<td>2 hosts; {NEW}</td>" in text
