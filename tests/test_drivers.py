@@ -1095,10 +1095,7 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
         "tokenize": [], "search": ["tokenize"], "train-a": ["tokenize"], "train-b": ["search"],
         "report": ["train-a", "train-b"],
     }  # fmt: skip
-    found = [
-        stages.Stage(name, ups, [], [], 1, 0, False, [])
-        for name, ups in upstream.items()
-    ]
+    found = [stages.Stage(name, ups, [], [], 1, 0, False, []) for name, ups in upstream.items()]
     chains = stages.longest_chains(found)
     assert chains == {"tokenize": 3, "search": 2, "train-a": 1, "train-b": 1, "report": 0}
 

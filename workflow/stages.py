@@ -77,7 +77,7 @@ class Stage:
     reasons: list[str]  # DVC's own reasons to run it; none: up to date
     reads: list[str] = dataclasses.field(default_factory=list)  # the stages whose files it reads
     here: bool = False  # in this clone, also where a run has other hosts
-    group: str | None = None  # on SLURM a stage shares the job of one of its group that it reads from
+    group: str | None = None  # it shares a job of SLURM with one that it reads from
 
 
 def _reasons_to_run(stage: Any) -> list[str]:
