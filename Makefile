@@ -8,7 +8,7 @@ BIN := .venv/bin
 FIND_PYTHON := sh envs/find-python.sh $(if $(PYTHON),"$(PYTHON)")
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup remotes report test test-slow drills benchmark lint format pdf lock schema locale clean
+.PHONY: help setup slurm remotes report test test-slow drills benchmark lint format pdf lock schema locale clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -26,6 +26,11 @@ help:            ## print this list
 	@$(BIN)/python -m pip install --quiet --requirement envs/development.lock
 	@touch $@
 
+.venv/.slurm: .venv/.runtime envs/slurm.lock
+	@echo "heed: adding Snakemake's executor for SLURM from envs/slurm.lock"
+	@$(BIN)/python -m pip install --quiet --requirement envs/slurm.lock
+	@touch $@
+
 .venv/.remotes: .venv/.runtime envs/remotes.lock
 	@echo "heed: adding DVC's remotes over SSH and S3 from envs/remotes.lock (some 60 MB)"
 	@$(BIN)/python -m pip install --quiet --requirement envs/remotes.lock
@@ -37,6 +42,8 @@ help:            ## print this list
 	@touch $@
 
 setup: .venv/.runtime ## make the virtual environment only
+
+slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/cluster.md)
 
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 
@@ -54,7 +61,7 @@ test: .venv/.development ## set up, lint, check the format, the types and the im
 	@echo "heed: imports";     $(BIN)/lint-imports --no-logo --no-cache
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)

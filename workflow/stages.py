@@ -99,6 +99,7 @@ class Stage:
     changes: list[Change]  # DVC's own reasons to run it; none: up to date
     reads: list[str] = dataclasses.field(default_factory=list)  # the stages whose files it reads
     here: bool = False  # in this clone, also where a run has other hosts
+    group: str | None = None  # it shares a job of SLURM with one that it reads from
 
     @property
     def reasons(self) -> list[str]:
@@ -192,6 +193,7 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
                 _find_changes(repository, stage),
                 _reads(engine.upstream_names(repository, stage), engine.stage_meta(stage), params),
                 _is_here(engine.stage_meta(stage)),
+                engine.stage_meta(stage).get("group"),
             )
             for stage in engine.pipeline_stages(repository)
         ]
