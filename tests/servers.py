@@ -25,7 +25,7 @@ SSHD = """
 ListenAddress 127.0.0.1
 Port {port}
 HostKey "{folder}/{host_key}"
-AuthorizedKeysFile "{folder}/login.pub"
+AuthorizedKeysFile "{folder}/authorized_keys"
 PidFile none
 UsePAM no
 StrictModes no
@@ -95,9 +95,10 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def server(command: list[str], port: int, log: Path) -> Iterator[None]:
-    """Run a server until the end of the block."""
+    """Run a server until the end of the block, with a home of its own beside its log."""
+    home = os.environ | {"HOME": str(log.parent), "XDG_CACHE_HOME": str(log.parent / "cache")}
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, env=home, stdout=output, stderr=subprocess.STDOUT)
     try:
         end = time.monotonic() + 60
         while True:
@@ -158,6 +159,7 @@ class SshServer:
             subprocess.run(key, check=True)
         names = {"port": self.port, "user": self.user, "folder": path}
         (path / "home/.ssh/config").write_text(SSH_CONFIG.format(**names))
+        shutil.copy(path / "login.pub", path / "authorized_keys")
         self.trust("host")
 
     def trust(self, *host_keys: str) -> None:

@@ -109,6 +109,7 @@ def make_clone(path: Path, params: Path) -> None:
     for name in ("src/heed", "workflow", "data/published", ".dvc/plots"):
         shutil.copytree(ROOT / name, path / name, ignore=skip)
     for name in (
+        "Snakefile",
         "dvc.yaml",
         ".dvcignore",
         ".gitignore",
@@ -116,8 +117,9 @@ def make_clone(path: Path, params: Path) -> None:
         ".dvc/.gitignore",
     ):
         (path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, path / name)
+        shutil.copy(ROOT / name, path / name, follow_symlinks=False)
     shutil.copy(params, path / "params.yaml")
+    (path / "profiles").symlink_to("workflow/profiles")
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ A failure names the engine, its name and heed's function.
 
 import ast
 import copy
+import hashlib
 import importlib
 import inspect
 import json
@@ -134,6 +135,7 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
     "stage_meta": [("dvc", "Stage.meta", lambda: assigns(dvc("stage", "Stage"), "meta"))],
     "dependencies": [("dvc", "Stage.deps", lambda: assigns(dvc("stage", "Stage"), "deps"))],
     "outputs": [("dvc", "Stage.outs", lambda: assigns(dvc("stage", "Stage"), "outs"))],
+    "command": [("dvc", "Stage.cmd", lambda: assigns(dvc("stage", "Stage"), "cmd"))],
     "command_changed": [
         (
             "dvc",
@@ -190,6 +192,17 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
     ],
     "is_in_cache": [
         ("dvc", "Output.changed_cache()", lambda: has(dvc("output", "Output"), "changed_cache"))
+    ],
+    "present_files": [
+        ("dvc", "Output._build()", lambda: has(dvc("output", "Output"), "_build", "local_cache")),
+        ("dvc", "Output.dvcignore", lambda: has(dvc("output", "Output"), "dvcignore")),
+    ],
+    "cached_file": [
+        (
+            "dvc",
+            "CacheManager.local",
+            lambda: "self.local.fs" in inspect.getsource(dvc("cachemgr", "CacheManager")),
+        ),
     ],
     "read_yaml": [
         (
@@ -440,6 +453,7 @@ def test_a_repository_is_read_as_dvc_reads_it(root, monkeypatch):
         engine.upstream_names(repository, second) == ["first"]
         and engine.upstream_names(repository, first) == []
     )
+    assert engine.command(first) == "echo 1 > out"
     assert engine.stage_meta(first) == {"gpu": 1} and engine.stage_meta(second) == {}
     (out,) = engine.outputs(first)
     assert engine.entry_path(repository, out) == "out"
@@ -469,6 +483,19 @@ def test_an_output_is_compared_with_the_lock_and_the_cache(root):
     assert engine.is_in_cache(out) and not engine.entry_changes(out)
     lost = engine.recorded_output(repository, recorded | {"md5": "0" * 32})
     assert not engine.is_in_cache(lost)
+    assert engine.cached_file(repository, recorded["md5"]).read_text() == (root / "out").read_text()
+
+
+def test_the_files_of_a_folder_are_read_with_their_digests(root):
+    folder = root / "folder/below"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    entry = engine.recorded_output(engine.open_repository(root), {"path": "folder"})
+    digest = hashlib.md5(b"a").hexdigest()
+    assert engine.present_files(entry) == {"below/a.txt": digest}
+    (folder / "a.txt").write_text("another")
+    assert engine.present_files(entry) != {"below/a.txt": digest}
+    assert not (root / ".dvc/cache/files/md5" / digest[:2]).exists()
 
 
 def test_a_stage_of_another_clone_is_recorded_as_dvc_writes_it(root, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 from ruamel.yaml import YAML
@@ -76,6 +77,7 @@ def test_a_host_has_a_folder_and_cores_and_is_reached_by_ssh(
         ("gpu1: {folder: /a; rm x, cores: 1}", r"gpu1.folder: expected an absolute path"),
         ("gpu1: {folder: /heed, cores: 1, gpu: 1}", r"gpu1.gpu: unknown key; known are folder, "),
         ("-oProxyCommand: {folder: /heed, cores: 1}", r"expected a host"),
+        ("{}", r"hosts.yaml: names no host"),
         ("gpu1: 4", r"gpu1: expected folder and cores, found 4"),
         ("gpu1: [", r"hosts.yaml:1: not valid YAML"),
     ],
@@ -161,7 +163,7 @@ def test_a_stage_ends_with_the_snakemake_that_has_sent_it() -> None:
     started = time.monotonic()
     threading.Thread(target=run.wait).start()
     with pytest.raises(HeedError, match="was killed"):
-        send_stage._ask(host, ["sleep", "60"], {}, run.pid)
+        send_stage._ask(host, ["cat"], {}, run.pid)
     assert time.monotonic() - started < 30
 
 
@@ -213,6 +215,13 @@ def test_params_are_replaced_where_nobody_has_edited_them(clone: Path) -> None:
     with refused, receive_stage._hold_clone("study: third\n"):
         pass
     assert (clone / "params.yaml").read_text() == "study: edited\n"
+
+
+def test_the_clone_of_the_run_itself_is_no_host(clone: Path) -> None:
+    (clone / ".heed/snakemake/abc").mkdir(parents=True)
+    request = {"stage": "code", "run": "abc", "environment": {}}
+    with pytest.raises(HeedError, match="is the clone where the run was started"):
+        receive_stage.run_stage(request)
 
 
 def test_stages_of_one_params_run_together_and_those_of_another_wait(clone: Path) -> None:
@@ -381,15 +390,6 @@ def started(toy: Apart, command: str) -> tuple[subprocess.Popen, int]:
     return run, int(held.read_text())
 
 
-def gone(process: int) -> bool:
-    end = time.monotonic() + 30
-    while Path(f"/proc/{process}").exists():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 def test_a_stage_there_ends_with_the_run_here_and_the_next_run_continues(apart: Apart) -> None:
@@ -416,6 +416,19 @@ def test_a_stage_there_ends_with_the_run_here_and_the_next_run_continues(apart: 
     held.unlink()
     assert "train@feelings-baseline-1" not in (apart.path / "dvc.lock").read_text()
     assert apart.executed(*RUN, "train@feelings-baseline-1") == [stage]
+
+
+def gone(process: int) -> bool:
+    """Whether a process ends within a minute; a zombie has ended."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            if psutil.Process(process).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def read_command(path: Path) -> str:

@@ -39,6 +39,7 @@ from heed.study import Dimension, Search, load, parse
 from heed.study.rules import is_valid_configuration
 from heed.study.search_rules import search_space
 from heed.study.searches import GROUPS
+from heed.training.machine import machine_kind
 from tests.conftest import ROOT
 
 SPACE = (
@@ -571,6 +572,7 @@ def assert_results_are_those_of_four_trials(folder: Path) -> None:
     assert yaml.safe_load((folder / "best.yaml").read_text()) == best
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())
     assert {len(t["starts"]) for t in timing["trials"]} == {1}
+    assert {t["starts"][0]["machine_kind"] for t in timing["trials"]} == {machine_kind("cpu")}
     workers = {t["starts"][0]["pid"] for t in timing["trials"]}
     assert len(workers) <= 2, (
         "two cores, at most two workers (a slow one may come too late), each for several trials"

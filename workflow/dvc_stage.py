@@ -47,7 +47,7 @@ def run_by_plan(stage: str) -> dict[str, float]:
     try:
         entry, usage = send_stage.send_stage(plan, stage)
     except HeedError as error:
-        sys.exit(f"heed: {error}")
+        sys.exit(f"heed: {stage} failed: {error}")
     except KeyboardInterrupt:
         sys.exit(f"heed: {INTERRUPTED}")
     path = send_stage.RUNS / os.environ["HEED_RUN"] / "entries" / f"{stage}.yaml"

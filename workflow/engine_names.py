@@ -155,6 +155,11 @@ def outputs(stage: Any) -> list[Any]:
     return list(stage.outs)
 
 
+def command(stage: Any) -> str:
+    """Return the command of a stage in dvc.yaml."""
+    return str(stage.cmd)
+
+
 def command_changed(stage: Any) -> bool:
     """Whether the command differs from dvc.lock; takes no lock, unlike Stage.changed()."""
     return bool(stage.changed_stage())
@@ -202,6 +207,20 @@ def recorded_output(repository: Any, recorded: Mapping[str, Any]) -> Any:
 def is_in_cache(output: Any) -> bool:
     """Whether DVC's cache holds an output completely."""
     return not output.changed_cache()
+
+
+def present_files(entry: Any) -> dict[str, str]:
+    """Return {path within a folder: digest} as it is now, from DVC's record of unchanged files."""
+    _, _, tree = entry._build(
+        entry.local_cache, entry.fs_path, entry.fs, entry.hash_name, dry_run=True,
+        ignore=entry.dvcignore, no_progress_bar=True,
+    )  # fmt: skip
+    return {each["relpath"]: each["md5"] for each in tree.as_list()}
+
+
+def cached_file(repository: Any, digest: str) -> Path:
+    """Return where DVC's cache has, or would have, the content of a digest."""
+    return Path(repository.cache.local.oid_to_path(digest))
 
 
 # --- DVC: its files -------------------------------------------------------------------------------

@@ -60,9 +60,10 @@ def read_hosts() -> list[Host]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HeedError(f"{VARIABLE}={name}: cannot be read: {error}") from None
-    return [
-        _read_host(f"{path}: {key}", key, value) for key, value in read_yaml(text, path)[1].items()
-    ]
+    sections = read_yaml(text, path)[1]
+    if not sections:
+        raise HeedError(f"{path}: names no host: write gpu1: {{folder: /heed, cores: 16}}")
+    return [_read_host(f"{path}: {key}", key, values) for key, values in sections.items()]
 
 
 def _read_host(where: str, name: Any, values: Any) -> Host:

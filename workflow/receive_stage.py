@@ -57,6 +57,11 @@ def run_stage(request: Mapping[str, Any]) -> dict[str, Any]:
     """
     os.environ.update(request["environment"])
     started, name = time.monotonic(), request["stage"]
+    if (stages.RUNS / request["run"]).exists():
+        raise HeedError(
+            f"{ROOT} is the clone where the run was started, and holds it: clone heed into another "
+            "folder of this host"
+        )
     if difference := read_clone(request["clone"]).difference(describe_clone(ROOT)):
         raise HeedError(f"{ROOT}: {difference}")
     with _hold_clone(request["params"]), _lock_stage(name):
@@ -143,7 +148,7 @@ def _replace_params(params: str) -> None:
         )
     write_text(PARAMS, params)
     write_text(LAST_PARAMS, params)
-    stages.delete_orphans(stages.read_stages())
+    stages.delete_orphans(stages.find_orphans(".", stages.read_stages()))
 
 
 def _differs_from_commit(path: Path) -> bool:

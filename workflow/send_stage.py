@@ -24,10 +24,9 @@ from heed.files import HeedError, read_json
 
 RUNS = Path(".heed/snakemake")
 REPLY = "heed-reply: "  # begins the line of the reply: a shell there may print lines of its own
-# what Snakemake and the user set for a stage, and what changes no result
-ENVIRONMENT = (
-    "HEED_GPUS", "HEED_RUNS_PER_GPU", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-)  # fmt: skip
+THREADS = ("HEED_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+PASSED_ON = ("HEED_GPUS", "HEED_RUNS_PER_GPU")  # of the environment here
+PATIENCE = 10  # seconds
 STATUS = {
     2: "no clone of this version of heed in {folder}, or no {python} there",
     126: "python there cannot be run: {python}",
@@ -70,14 +69,14 @@ def send_stage(plan: Mapping[str, Any], name: str) -> tuple[str, dict[str, float
     with claim_host(hosts, threads, gpu) as (host, cores):
         print(f"heed: {name} runs on {host.name}, in {host.folder}", flush=True)
         request = {
-            "host": host.name,
+            "run": os.environ["HEED_RUN"],
             "stage": name,
             "params": Path("params.yaml").read_text(encoding="utf-8"),
             "reads": stage["reads"],
             "lock": read_entry_texts(Path("dvc.lock"), stage["reads"]),
             "clone": plan["clone"],
-            "environment": {key: os.environ[key] for key in ENVIRONMENT if key in os.environ}
-            | {"HEED_THREADS": str(cores)},
+            "environment": {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+            | dict.fromkeys(THREADS, str(cores)),
         }
         reply = _ask(
             host, host.launch("workflow/receive_stage.py", cores, gpu), request, plan["process"]
@@ -125,7 +124,7 @@ def _read_while_run(process: subprocess.Popen[bytes], run: int) -> bytes:
         try:
             watched = [os.pidfd_open(run)]
         except ProcessLookupError:
-            process.kill()
+            _end(process)
     output = b""
     while True:
         ready = select.select([stream.fileno(), *watched], [], [])[0]
@@ -134,5 +133,15 @@ def _read_while_run(process: subprocess.Popen[bytes], run: int) -> bytes:
                 return output
             output += part
         else:
-            process.kill()
+            _end(process)
             raise HeedError("the snakemake of this stage was killed")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a stage: where its input ends it kills all that it has started; a kill would not."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()

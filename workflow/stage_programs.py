@@ -15,7 +15,7 @@ def push() -> int:
     """Push what a stage made to the DVC remote."""
     (name,) = sys.argv[1:]
     if error := engine.run_dvc("push", name):
-        return _fail(f"{name} is done, but cannot be pushed to the DVC remote: {error}")
+        return _fail(name, f"it is done, but cannot be pushed to the DVC remote: {error}")
     return 0
 
 
@@ -29,21 +29,23 @@ def record() -> int:
     entry = Path(path).read_text(encoding="utf-8")
     if changes := engine.changed_inputs(name, entry):
         return _fail(
-            f"{name} was run with other inputs than are here: {', '.join(changes)}. Nothing is "
-            "recorded: run again"
+            name,
+            f"it was run with other inputs than are here: {', '.join(changes)}. Nothing is "
+            "recorded: run again",
         )
     engine.write_lock_entries({name: entry})
     # a stage that runs here replaces what is there, too
     if error := engine.run_dvc("pull", "--force", name):
         return _fail(
-            f"{name} is done, but what it made cannot be fetched from the DVC remote: {error}. "
-            "Run again when it can be reached"
+            name,
+            f"it is done, but what it made cannot be fetched from the DVC remote: {error}. "
+            "Run again when it can be reached",
         )
     return 0
 
 
-def _fail(message: str) -> int:
-    print(f"heed: {message}", file=sys.stderr, flush=True)
+def _fail(name: str, message: str) -> int:
+    print(f"heed: {name} failed: {message}", file=sys.stderr, flush=True)
     return 1
 
 

@@ -18,10 +18,10 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import engine_names as engine
 import fork_server
@@ -60,6 +60,28 @@ ORPHAN_FOLDERS = tuple(
 MAX_CHEAP_JOBS = 4
 
 
+class Change(NamedTuple):
+    """One of DVC's reasons to run a stage."""
+
+    kind: str  # never run, command, always, parameters, input or output
+    path: str = ""  # of the input, the output or the file of the parameters
+    how: str = ""  # in DVC's word, such as modified or deleted; the new command
+    keys: tuple[str, ...] = ()  # of the parameters
+
+    def __str__(self) -> str:
+        """Return the reason in a few words."""
+        match self.kind:
+            case "never run":
+                return "never run"
+            case "command":
+                return "its command changed"
+            case "always":
+                return "always runs"
+            case "parameters":
+                return f"{self.path} {' and '.join(self.keys)}"
+        return f"{'output ' * (self.kind == 'output')}{self.path} {self.how}"
+
+
 @dataclasses.dataclass(frozen=True)
 class Stage:
     """One DVC stage.
@@ -74,31 +96,41 @@ class Stage:
     threads: int
     gpu: int
     cheap: bool
-    reasons: list[str]  # DVC's own reasons to run it; none: up to date
+    changes: list[Change]  # DVC's own reasons to run it; none: up to date
     reads: list[str] = dataclasses.field(default_factory=list)  # the stages whose files it reads
     here: bool = False  # in this clone, also where a run has other hosts
     group: str | None = None  # it shares a job of SLURM with one that it reads from
 
+    @property
+    def reasons(self) -> list[str]:
+        """DVC's own reasons to run it, in a few words."""
+        return [str(change) for change in self.changes]
 
-def _reasons_to_run(stage: Any) -> list[str]:
+
+def _find_changes(repository: Any, stage: Any) -> list[Change]:
     """Return DVC's reasons to run `stage`: what `dvc status` says, without its lock.
 
     Stage.status() and Stage.changed() take DVC's rwlock, and would say "busy" while a job runs.
     """
     deps, outs = engine.dependencies(stage), engine.outputs(stage)
     if not any(map(engine.is_recorded, [*deps, *outs])):
-        return ["never run"]
-    reasons = ["its command changed"] if engine.command_changed(stage) else []
-    reasons += ["always runs"] if engine.always_runs(stage) else []
-    entries = [("", dep) for dep in deps if not engine.is_frozen(stage)] + [
-        ("output ", out) for out in outs
+        return [Change("never run")]
+    changes = []
+    if engine.command_changed(stage):
+        changes.append(Change("command", how=engine.command(stage)))
+    if engine.always_runs(stage):
+        changes.append(Change("always"))
+    entries = [("input", dep) for dep in deps if not engine.is_frozen(stage)] + [
+        ("output", out) for out in outs
     ]
     for kind, entry in entries:
-        for name, change in engine.entry_changes(entry).items():
-            reasons.append(
-                f"{kind}{name} {change if isinstance(change, str) else ' and '.join(change)}"
-            )
-    return reasons
+        path = engine.entry_path(repository, entry)
+        for change in engine.entry_changes(entry).values():
+            if isinstance(change, str):
+                changes.append(Change(kind, path, change))
+            else:
+                changes.append(Change("parameters", path, keys=tuple(change)))
+    return changes
 
 
 def _resources(meta: dict[str, Any], params: Params) -> tuple[int, int]:
@@ -158,7 +190,7 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
                 [engine.entry_path(repository, out) for out in engine.outputs(stage)],
                 *_resources(engine.stage_meta(stage), params),
                 bool(engine.stage_meta(stage).get("cheap")),
-                _reasons_to_run(stage),
+                _find_changes(repository, stage),
                 _reads(engine.upstream_names(repository, stage), engine.stage_meta(stage), params),
                 _is_here(engine.stage_meta(stage)),
                 engine.stage_meta(stage).get("group"),
@@ -207,7 +239,7 @@ def is_lock_readable(root: Path, timeout: float = 2.0) -> bool:
             text = (root / "dvc.lock").read_text(encoding="utf-8")
             if not text.endswith("\n"):
                 raise ValueError("cut off")
-            _parse_lock(text)
+            parse_lock(text)
         except (YAMLError, ValueError):
             if time.monotonic() > end:
                 return False
@@ -217,8 +249,8 @@ def is_lock_readable(root: Path, timeout: float = 2.0) -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=1)  # for is_lock_readable and find_orphans: .3 s each of 300 stages
-def _parse_lock(text: str) -> Any:
+@functools.lru_cache(maxsize=1)  # for several readers: .3 s each of 300 stages
+def parse_lock(text: str) -> Any:
     """Return the content of dvc.lock, not to be changed.
 
     Raises YAMLError or ValueError where DVC would refuse it.
@@ -302,7 +334,7 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     root = Path(root)
     if not (root / "dvc.lock").exists():
         return []
-    locked = _parse_lock((root / "dvc.lock").read_text(encoding="utf-8")).get("stages", {})
+    locked = parse_lock((root / "dvc.lock").read_text(encoding="utf-8")).get("stages", {})
     recorded = {out["path"]: out for entry in locked.values() for out in entry.get("outs", [])}
     paths = sorted(
         path
@@ -315,13 +347,11 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     return [path for path in paths if _is_cached(repository, recorded[path])]
 
 
-def delete_orphans(stages: list[Stage]) -> bool:
-    """Delete the results that `find_orphans` finds in this clone; return whether there were any."""
-    orphans = find_orphans(".", stages)
+def delete_orphans(orphans: list[str]) -> None:
+    """Delete the results that `find_orphans` has found in the present folder."""
     for path in orphans:
         print_message(f"{path}: no longer in the study, deleted (DVC's cache has it)")
         shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
-    return bool(orphans)
 
 
 def _is_cached(repository: Any, entry: dict[str, Any]) -> bool:
@@ -337,7 +367,7 @@ def _is_cached(repository: Any, entry: dict[str, Any]) -> bool:
 
 
 def find_stale(
-    stages: list[Stage], orphans: list[str], code_changes: set[str] | None = None
+    stages: list[Stage], orphans: list[str], code_changes: Collection[str] | None = None
 ) -> dict[str, str]:
     """Return {stage: reason} of the stages that may run.
 
@@ -352,10 +382,8 @@ def find_stale(
     """
     reasons: dict[str, str] = {}
     for stage in stages:
-        deleted = [
-            orphan for orphan in orphans if any(orphan.startswith(f"{dep}/") for dep in stage.deps)
-        ]
-        same_code = code_changes is not None and not code_changes & {*stage.deps}
+        deleted = orphans_read_by(stage, orphans)
+        same_code = code_changes is not None and not {*code_changes} & {*stage.deps}
         unchanged = {"code"} if same_code else set()
         if stage.reasons or deleted:
             reasons[stage.name] = _first_of(
@@ -366,17 +394,23 @@ def find_stale(
     return reasons
 
 
-def predict_code_changes(stages: list[Stage]) -> set[str] | None:
-    """Return the files that the stage `code` would change, for a dry run.
+def orphans_read_by(stage: Stage, orphans: list[str]) -> list[str]:
+    """Return those of the orphans that lie in a folder which a stage reads."""
+    return [orphan for orphan in orphans if any(orphan.startswith(f"{dep}/") for dep in stage.deps)]
+
+
+def predict_code_changes(stages: list[Stage]) -> dict[str, str] | None:
+    """Return {file: new text} of what the stage `code` would change, for a dry run.
 
     Prints the error and returns None where the stage would fail.
     """
-    import digests  # here: it takes a second, and only a dry run needs it
-
     if not any(stage.name == "code" and stage.reasons for stage in stages):
-        return set()
+        return {}
+    import digests  # here: it takes a second, and only a dry run after an edit needs it
+
     try:
-        return {path.as_posix() for path in digests.find_changed(digests.code_texts())}
+        changed = digests.find_changed(digests.code_texts())
+        return {path.as_posix(): text for path, text in changed.items()}
     except HeedError as error:
         print_message(str(error))
         return None
@@ -439,7 +473,11 @@ def check_hosts(
                 "`gpus` there"
             )
     total, gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
-    names = ", ".join(f"{host.name} ({host.cores} cores, {host.gpus} GPUs)" for host in hosts)
+    names = ", ".join(
+        f"{host.name} ({host.cores} core{'s' * (host.cores != 1)}, {host.gpus} "
+        f"GPU{'s' * (host.gpus != 1)})"
+        for host in hosts
+    )
     print_message(f"stages run on {names}")
     if total != cores:
         print_message(f"--cores {total} --resources gpu={gpus} would use all of them, no more")
@@ -496,7 +534,10 @@ class Run:
         plan = self.folder / "plan.json"
         if not main and plan.exists():
             content = json.loads(plan.read_text(encoding="utf-8"))
-            self.stages = [Stage(**stage) for stage in content["stages"]]
+            self.stages = [
+                Stage(**stage | {"changes": [Change(*change) for change in stage["changes"]]})
+                for stage in content["stages"]
+            ]
             self._plan = content["stale"]
             return
         if main and not dry:
@@ -518,7 +559,8 @@ class Run:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise HeedError(
-                "another snakemake is running this pipeline, in this clone: wait for it, or end it"
+                "another snakemake is running this pipeline, in this clone or, by HEED_HOSTS, from "
+                "another one: wait for it, or end it"
             ) from None
 
     def plan(self, executing: bool, cores: int = 1, here: bool = False) -> dict[str, str]:
@@ -533,7 +575,7 @@ class Run:
             print_message(warning)
         orphans = find_orphans(".", self.stages)
         if executing:
-            delete_orphans(self.stages)
+            delete_orphans(orphans)
             for old in RUNS.glob("*/"):
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
@@ -555,7 +597,7 @@ class Run:
         stale, total = len(self._plan), len(self.stages)
         print_message(
             f"{stale} of {total} stages {'to run' if executing else 'may run'}, {total - stale} up "
-            "to date"
+            f"to date{'' if executing else ': `heed why` says why'}"
             if stale
             else f"all {total} stages are up to date"
         )
@@ -601,8 +643,8 @@ class Run:
             ):
                 continue
             lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
-            if lines[-1].startswith("heed: "):  # of a stage on another host
-                yield f"{name} failed: {lines[-1].removeprefix('heed: ')}"
+            if lines[-1].startswith(f"heed: {name} failed: "):  # on another host
+                yield lines[-1].removeprefix("heed: ")
             elif lines[-1].startswith("ERROR: failed to reproduce"):
                 message = lines[-2].removeprefix("heed: ")
                 yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from heed.cli import publication, stages, studies, texts
+from heed.cli import publication, stages, staleness, studies, texts
 from heed.cli.argument_types import count, delimiter, factor, seed, seeds, share, size, with_tabs
 from heed.paths import PARAMS
 
@@ -161,7 +161,17 @@ def _add_studies(commands: Commands) -> None:
 
 
 def _add_checks(commands: Commands) -> None:
-    """Add the commands that check the file of a study and write what follows from it."""
+    """Add the commands that check a study, and write what follows from it."""
+    _add(commands, staleness.why).add_argument(
+        "stage",
+        metavar="STAGE",
+        nargs="?",
+        default="",
+        help=(
+            "as dvc status and snakemake name it, such as train@imdb-attention-1, or a kind, such "
+            "as train; without one, the causes of all that is stale"
+        ),
+    )
     _add(commands, studies.check)
     _add(commands, studies.format_study, "format").add_argument(
         "file",

@@ -33,7 +33,7 @@ SECTIONS = {
 IGNORED = {
     "heed", "heed.cli", "heed.cli.__main__", "heed.cli.argument_types", "heed.cli.cores",
     "heed.cli.parser", "heed.cli.program", "heed.cli.publication", "heed.cli.stage_run",
-    "heed.cli.stages", "heed.cli.studies", "heed.cli.texts",
+    "heed.cli.staleness", "heed.cli.stages", "heed.cli.studies", "heed.cli.texts",
     "heed.code", "heed.code.digests", "heed.code.guard", "heed.code.stage",
     "heed.progress", "heed.tasks", "heed.search.progress", "heed.training.progress",
 }  # fmt: skip

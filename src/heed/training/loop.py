@@ -76,6 +76,13 @@ class _State:
     history: list[dict[str, float]]
     machine_kind: str = ""
 
+    def add_epoch(self, row: dict[str, float], select: str, device: str) -> None:
+        """Add a row of the history, of an epoch trained on `device`; keep its weights if best."""
+        self.history.append(row)
+        if _is_best(self.history, select):
+            self.best, self.best_epoch = _copy_weights(self.average), len(self.history)
+        self.machine_kind = continue_kind(self.machine_kind, machine_kind(device))
+
     def save(self, path: Path) -> None:
         """Write a checkpoint."""
         groups = {
@@ -139,10 +146,7 @@ def train(
         loss = _train_epoch(learner, state, h, epoch, schedule, device, report_progress)
         metrics = _validate(learner, state, h, schedule)
         validation = {f"validation_{name}": value for name, value in metrics.items()}
-        state.history.append({"epoch": epoch, "train_loss": loss, **validation})
-        if _is_best(state.history, h.select):
-            state.best, state.best_epoch = _copy_weights(state.average), epoch
-        state.machine_kind = continue_kind(state.machine_kind, machine_kind(device))
+        state.add_epoch({"epoch": epoch, "train_loss": loss, **validation}, h.select, device)
         state.save(path)
         report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, metrics))
     learner.model.load_state_dict(state.best)
