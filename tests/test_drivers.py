@@ -407,6 +407,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
     stages = planned(toy)
     assert files() == before
     assert "recipe@feelings-baseline" in stages
+    assert "predict@feelings-attention" in stages  # no line of a group of jobs
     assert "download@one" not in stages
 
 
@@ -511,7 +512,7 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
         (toy.path / ".heed/dvc.lock").unlink()
     code, output = toy.try_("snakemake", "-n")
     assert code == 1
-    assert "heed: dvc.lock: cut off by a kill" in output
+    assert "heed: dvc.lock cannot be read: a kill has cut it off" in output
     # Downloads and the digests of code persist, and what persists is never in DVC's run-cache: heed
     # verifies the files that are there.
     persisting = ["code", "download one", "download two"]

@@ -18,6 +18,13 @@ from heed.study.syntax import read_yaml
 NEVER_RUN = "it has never run"
 NOT_CACHED = "DVC's cache lacks outputs of it, which dvc pull fetches where a remote has them"
 NOT_KEPT = "its code changed, and DVC's cache no longer has the list of its modules of before"
+OF_SEVERAL = {  # what is said of a stage, as it is said of those after it too
+    NEVER_RUN: "it, or a stage before it, has never run",
+    NOT_CACHED: "DVC's cache lacks outputs of it, or of a stage before it: dvc pull fetches them "
+    "where a remote has them",
+    NOT_KEPT: "its code, or that of a stage before it, changed, and DVC's cache no longer has the "
+    "list of its modules of before",
+}
 SOURCE = "src/heed"
 UNUSED_EDITS = {  # by the input of the stage `code`
     SOURCE: "was edited, but only in comments, layout or modules of no stage",
@@ -69,7 +76,8 @@ class Causes:
                     yield "it always runs"
                 case "command":
                     before = self._records.command(stage.name)
-                    yield f"its command in dvc.yaml is `{change.how}` and was `{before}`"
+                    kind = stage.name.partition("@")[0]
+                    yield f"the command of {kind} in dvc.yaml is `{change.how}` and was `{before}`"
                 case "parameters":
                     yield from self._changed_parameters(stage, change)
                 case "input":

@@ -177,8 +177,8 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
     check_params(root / "params.yaml")
     if not is_lock_readable(root):
         raise HeedError(
-            "dvc.lock: cut off by a kill: `snakemake --cores 1` repairs it, and so does `git "
-            "checkout dvc.lock`"
+            "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
+            "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
         )
     try:
         repository = engine.open_repository(root)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import stages
-from causes import Causes, overlap
+from causes import OF_SEVERAL, Causes, overlap
 from records import Records
 
 from heed.code.digests import CODE
@@ -90,7 +90,8 @@ def _describe_several(names: list[str], kind: str, causes: Causes) -> Iterator[s
     for cause, made_stale in largest[:MAX_CAUSES]:
         number = len(made_stale)
         listed = ", ".join(made_stale) if kind else _count_kinds(made_stale)
-        yield f"  because {cause}: {number} stage{'s' * (number > 1)} ({listed})"
+        said = OF_SEVERAL.get(cause, cause) if number > 1 else cause
+        yield f"  because {said}: {number} stage{'s' * (number > 1)} ({listed})"
     if len(by_cause) > MAX_CAUSES:
         yield f"  and for {len(by_cause) - MAX_CAUSES} more causes, of which none makes more stale"
     yield f"how a stage depends on a cause: heed why STAGE, such as heed why {stale[-1]}"
