@@ -7,6 +7,9 @@ BIN := .venv/bin
 # The Python that environments are made with: PYTHON=/path/to/python3.12, or the first on PATH that fits
 FIND_PYTHON := sh envs/find-python.sh $(if $(PYTHON),"$(PYTHON)")
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
+$(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
+endif
 
 .PHONY: help setup slurm remotes report test test-slow drills benchmark lint format pdf lock schema locale clean
 help:            ## print this list
@@ -15,7 +18,7 @@ help:            ## print this list
 # torch first: a resolver that sees it pinned and present never fetches the CUDA build for another package.
 .venv/.runtime: envs/requirements.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
-	@test -x $(BIN)/python || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
+	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
 	@$(BIN)/python -m pip install --quiet "$$(grep '^torch==' envs/requirements.lock)"
 	@$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --editable .

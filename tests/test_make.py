@@ -92,23 +92,32 @@ def test_make_sets_up_with_that_python_and_keeps_an_environment_that_is_there(pa
             f'echo {name} "$@" >> "{tmp_path}/log"\n'
             'if [ "$1" = -m ]; then\n'
             '    mkdir -p "$3/bin"\n'
-            '    ln -s /bin/true "$3/bin/python"\n'
+            '    ln -sf /bin/true "$3/bin/python"\n'
+            '    ln -sf /bin/true "$3/bin/pip"\n'
             "fi",
         )
 
-    def make(*options: str) -> None:
+    def make(*options: str) -> str:
         environment = {"PATH": os.pathsep.join([str(path), "/usr/bin", "/bin"])}
-        subprocess.run(["make", "setup", *options], cwd=clone, env=environment, check=True)
+        command = ["make", "setup", *options]
+        return subprocess.run(
+            command, cwd=clone, env=environment, capture_output=True, text=True, check=True
+        ).stdout
 
     def made() -> list[str]:
         lines = (tmp_path / "log").read_text().splitlines() if (tmp_path / "log").exists() else []
         return [line for line in lines if "-m venv" in line]
 
-    make(f"PYTHON={path}/python3.13")
+    assert "is not used" not in make(f"PYTHON={path}/python3.13")
     assert made() == ["python3.13 -m venv .venv"]
     (clone / ".venv/.runtime").unlink()
-    make("PYTHON=python3.12")
+    assert ".venv is there and kept, and PYTHON=python3.12 is not used" in make("PYTHON=python3.12")
     assert made() == ["python3.13 -m venv .venv"]
+    assert "is not used" not in make()
+    (clone / ".venv/.runtime").unlink()
+    (clone / ".venv/bin/pip").unlink()  # `python -m venv` was stopped
+    assert "is not used" not in make("PYTHON=python3.12")
+    assert made() == ["python3.13 -m venv .venv", "python3.12 -m venv .venv"]
 
 
 def test_the_versions_in_the_metadata_are_those_that_were_tested():
