@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from heed.cli import publication, stages
 from heed.evaluation.machines import mixed_machine_kinds, runs_by_machine_kind
 from heed.evaluation.results import Comparison
 from heed.files import CHECKSUMS, HeedError, write_json, write_text
@@ -160,7 +161,7 @@ def test_runs_are_grouped_by_their_kind_and_those_without_come_last():
     ]  # fmt: skip
 
 
-def test_compare_and_publish_print_one_line_for_a_mixed_experiment_and_nothing_for_others():
+def test_a_mixed_experiment_has_one_line_and_others_have_none():
     assert list(mixed_machine_kinds(MIXED)) == [
         "sample-sentiment: runs of several machine kinds stand in this comparison "
         f"(docs/report.md): {OLD}: baseline with seeds 1, 3; {NEW}: baseline with seed 2, "
@@ -169,6 +170,19 @@ def test_compare_and_publish_print_one_line_for_a_mixed_experiment_and_nothing_f
     (some,) = mixed_machine_kinds(SOME)
     assert some.endswith("; not noted: attention with seeds 1, 2")
     assert not list(mixed_machine_kinds(SAMPLE)) and not list(mixed_machine_kinds(NONE))
+
+
+def test_compare_and_publish_print_that_line(monkeypatch, capsys):
+    monkeypatch.setattr("heed.study.load", lambda: made_up.study("sample"))
+    monkeypatch.setattr("heed.evaluation.comparison.compare", lambda *inputs: MIXED)
+    (line,) = mixed_machine_kinds(MIXED)
+    stages.compare()
+    assert capsys.readouterr().out == f"{line}\n"
+    monkeypatch.setattr("heed.pipeline.check_up_to_date", lambda clone: None)
+    monkeypatch.setattr("heed.report.publish.publish", lambda *inputs: Path("docs/studies/it"))
+    monkeypatch.setattr(publication, "read_comparison", lambda: MIXED)
+    publication.publish()
+    assert capsys.readouterr().out == f"docs/studies/it\n{line}\n"
 
 
 SENTENCES = {

@@ -135,11 +135,16 @@ class Causes:
         """Return which files of a folder, or values of a file, differ from a stage's last run."""
         if files := self._records.changed_files(stage, path):
             return [f"{files} in {path}{made}"]
-        before, file = self._records.text(stage, path), Path(path)
-        if before is None or not file.is_file() or file.suffix not in (".yaml", ".json"):
+        file = Path(path)
+        if not file.is_file() or file.suffix not in (".yaml", ".json"):
             return []
-        return changed_content(
-            before, file.read_text(encoding="utf-8"), f"{path}{made}{',' * bool(made)}"
+        before = self._records.text(stage, path)
+        return (
+            []
+            if before is None
+            else changed_content(
+                before, file.read_text(encoding="utf-8"), f"{path}{made}{',' * bool(made)}"
+            )
         )
 
     def _strays(self, path: str) -> list[str]:
