@@ -174,6 +174,18 @@ def test_a_stage_is_explained_by_the_chain_to_the_edit(clone: Toy) -> None:
     )
 
 
+def test_a_result_that_is_a_link_to_nowhere_is_named(clone: Toy) -> None:
+    import stages
+
+    from heed.files import HeedError
+
+    results = clone.path / "results/predict/author-baseline"
+    shutil.rmtree(results)
+    results.symlink_to(clone.path / "a disk that is not mounted")
+    with pytest.raises(HeedError, match=r"results/predict/author-baseline: No such file.* a link"):
+        stages.read_stages(clone.path)
+
+
 def test_in_no_clone_there_is_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

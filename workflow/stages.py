@@ -169,7 +169,7 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
 
     Raises:
         HeedError: params.yaml is wrong, or DVC reads other values in it; no DVC repository; a
-            dvc.yaml that DVC refuses.
+            dvc.yaml that DVC refuses; a file of a stage that cannot be read.
 
     """
     root = Path(root)
@@ -204,6 +204,11 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
         ) from None
     except engine.dvc_errors() as error:
         raise HeedError(f"DVC: {_one_line(error)}. `dvc status` says more") from None
+    except OSError as error:  # DVC itself stops at a link that leads nowhere
+        raise HeedError(
+            f"{error.filename}: {error.strerror}. It is a link that leads nowhere, or may not be "
+            "read: mend it, or delete it, and its stage makes it again"
+        ) from None
 
 
 def check_params(path: Path) -> None:
