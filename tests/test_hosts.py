@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "workflow"))
 import hosts
 import receive_stage
 import send_stage
-from clone import Clone
+from clone import PULL, Clone
 from lock_file import read_entry_texts
 
 FOLDER = {"folder": "/scratch/heed", "cores": 4}
@@ -79,6 +79,11 @@ def test_a_host_has_a_folder_and_cores_and_is_reached_by_ssh(
         ("-oProxyCommand: {folder: /heed, cores: 1}", r"expected a host"),
         ("{}", r"hosts.yaml: names no host"),
         ("gpu1: 4", r"gpu1: expected folder and cores, found 4"),
+        (
+            "gpu1: {folder: /heed, cores: 1, command: 'ssh \"gpu1'}",
+            r"gpu1.command: No closing quotation: ssh \"gpu1",
+        ),
+        ("gpu1: {folder: /heed, cores: 1, command: \"''\"}", r"gpu1.command: begins with an empty"),
         ("gpu1: [", r"hosts.yaml:1: not valid YAML"),
     ],
 )
@@ -127,6 +132,22 @@ def test_a_stage_with_a_gpu_goes_to_a_host_with_a_free_gpu(two: list[hosts.Host]
     assert claimed == ["one"]
 
 
+@pytest.mark.parametrize(
+    ("cores", "gpus", "said"), [(5, 1, False), (4, 1, True), (5, 2, True), (5, None, True)]
+)
+def test_a_run_that_leaves_cores_or_gpus_of_the_hosts_idle_is_told(
+    cores: int,
+    gpus: int | None,
+    said: bool,
+    two: list[hosts.Host],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    training = receive_stage.stages.Stage("train@a-1", [], [], [], 1, 1, False, [])
+    receive_stage.stages.check_hosts(two, [training], {training.name: ""}, cores, gpus, True)
+    message = "--cores 5 --resources gpu=1 would use all of them, no more"
+    assert (message in capsys.readouterr().err) == said
+
+
 # --- what is sent and what comes back -------------------------------------------------------------
 
 
@@ -172,7 +193,8 @@ def test_other_code_and_other_packages_are_named() -> None:
     clone = Clone("abc", files, packages)
     assert clone.difference(Clone("def", dict(files), dict(packages))) == ""
     other = clone.difference(Clone("def", files | {"src/heed/recipe.py": "3"}, packages))
-    assert "src/heed/recipe.py (commit def here, abc there)" in other
+    assert "src/heed/recipe.py (commit def, and abc where the run was started)" in other
+    assert PULL in other and PULL in (ROOT / "docs/cluster.md").read_text()
     assert "dvc.yaml and 1 more files" in clone.difference(Clone("def", {}, packages))
     assert clone.difference(Clone("def", files, {"torch": "2.12.0"})).startswith(
         "torch is 2.12.0, and 2.13.0 in the clone where the run was started: make setup"
@@ -332,6 +354,18 @@ def test_a_study_is_the_same_on_hosts_that_share_a_remote_alone(
     judged = [f"{stage} {model}" for stage in ("predict", "evaluate") for model in MODELS]
     assert apart.executed(*RUN) == sorted(["code", *judged, "compare", "report"])
     assert "up to date" in apart.run("dvc", "status")
+
+    apart.run("git", "commit", "--quiet", "--all", "--message", "run")
+    for name in ("one", "two"):
+        command = f"{PULL} --quiet {shlex.quote(str(apart.path))} HEAD"
+        subprocess.run(command, shell=True, cwd=apart.folder(name), check=True)
+        assert (apart.folder(name) / "dvc.lock").read_text() == (
+            apart.path / "dvc.lock"
+        ).read_text()
+
+
+def read_lock(path: Path) -> str:
+    return (path / "dvc.lock").read_text()
 
 
 def fails(toy: Apart, message: str, stage: str = "tokenize@feelings", **environment: str) -> None:

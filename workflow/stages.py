@@ -458,7 +458,12 @@ def copy_report(root: Path = Path()) -> bool:
 
 
 def check_hosts(
-    hosts: list[Host], stages: list[Stage], stale: dict[str, str], cores: int, here: bool
+    hosts: list[Host],
+    stages: list[Stage],
+    stale: dict[str, str],
+    cores: int,
+    gpus: int | None,
+    here: bool,
 ) -> None:
     """Check that the hosts can run the stale stages; say by which options all are used.
 
@@ -472,15 +477,18 @@ def check_hosts(
                 f"{stage.name} takes {stage.gpu} GPU, and no host of HEED_HOSTS has as many: set "
                 "`gpus` there"
             )
-    total, gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
+    all_cores, all_gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
     names = ", ".join(
         f"{host.name} ({host.cores} core{'s' * (host.cores != 1)}, {host.gpus} "
         f"GPU{'s' * (host.gpus != 1)})"
         for host in hosts
     )
     print_message(f"stages run on {names}")
-    if total != cores:
-        print_message(f"--cores {total} --resources gpu={gpus} would use all of them, no more")
+    wanted = any(stage.gpu for stage in stages if stage.name in stale and not stage.here)
+    if all_cores != cores or (wanted and all_gpus != gpus):
+        print_message(
+            f"--cores {all_cores} --resources gpu={all_gpus} would use all of them, no more"
+        )
 
 
 def push_inputs(stages: list[Stage], stale: dict[str, str]) -> None:
@@ -563,7 +571,9 @@ class Run:
                 "another one: wait for it, or end it"
             ) from None
 
-    def plan(self, executing: bool, cores: int = 1, here: bool = False) -> dict[str, str]:
+    def plan(
+        self, executing: bool, cores: int = 1, gpus: int | None = None, here: bool = False
+    ) -> dict[str, str]:
         """Return the stale stages with their reasons; the first call makes the plan.
 
         When `executing` (no dry run), orphans are deleted and stale cheap stages run first, so that
@@ -591,7 +601,7 @@ class Run:
             else find_stale(self.stages, orphans, predict_code_changes(self.stages))
         )
         if executing and self.hosts:
-            check_hosts(self.hosts, self.stages, self._plan, cores, here)
+            check_hosts(self.hosts, self.stages, self._plan, cores, gpus, here)
             push_inputs(self.stages, self._plan)
         self._write_plan(self._plan)
         stale, total = len(self._plan), len(self.stages)
@@ -681,9 +691,11 @@ class Run:
         """Return the path of a stage's receipt."""
         return str(self.folder / "receipts" / name)
 
-    def receipts(self, names: Iterable[str], executing: bool, cores: int, here: bool) -> list[str]:
+    def receipts(
+        self, names: Iterable[str], executing: bool, cores: int, gpus: int | None, here: bool
+    ) -> list[str]:
         """Return the receipts of those of `names` that are stale; see `plan`."""
-        plan = self.plan(executing, cores, here)
+        plan = self.plan(executing, cores, gpus, here)
         return [self.receipt(name) for name in names if name in plan]
 
 
