@@ -220,7 +220,6 @@ def test_entries_of_a_lock_file_are_read_in_each_of_its_forms(comment: str, tmp_
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A git repository with a params.yaml."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(receive_stage.stages, "read_stages", list)
     Path("params.yaml").write_text("study: committed\n")
     author = ["-c", "user.name=heed", "-c", "user.email=heed@localhost"]
     for command in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "params"]):
@@ -230,13 +229,34 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_params_are_replaced_where_nobody_has_edited_them(clone: Path) -> None:
     for params in ("study: first\n", "study: second\n"):
-        with receive_stage._hold_clone(params):
+        with receive_stage._hold_clone(params, []):
             assert (clone / "params.yaml").read_text() == params
     (clone / "params.yaml").write_text("study: edited\n")
     refused = pytest.raises(HeedError, match=r"params.yaml: was edited there.*git checkout params")
-    with refused, receive_stage._hold_clone("study: third\n"):
+    with refused, receive_stage._hold_clone("study: third\n", []):
         pass
     assert (clone / "params.yaml").read_text() == "study: edited\n"
+
+
+def test_results_of_a_run_that_was_started_there_are_deleted_though_params_are_the_same(
+    clone: Path,
+) -> None:
+    runs = ["results/train/a/1", "results/train/a/2"]
+    command = " && ".join(f"mkdir -p {run} && echo {run} > {run}/model" for run in runs)
+    (clone / "dvc.yaml").write_text(
+        yaml.safe_dump({"stages": {"t": {"cmd": command, "outs": runs}}})
+    )
+    for command in (["init", "-q"], ["repro", "-q", "t"]):
+        subprocess.run(["dvc", *command], check=True)
+    params, kept = (clone / "params.yaml").read_text(), clone / "results/train/notes"
+    kept.write_text("not DVC's")
+    with receive_stage._hold_clone(params, runs[:1]):
+        assert [Path(run).exists() for run in runs] == [True, False]
+    assert kept.exists()
+    (clone / "dvc.lock").write_text("schema: '2.0'\nstages:\n  t:")  # as a kill leaves it
+    refused = pytest.raises(HeedError, match=r"dvc.lock: cut off by a kill: `git checkout dvc.lock")
+    with refused, receive_stage._hold_clone(params, runs):
+        pass
 
 
 def test_the_clone_of_the_run_itself_is_no_host(clone: Path) -> None:
@@ -250,10 +270,10 @@ def test_stages_of_one_params_run_together_and_those_of_another_wait(clone: Path
     entered = threading.Event()
 
     def hold(params: str) -> None:
-        with receive_stage._hold_clone(params):
+        with receive_stage._hold_clone(params, []):
             entered.set()
 
-    with receive_stage._hold_clone("study: first\n"):
+    with receive_stage._hold_clone("study: first\n", []):
         together = threading.Thread(target=hold, args=["study: first\n"])
         together.start()
         assert entered.wait(10)

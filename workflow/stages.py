@@ -325,8 +325,8 @@ def repair_lock(root: Path) -> None:
     )
 
 
-def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
-    """Return the paths of results whose stages the study no longer has.
+def find_orphans(root: str | Path, outs: Collection[str]) -> list[str]:
+    """Return the paths of results that are no outputs (`outs`) of the study's stages.
 
     Only outputs that dvc.lock records and DVC's cache has, byte for byte: no file that a person put
     there or edited, and no last copy.
@@ -338,13 +338,18 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     recorded = {out["path"]: out for entry in locked.values() for out in entry.get("outs", [])}
     paths = sorted(
         path
-        for path in recorded.keys() - {out for stage in stages for out in stage.outs}
+        for path in recorded.keys() - {*outs}
         if path.startswith(ORPHAN_FOLDERS) and ".." not in path and (root / path).exists()
     )
     if not paths:
         return []
     repository = engine.open_repository(root)
     return [path for path in paths if _is_cached(repository, recorded[path])]
+
+
+def all_outs(stages: Iterable[Stage]) -> list[str]:
+    """Return the outputs of all stages."""
+    return [out for stage in stages for out in stage.outs]
 
 
 def delete_orphans(orphans: list[str]) -> None:
@@ -583,7 +588,7 @@ class Run:
             return self._plan
         for warning in changed_file_warnings(load()):
             print_message(warning)
-        orphans = find_orphans(".", self.stages)
+        orphans = find_orphans(".", all_outs(self.stages))
         if executing:
             delete_orphans(orphans)
             for old in RUNS.glob("*/"):
