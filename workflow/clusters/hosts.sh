@@ -40,7 +40,7 @@ up)
         start "$host" --address="$head:$port"
         started+=" $host"
     done
-    echo "unset RAY_AUTH_TOKEN; export HEED_RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH='$token'"
+    echo "unset RAY_AUTH_TOKEN; export HEED_RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$(printf %q "$token")"
     ;;
 add)
     for host in "$@"; do start "$host" --address="$head:$port"; done
