@@ -391,8 +391,9 @@ def read_lock(path: Path) -> str:
 def fails(toy: Apart, message: str, stage: str = "tokenize@feelings", **environment: str) -> None:
     """Check that a stage fails with a message in one line, and that nothing is recorded."""
     status, output = toy.try_(*RUN, stage, **environment)
-    lines = [line for line in output.splitlines() if line.startswith(f"heed: {stage} failed: ")]
-    assert status == 1 and len(lines) == 1 and message in lines[0], output
+    # twice the same line: of the log, which the profile shows, and of the end
+    lines = {line for line in output.splitlines() if line.startswith(f"heed: {stage} failed: ")}
+    assert status == 1 and len(lines) == 1 and message in lines.pop(), output
     assert stage not in (toy.path / "dvc.lock").read_text()
 
 
@@ -525,7 +526,7 @@ def test_a_stage_runs_through_ssh_and_an_unknown_host_key_is_refused(apart: Apar
         key = (folder / "host.pub").read_text()
         (folder / "known").write_text(f"[127.0.0.1]:{port} {key}")
         assert apart.executed(*RUN, "tokenize@feelings") == ["tokenize feelings"]
-        assert {*hosts_of(apart).values()} <= {"one", "two"}
+        assert hosts_of(apart)["tokenize@feelings"] in ("one", "two")
         assert (apart.path / "data/tokens/feelings/meta.json").exists()
     finally:
         server.terminate()
