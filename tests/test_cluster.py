@@ -664,7 +664,6 @@ def test_what_kuberay_starts_is_found_healthy_and_runs_a_search(
     output = finish(search(on=head, **variables, **token))
     assert "2 nodes, 1 cores" in output and "token" not in output
     assert results() == alone
-    assert {start["host"] for trial in timing()["trials"] for start in trial["starts"]} == {worker}
 
     listed = subprocess.run(["ip", "netns", "pids", worker], capture_output=True, text=True).stdout
     (raylet,) = [pid for pid in map(int, listed.split()) if psutil.Process(pid).name() == "raylet"]

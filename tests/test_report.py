@@ -491,6 +491,7 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
                 model,
                 summary={key: spread(value.values[:1]) for key, value in model.summary.items()},
                 details={"classes": classes},
+                machine_kinds=model.machine_kinds[:1],
                 gain=model.gain
                 and Gain(mean_pp=model.gain.values_pp[0], std_pp=None, values_pp=[0]),
             )
@@ -512,7 +513,9 @@ def test_two_seeds_without_an_interval_are_not_called_one_seed(tmp_path):
     data = dataclasses.replace(data, seeds=[1, 2])
     for result in data.experiments.values():
         for variant, model in result.models.items():
-            result.models[variant] = dataclasses.replace(model, best_epochs=[1, 2])
+            result.models[variant] = dataclasses.replace(
+                model, best_epochs=[1, 2], machine_kinds=model.machine_kinds[:2]
+            )
             for figure, value in model.summary.items():
                 model.summary[figure] = spread(value.values[:2])
             for figures in model.details["classes"].values():

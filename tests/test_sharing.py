@@ -103,7 +103,7 @@ def test_a_colleague_who_clones_and_pulls_has_the_study(
 
 @pytest.mark.slow
 @each_remote
-def test_a_damaged_file_on_a_remote_is_refused_and_pushed_again(
+def test_a_damaged_file_on_a_remote_is_refused(
     toy: Toy,  # noqa: F811
     remote: Remote,
 ) -> None:
@@ -112,17 +112,13 @@ def test_a_damaged_file_on_a_remote_is_refused_and_pushed_again(
     index = toy.path / "reports/index.html"
     (stored,) = [path for path in remote.files() if path.read_bytes() == index.read_bytes()]
     stored.chmod(0o644)
-    stored.write_bytes(stored.read_bytes() + b"<!-- damaged -->")
+    stored.write_bytes(b"X" + stored.read_bytes()[1:])  # of the same length
     other = colleague(toy, remote)
     code, output = other.try_("dvc", "pull")
     assert code == 1
     assert "Checkout failed for following targets:\nreports/index.html\n" in output
     assert not (other.path / "reports/index.html").exists()
     assert (other.path / "reports/report.tex").exists()  # the others are there
-    stored.unlink(missing_ok=True)  # in a folder, DVC has deleted it
-    remote.push(toy)
-    other.run("dvc", "pull")
-    assert other.executed(*SNAKEMAKE) == []
 
 
 @pytest.mark.slow

@@ -145,7 +145,7 @@ def as_model(table: pd.DataFrame, fits, data: Data, attends=True) -> evaluated.T
         hyperparameters=SimpleNamespace(segmentation="words", attends=attends),
     )
     return evaluated.TestedModel(
-        "m", [0], [statistics], recipe, SCORING, [3], [1000], [{"bleu": [0.1]}]
+        "m", [0], [statistics], recipe, SCORING, [3], [1000], [{"bleu": [0.1]}], [""]
     )
 
 
