@@ -85,6 +85,12 @@ def workflow_class() -> Any:
     return Workflow
 
 
+def resource_class() -> Any:
+    from snakemake.resources import Resource
+
+    return Resource
+
+
 def settings(name: str) -> Any:
     import snakemake.settings.types
 
@@ -270,6 +276,14 @@ USED: dict[str, list[tuple[str, str, Callable[[], bool]]]] = {
             lambda: has(workflow_class(), "resource_settings"),
         ),
         ("snakemake", "ResourceSettings.cores", lambda: has(settings("ResourceSettings"), "cores")),
+    ],
+    "gpus": [
+        (
+            "snakemake",
+            "ResourceSettings.resources",
+            lambda: has(settings("ResourceSettings"), "resources"),
+        ),
+        ("snakemake", "Resource.value", lambda: has(resource_class(), "value")),
     ],
     "silence_snakemake": [
         (

@@ -6,9 +6,11 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from heed.cli import stages, studies
 from heed.files import CHECKSUMS, HeedError, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
-from heed.search.cluster import AUTOSCALER, kill_autoscaler, read_address
+from heed.search.cluster import AUTOSCALER, _temporary_folder, kill_autoscaler, read_address
 from heed.search.outcome import (
     ASHA,
     FAILED,
@@ -772,6 +774,25 @@ def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
         with pytest.raises(HeedError, match=message.replace("?", r"\?")):
             adopt(name, Path("params.yaml"), Path("results/search"))
     assert Path("params.yaml").read_text() == STUDY
+
+
+def test_only_the_folders_of_searches_that_have_ended_are_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))  # short enough for Ray
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(folder))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    running, others = folder / f"heed-ray-{os.getpid()}-1", folder / "heed-ray-notes-2026"
+    old = folder / f"heed-ray-{ended.pid}-1"
+    try:
+        for path in (running, others, old):
+            path.mkdir()
+        with _temporary_folder() as new:
+            assert {*folder.iterdir()} == {running, others, Path(new)}
+        assert {*folder.iterdir()} == {running, others}
+    finally:
+        shutil.rmtree(folder)
 
 
 # --- the address of a cluster ---------------------------------------------------------------------

@@ -243,6 +243,22 @@ def test_a_wrong_secret_is_refused(toy: Toy, tmp_path: Path) -> None:  # noqa: F
 
 
 @pytest.mark.slow
+def test_a_key_comes_from_a_section_of_a_file_in_the_home_folder(toy: Toy, tmp_path: Path) -> None:  # noqa: F811
+    with s3(tmp_path) as remote:
+        remote.keys = {"profile": "heed"}
+        remote.environment = {"HOME": str(tmp_path)}
+        remote.declare(toy)
+        message = "The config profile (heed) could not be found"
+        assert message in refused(toy, remote, "dvc", "push")
+        (tmp_path / ".aws").mkdir()
+        (tmp_path / ".aws/credentials").write_text(
+            f"[heed]\naws_access_key_id = ada\naws_secret_access_key = {SECRET}\n"
+        )
+        assert "files pushed" in toy.run("dvc", "push")
+        assert SECRET not in (toy.path / ".dvc/config.local").read_text()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["http"])
 def test_a_web_server_takes_nothing(toy: Toy, remote: Remote) -> None:  # noqa: F811
     remote.declare(toy)

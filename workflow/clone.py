@@ -16,6 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.code.digests import DISTRIBUTIONS, versions
 from heed.files import HeedError, sha256
 
+# in a clone that takes stages of a run: they change these two files, and git would not replace them
+PULL = "git checkout params.yaml dvc.lock && git pull"
+
 
 @dataclasses.dataclass(frozen=True)
 class Clone:
@@ -32,8 +35,8 @@ class Clone:
             more = f" and {len(paths) - 1} more files" * (len(paths) > 1)
             return (
                 f"other code than in the clone where the run was started: {paths[0]}{more} (commit "
-                f"{here.commit[:10]} here, {self.commit[:10]} there): make both the same, for "
-                "example by `git pull`"
+                f"{here.commit[:10]}, and {self.commit[:10]} where the run was started). Make both "
+                f"the same; where a run has changed params.yaml and dvc.lock, `{PULL}`"
             )
         for name, version in self.versions.items():
             if version != here.versions.get(name):

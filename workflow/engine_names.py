@@ -404,6 +404,12 @@ def cores(workflow: Any) -> int:
     return workflow.resource_settings.cores or 1
 
 
+def gpus(workflow: Any) -> int | None:
+    """Return how many GPUs jobs may use at once, by --resources gpu=N; None: no limit."""
+    limit = workflow.resource_settings.resources.get("gpu")
+    return None if limit is None else int(limit.value)
+
+
 def silence_snakemake() -> None:
     """Hide messages about every job, those that do not help a user, and all after Ctrl-C."""
     logging.getLogger(SNAKEMAKE_LOGGER).addFilter(

@@ -93,7 +93,18 @@ def _read_host(where: str, name: Any, values: Any) -> Host:
     ):
         if not isinstance(host[key], str) or not form.fullmatch(host[key]):
             raise HeedError(f"{where}.{key}: expected {expected}, found {host[key]!r}")
+    _check_command(f"{where}.command", host["command"])
     return Host(name, **host)
+
+
+def _check_command(where: str, command: str) -> None:
+    """Raise HeedError if a command has a quote that does not end, or a first word that is empty."""
+    try:
+        first = shlex.split(command)[:1]
+    except ValueError as error:
+        raise HeedError(f"{where}: {error}: {command}") from None
+    if not any(first):
+        raise HeedError(f"{where}: begins with an empty word: {command}")
 
 
 @contextlib.contextmanager

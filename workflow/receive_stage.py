@@ -1,9 +1,10 @@
 """Runs one stage in this clone for a run that was started in another clone (send_stage.py).
 
-The request, a line of JSON on standard input, has params.yaml, the entries of dvc.lock of what the
-stage reads, and the code that it was planned with. What it reads comes from the DVC remote, and
-what it makes goes there. The last line of standard output is the reply: the stage's entry of
-dvc.lock. When standard input ends, the process that has asked has ended: the stage is killed.
+The request, a line of JSON on standard input, has params.yaml, the outputs of all its stages, the
+entries of dvc.lock of what the stage reads, and the code that it was planned with. What it reads
+comes from the DVC remote, and what it makes goes there. The last line of standard output is the
+reply: the stage's entry of dvc.lock. When standard input ends, the process that has asked has
+ended: the stage is killed.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,11 +65,11 @@ def run_stage(request: Mapping[str, Any]) -> dict[str, Any]:
         )
     if difference := read_clone(request["clone"]).difference(describe_clone(ROOT)):
         raise HeedError(f"{ROOT}: {difference}")
-    with _hold_clone(request["params"]), _lock_stage(name):
+    with _hold_clone(request["params"], request["outs"]), _lock_stage(name):
         engine.write_lock_entries(request["lock"])
         if error := engine.run_dvc("pull", "--force", *request["reads"]):
             raise HeedError(
-                f"{ROOT}: what {name} reads cannot be fetched: {error}. Is the DVC remote here, "
+                f"{ROOT}: what {name} reads cannot be fetched: {error}. Is the DVC remote there, "
                 "`dvc remote list`, the one of the clone where the run was started?"
             )
         sys.argv[1:] = [name]
@@ -111,10 +112,13 @@ def _end_with(asking: IO[str]) -> None:
 
 
 @contextlib.contextmanager
-def _hold_clone(params: str) -> Iterator[None]:
+def _hold_clone(params: str, outs: Collection[str]) -> Iterator[None]:
     """Hold this clone for a params.yaml: stages of another one, and a snakemake here, wait.
 
-    Raises HeedError: params.yaml was edited here.
+    Results here that are none of its outputs (`outs`) are deleted where DVC's cache has them: a
+    stage that reads a folder would take them for its own.
+
+    Raises HeedError: params.yaml was edited here, or dvc.lock is cut off.
     """
     RECEIVED.mkdir(parents=True, exist_ok=True)
     stages.RUNS.mkdir(parents=True, exist_ok=True)
@@ -125,6 +129,9 @@ def _hold_clone(params: str) -> Iterator[None]:
                 _lock(clone, fcntl.LOCK_EX, "until no stage of another params.yaml runs here")
                 _replace_params(params)
             _lock(clone, fcntl.LOCK_SH, "until the snakemake in this clone has ended")
+            if not stages.is_lock_readable(Path()):
+                raise HeedError(f"{ROOT}/{LOCK}: cut off by a kill: `git checkout {LOCK}` there")
+            stages.delete_orphans(stages.find_orphans(".", outs))
         yield
 
 
@@ -137,7 +144,7 @@ def _lock(file: IO[str], kind: int, reason: str) -> None:
 
 
 def _replace_params(params: str) -> None:
-    """Write params.yaml, and delete the results that its study does not have.
+    """Write params.yaml.
 
     Raises HeedError: the present one was edited here.
     """
@@ -148,7 +155,6 @@ def _replace_params(params: str) -> None:
         )
     write_text(PARAMS, params)
     write_text(LAST_PARAMS, params)
-    stages.delete_orphans(stages.find_orphans(".", stages.read_stages()))
 
 
 def _differs_from_commit(path: Path) -> bool:

@@ -73,6 +73,7 @@ def send_stage(plan: Mapping[str, Any], name: str) -> tuple[str, dict[str, float
             "stage": name,
             "params": Path("params.yaml").read_text(encoding="utf-8"),
             "reads": stage["reads"],
+            "outs": [out for each in plan["stages"] for out in each["outs"]],
             "lock": read_entry_texts(Path("dvc.lock"), stage["reads"]),
             "clone": plan["clone"],
             "environment": {key: os.environ[key] for key in PASSED_ON if key in os.environ}

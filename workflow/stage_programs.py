@@ -31,7 +31,8 @@ def record() -> int:
         return _fail(
             name,
             f"it was run with other inputs than are here: {', '.join(changes)}. Nothing is "
-            "recorded: run again",
+            "recorded: run again. If that does not help, delete these files or folders in the "
+            "clone there",
         )
     engine.write_lock_entries({name: entry})
     # a stage that runs here replaces what is there, too

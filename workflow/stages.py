@@ -330,8 +330,8 @@ def repair_lock(root: Path) -> None:
     )
 
 
-def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
-    """Return the paths of results whose stages the study no longer has.
+def find_orphans(root: str | Path, outs: Collection[str]) -> list[str]:
+    """Return the paths of results that are no outputs (`outs`) of the study's stages.
 
     Only outputs that dvc.lock records and DVC's cache has, byte for byte: no file that a person put
     there or edited, and no last copy.
@@ -343,13 +343,18 @@ def find_orphans(root: str | Path, stages: list[Stage]) -> list[str]:
     recorded = {out["path"]: out for entry in locked.values() for out in entry.get("outs", [])}
     paths = sorted(
         path
-        for path in recorded.keys() - {out for stage in stages for out in stage.outs}
+        for path in recorded.keys() - {*outs}
         if path.startswith(ORPHAN_FOLDERS) and ".." not in path and (root / path).exists()
     )
     if not paths:
         return []
     repository = engine.open_repository(root)
     return [path for path in paths if _is_cached(repository, recorded[path])]
+
+
+def all_outs(stages: Iterable[Stage]) -> list[str]:
+    """Return the outputs of all stages."""
+    return [out for stage in stages for out in stage.outs]
 
 
 def delete_orphans(orphans: list[str]) -> None:
@@ -463,7 +468,12 @@ def copy_report(root: Path = Path()) -> bool:
 
 
 def check_hosts(
-    hosts: list[Host], stages: list[Stage], stale: dict[str, str], cores: int, here: bool
+    hosts: list[Host],
+    stages: list[Stage],
+    stale: dict[str, str],
+    cores: int,
+    gpus: int | None,
+    here: bool,
 ) -> None:
     """Check that the hosts can run the stale stages; say by which options all are used.
 
@@ -477,15 +487,18 @@ def check_hosts(
                 f"{stage.name} takes {stage.gpu} GPU, and no host of HEED_HOSTS has as many: set "
                 "`gpus` there"
             )
-    total, gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
+    all_cores, all_gpus = sum(host.cores for host in hosts), sum(host.gpus for host in hosts)
     names = ", ".join(
         f"{host.name} ({host.cores} core{'s' * (host.cores != 1)}, {host.gpus} "
         f"GPU{'s' * (host.gpus != 1)})"
         for host in hosts
     )
     print_message(f"stages run on {names}")
-    if total != cores:
-        print_message(f"--cores {total} --resources gpu={gpus} would use all of them, no more")
+    wanted = any(stage.gpu for stage in stages if stage.name in stale and not stage.here)
+    if all_cores != cores or (wanted and all_gpus != gpus):
+        print_message(
+            f"--cores {all_cores} --resources gpu={all_gpus} would use all of them, no more"
+        )
 
 
 def push_inputs(stages: list[Stage], stale: dict[str, str]) -> None:
@@ -568,7 +581,9 @@ class Run:
                 "another one: wait for it, or end it"
             ) from None
 
-    def plan(self, executing: bool, cores: int = 1, here: bool = False) -> dict[str, str]:
+    def plan(
+        self, executing: bool, cores: int = 1, gpus: int | None = None, here: bool = False
+    ) -> dict[str, str]:
         """Return the stale stages with their reasons; the first call makes the plan.
 
         When `executing` (no dry run), orphans are deleted and stale cheap stages run first, so that
@@ -578,7 +593,7 @@ class Run:
             return self._plan
         for warning in changed_file_warnings(load()):
             print_message(warning)
-        orphans = find_orphans(".", self.stages)
+        orphans = find_orphans(".", all_outs(self.stages))
         if executing:
             delete_orphans(orphans)
             for old in RUNS.glob("*/"):
@@ -596,7 +611,7 @@ class Run:
             else find_stale(self.stages, orphans, predict_code_changes(self.stages))
         )
         if executing and self.hosts:
-            check_hosts(self.hosts, self.stages, self._plan, cores, here)
+            check_hosts(self.hosts, self.stages, self._plan, cores, gpus, here)
             push_inputs(self.stages, self._plan)
         self._write_plan(self._plan)
         stale, total = len(self._plan), len(self.stages)
@@ -686,9 +701,11 @@ class Run:
         """Return the path of a stage's receipt."""
         return str(self.folder / "receipts" / name)
 
-    def receipts(self, names: Iterable[str], executing: bool, cores: int, here: bool) -> list[str]:
+    def receipts(
+        self, names: Iterable[str], executing: bool, cores: int, gpus: int | None, here: bool
+    ) -> list[str]:
         """Return the receipts of those of `names` that are stale; see `plan`."""
-        plan = self.plan(executing, cores, here)
+        plan = self.plan(executing, cores, gpus, here)
         return [self.receipt(name) for name in names if name in plan]
 
 

@@ -55,7 +55,7 @@ def find_causes(root: Path, planned: list[stages.Stage]) -> Causes:
     """Return the causes of the stale stages in a clone."""
     return Causes(
         planned,
-        stages.find_orphans(root, planned),
+        stages.find_orphans(root, stages.all_outs(planned)),
         stages.predict_code_changes(planned),
         Records(root),
     )

@@ -23,10 +23,11 @@ start() { # HOST ARGUMENT...: start a node of Ray on a host
     # shellcheck disable=SC2086 # HEED_ON may be several words
     $on "$host" env -u RAY_AUTH_TOKEN RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" RAY_ENABLE_UV_RUN_RUNTIME_ENV=0 HEED_NODE="$host" \
         "$ray" start --node-ip-address="$host" ${cpus:+--num-cpus="$cpus"} --disable-usage-stats "$@" >&2 </dev/null ||
-        { echo "hosts.sh: no Ray on $host; see the lines above" >&2; exit 1; }
+        { echo "hosts.sh: no Ray on $host; see the lines above${started:+. It runs on$started: \`hosts.sh down$started\` ends it}" >&2; exit 1; }
 }
 
 [ $# -ge 2 ] || usage
+started='' failed=0
 command=$1 head=$2
 shift 2
 case $command in
@@ -34,15 +35,23 @@ up)
     mkdir -p "$root/.heed"
     [ -s "$token" ] || (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$token")
     start "$head" --head --port="$port" --include-dashboard=false
-    for host in "$@"; do start "$host" --address="$head:$port"; done
-    echo "unset RAY_AUTH_TOKEN; export HEED_RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH='$token'"
+    started=" $head"
+    for host in "$@"; do
+        start "$host" --address="$head:$port"
+        started+=" $host"
+    done
+    echo "unset RAY_AUTH_TOKEN; export HEED_RAY_ADDRESS=$head:$port RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$(printf %q "$token")"
     ;;
 add)
     for host in "$@"; do start "$host" --address="$head:$port"; done
     ;;
 down)
     # shellcheck disable=SC2086
-    for host in "$head" "$@"; do $on "$host" env RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" "$ray" stop --grace-period 10 >&2 </dev/null || true; done
+    for host in "$head" "$@"; do
+        $on "$host" env RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$token" "$ray" stop --grace-period 10 >&2 </dev/null ||
+            { echo "hosts.sh: Ray may still run on $host; see the lines above" >&2; failed=1; }
+    done
+    exit "$failed"
     ;;
 *) usage ;;
 esac

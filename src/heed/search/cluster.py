@@ -223,11 +223,14 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
 @contextlib.contextmanager
 def _temporary_folder() -> Iterator[str]:
     """Yield a new folder with a name short enough for Ray's sockets; it is deleted afterwards."""
+    import psutil
+
     parent = tempfile.gettempdir()
     if len(parent) + len("/heed-ray-1234567-12345678") + len(SOCKET_NAME) > MAX_SOCKET_PATH:
         parent = "/tmp"
     for old in Path(parent).glob("heed-ray-*-*"):  # of a search that was killed
-        if not Path("/proc", old.name.split("-")[2]).exists():
+        process = old.name.split("-")[2]
+        if process.isdecimal() and not psutil.pid_exists(int(process)):
             shutil.rmtree(old, ignore_errors=True)
     folder = tempfile.mkdtemp(prefix=f"heed-ray-{os.getpid()}-", dir=parent)
     try:
