@@ -241,4 +241,4 @@ def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:
         *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author-searched"),
     )
     assert (clone / "results/search/sample-author-searched/best.yaml").exists()
-    assert slurm.run("squeue", "--noheader") == ""
+    wait_for(lambda: not slurm.run("squeue", "--noheader"), 60, slurm.logs)  # its nodes are free
