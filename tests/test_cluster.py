@@ -236,8 +236,9 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     assert all(after[number] == before[number] for number in whole), (
         "trials that had ended were not started again"
     )
-    again = [number for number in before if number not in whole]
-    assert any(after[number][1]["epochs"] > 0 for number in again), (
+    again = [after[number] for number in before if number not in whole]
+    # one whose worker was quick has ended before it noticed that its driver was dead
+    assert any(starts[1]["epochs"] > 0 for starts in again if len(starts) > 1), (
         "trials that ran resumed at their checkpoints"
     )
     killed = results()
