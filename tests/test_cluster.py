@@ -238,7 +238,7 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     )
     again = [after[number] for number in before if number not in whole]
     # one whose worker was quick has ended before it noticed that its driver was dead
-    assert any(starts[1]["epochs"] > 0 for starts in again if len(starts) > 1), (
+    assert any(each[1]["epochs"] > 0 for each in again if len(each) > 1), (
         "trials that ran resumed at their checkpoints"
     )
     killed = results()
