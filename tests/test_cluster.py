@@ -229,8 +229,11 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     process.communicate()
     whole, before = ended(), starts()
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}
-    output = finish(search(HEED_RAY_ADDRESS=cluster.address, **token))
-    assert NO_TOKEN.format(cluster.address) in output, "a token that the cluster does not ask for"
+    refused = search(HEED_RAY_ADDRESS=cluster.address, **token)
+    assert NO_TOKEN.format(cluster.address) in refused.communicate(timeout=120)[0]
+    assert refused.returncode == 1, "its trials would not run: the nodes have no token for it"
+    output = finish(search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
+    assert NO_TOKEN.format(cluster.address) in output
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
     assert all(after[number] == before[number] for number in whole), (

@@ -149,10 +149,7 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise _no_cluster(address, error) from None
     if _is_open(ray.get_runtime_context().gcs_address):
-        print_line(
-            f"heed: the Ray cluster at {address} asks for no token: whoever reaches its ports can "
-            "run code on its nodes. Start it again with one on every node (docs/cluster.md)"
-        )
+        _report_open(address)
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= cpu and node.get("GPU", 0) >= gpu for node in nodes):
         print_line(
@@ -177,6 +174,24 @@ def _is_open(address: str) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
+
+
+def _report_open(address: str) -> None:
+    """Print that a cluster asks for no token. Raises HeedError where this process has one.
+
+    Its nodes have none for this process, which would then refuse what they send: every trial would
+    fail with "the actor never ran".
+    """
+    risk = (
+        f"the Ray cluster at {address} asks for no token: whoever reaches its ports can run code "
+        "on its nodes. Start it again with one on every node (docs/cluster.md)"
+    )
+    if os.environ.get("RAY_AUTH_MODE") == "token":
+        raise HeedError(
+            f"{risk}. With RAY_AUTH_MODE=token no trial would run there: for a cluster without a "
+            "token unset RAY_AUTH_MODE"
+        )
+    print_line(f"heed: {risk}")
 
 
 def _check_reachable(address: str) -> None:
