@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from records import MISSING, Records, changed_content, changed_modules, changed_values
-from stages import Change, Stage, find_stale, orphans_read_by
+from stages import Change, Stage, all_outs, find_stale, orphans_read_by
 
 from heed.code.digests import CODE
 from heed.paths import PARAMS
@@ -149,7 +149,7 @@ class Causes:
 
     def _strays(self, path: str) -> list[str]:
         """Return the files in a folder that are of no stage."""
-        outs = [out for stage in self._stages for out in stage.outs]
+        outs = all_outs(self._stages)
         files = (each.as_posix() for each in sorted(Path(path).rglob("*")) if each.is_file())
         return [file for file in files if not any(overlap(out, file) for out in outs)]
 

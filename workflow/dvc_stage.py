@@ -5,7 +5,6 @@ stage succeeds, what it used is written into logs/STAGE.tsv, in Snakemake's word
 """
 
 import os
-import resource
 import sys
 import time
 from pathlib import Path
@@ -68,12 +67,7 @@ def run(program: Program, *arguments: str) -> dict[str, float]:
 
         if status := stage_programs.MAIN[program]():
             sys.exit(status)
-        own, command = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        unit = 1024 if sys.platform == "linux" else 1024**2  # kibibytes; elsewhere bytes
-        usage = {
-            "max_rss": max(own.ru_maxrss, command.ru_maxrss) / unit,
-            "cpu_time": own.ru_utime + own.ru_stime + command.ru_utime + command.ru_stime,
-        }
+        usage = stage_programs.measure_usage()
     return usage
 
 

@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -27,6 +26,7 @@ import stages
 from clone import describe_clone, read_clone
 from lock_file import read_entry_texts
 from send_stage import REPLY
+from stage_programs import measure_usage
 
 from heed.files import HeedError, write_text
 
@@ -81,13 +81,7 @@ def run_stage(request: Mapping[str, Any]) -> dict[str, Any]:
                 "next run pushes it"
             )
         entry = read_entry_texts(LOCK, [name])[name]
-    used = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    unit = 1024 if sys.platform == "linux" else 1024**2  # kibibytes; elsewhere bytes
-    usage = {
-        "s": time.monotonic() - started,
-        "max_rss": max(each.ru_maxrss for each in used) / unit,
-        "cpu_time": sum(each.ru_utime + each.ru_stime for each in used),
-    }
+    usage = {"s": time.monotonic() - started} | measure_usage()
     return {"entry": entry, "usage": usage}
 
 

@@ -1,14 +1,28 @@
 """What DVC does for one stage of a run: run it, push what it made, record it.
 
-Each program takes the stage, and what else it needs, from sys.argv, and returns an exit status: a
-job runs it in a fork of the fork server, or in its own process.
+Each program (`MAIN`) takes the stage, and what else it needs, from sys.argv, and returns an exit
+status: a job runs it in a fork of the fork server, or in its own process.
 """
 
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import engine_names as engine
+
+
+def measure_usage() -> dict[str, float]:
+    """Return what this process and those that it has started have used, in Snakemake's words.
+
+    `max_rss`, the peak memory of the largest of them, is in MiB, and `cpu_time` in seconds.
+    """
+    used = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    unit = 1024 if sys.platform == "linux" else 1024**2  # kibibytes; elsewhere bytes
+    return {
+        "max_rss": max(each.ru_maxrss for each in used) / unit,
+        "cpu_time": sum(each.ru_utime + each.ru_stime for each in used),
+    }
 
 
 def push() -> int:
