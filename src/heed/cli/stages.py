@@ -206,7 +206,10 @@ def compare() -> None:
 
 
 def report(check: bool) -> None:
-    """Write the report into reports/: HTML, LaTeX, figures, tables and the document browser."""
+    """Write the report into reports/: HTML, LaTeX, figures, tables and the document browser.
+
+    Prints the answer over all experiments.
+    """
     from heed.study import load
 
     inputs = load(), read_comparison(), PUBLISHED, RESULTS, REPORTS
@@ -218,7 +221,7 @@ def report(check: bool) -> None:
         return
     from heed.report.render import render
 
-    render(*inputs)
+    print_line(render(*inputs))
 
 
 def read_comparison() -> "Comparison":

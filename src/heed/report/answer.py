@@ -1,4 +1,4 @@
-"""The answer of each experiment in words: a verdict and a sentence, chosen by its tests alone."""
+"""The answer of each experiment in words: a verdict and sentences, chosen by its tests alone."""
 
 import dataclasses
 
@@ -28,10 +28,14 @@ from heed.report.measures import Measure, measure_of
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A verdict of a few words, and a sentence with its reasons."""
+    """A verdict of a few words; the gain over the baseline in a sentence; all sentences.
+
+    `sentences` have bad news first, and `gain` among them.
+    """
 
     verdict: str
-    sentence: str
+    gain: str
+    sentences: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +95,11 @@ class TestedDifference:
         return self.result.verdict
 
     @property
+    def might_count_alone(self) -> bool:
+        """Whether it is significant before the correction for several comparisons."""
+        return self.result.p is not None and self.result.p < self.method.alpha
+
+    @property
     def size(self) -> str:
         """The difference with its interval and its corrected p, for a sentence."""
         gain = self.measure.difference(self.mean)
@@ -104,6 +113,83 @@ class TestedDifference:
             interval=format_interval(self.ends),
             p=p if p.startswith("<") else f"= {p}",
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """What the tests say of an experiment's first attention variant against each of its rivals.
+
+    `rivals` are the opponents, then the other models; `controls` are some of these. `other_gains`
+    are over the baseline, of further variants that answer the study's question; `pairs` are of
+    variants over their own baseline or their own mean.
+    """
+
+    variant: str
+    baseline: TestedDifference
+    rivals: list[TestedDifference]
+    controls: list[TestedDifference]
+    opponents: list[TestedDifference]
+    other_gains: list[TestedDifference]
+    pairs: list[TestedDifference]
+    # Whether the baseline is a recurrent network whose last states are all that is read of a text.
+    is_last_state: bool
+
+    @property
+    def ahead(self) -> list[TestedDifference]:
+        """The rivals with a better figure."""
+        return [each for each in self.rivals if each.mean < 0]
+
+    @property
+    def hardest_control(self) -> TestedDifference | None:
+        """The control that the variant beats least."""
+        return _hardest(self.controls)
+
+    @property
+    def hardest_opponent(self) -> TestedDifference | None:
+        """The opponent that the variant beats least."""
+        return _hardest(self.opponents)
+
+
+def _hardest(rivals: list[TestedDifference]) -> TestedDifference | None:
+    """Return the rival that is beaten least; None where there is none.
+
+    One that wins comes first, and one that is shown to be beaten last: then all others are, too.
+    """
+    order = {WORSE: 0, BETTER: 2}
+    return min(rivals, key=lambda each: (order.get(each.verdict, 1), each.mean), default=None)
+
+
+def read_standing(result: ExperimentResult, differences: list[TestedDifference]) -> Standing | None:
+    """Return the standing of an experiment's first variant that answers the study's question.
+
+    Args:
+        result: the experiment in the comparison.
+        differences: all of the experiment's (`tested_differences`).
+
+    Returns: None where there is no such variant, or no baseline.
+
+    """
+    if BASELINE not in result.models or not result.attention:
+        return None
+    variant, *others = result.attention
+    gain, *rivals = (each for each in differences if each.first == variant)
+    # Opponents first: that one of them wins is the most important news.
+    rivals.sort(key=lambda each: each.second in result.models)
+    baseline = result.models[BASELINE].hyperparameters
+    return Standing(
+        variant=variant,
+        baseline=gain,
+        rivals=rivals,
+        controls=[each for each in rivals if each.second in result.controls],
+        opponents=[each for each in rivals if each.second in result.opponents],
+        other_gains=[
+            each for each in differences if each.first in others and each.second == BASELINE
+        ],
+        pairs=[each for each in differences if each.result.family == "pairs"],
+        is_last_state=getattr(baseline, "pooling", "") == "last"
+        and baseline.encoder == "bilstm"
+        and not baseline.score_functions,
+    )
 
 
 def paired_change(result: ExperimentResult, other: ExperimentResult, variant: str) -> Gain:
@@ -149,39 +235,41 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
         seeds: of the study, in the order of the runs.
 
     """
+    standing = read_standing(result, tested_differences(result, method))
+    if standing is None:
+        return _no_comparison(result)
+    gain = standing.baseline
+    sentences = [collapse_sentence(result, seeds)]
+    sentences += [_ahead_sentence(each, result) for each in standing.ahead]
+    gain_sentence = _gain_sentence(gain, result)
+    sentences += [gain_sentence, _doubt_sentence(gain)]
+    if gain.verdict == BETTER:
+        controls = [each for each in standing.controls if each not in standing.ahead]
+        sentences += [_control_sentence(each, result) for each in controls]
+        if not standing.controls:
+            sentences.append(say("no control was trained, so the gain need not be attention's"))
+    sentences += [_gain_sentence(each, result) for each in standing.other_gains]
+    sentences += [_pair_sentence(each) for each in standing.pairs]
+    return Answer(
+        _verdict(standing, result),
+        _capitalize(gain_sentence),
+        tuple(_capitalize(each) for each in sentences if each),
+    )
+
+
+def _no_comparison(result: ExperimentResult) -> Answer:
+    """Return the answer of an experiment without a baseline, or without attention."""
     missing = [] if BASELINE in result.models else [say("baseline")]
     if not result.attention:
         missing.append(say("variant that answers the study's question"))
-    if missing:
-        names = say(" and no ").join(missing)
-        return Answer(
-            say("no comparison"), say("No comparison, since there is no {names}.", names=names)
-        )
-    variant = result.attention[0]
-    differences = tested_differences(result, method)
-    gain, *rivals = (each for each in differences if each.first == variant)
-    # Opponents first: that one of them wins is the most important news.
-    rivals.sort(key=lambda each: each.second in result.models)
-    ahead = [each for each in rivals if each.mean < 0]
-    controls = [each for each in rivals if each.second in result.controls]
-    sentences = [*filter(None, [collapse_sentence(result, seeds)])]
-    sentences += [_ahead_sentence(each, result) for each in ahead]
-    sentences.append(_gain_sentence(gain, result))
-    if gain.verdict == BETTER:
-        sentences += [_control_sentence(each, result) for each in controls if each not in ahead]
-        if not controls:
-            sentences.append(say("no control was trained, so the gain need not be attention's"))
-    others = result.attention[1:]
-    sentences += [
-        _gain_sentence(each, result)
-        for each in differences
-        if each.first in others and each.second == BASELINE
-    ]
-    sentences += [_pair_sentence(each) for each in differences if each.result.family == "pairs"]
-    text = "; ".join(sentences)
-    return Answer(
-        _verdict(gain, controls, rivals, result), text[0].upper() + text[1:].removesuffix(".") + "."
-    )
+    names = say(" and no ").join(missing)
+    sentence = say("No comparison, since there is no {names}.", names=names)
+    return Answer(say("no comparison"), sentence, (sentence,))
+
+
+def _capitalize(sentence: str) -> str:
+    """Return a sentence with a capital and one full stop."""
+    return sentence[0].upper() + sentence[1:].removesuffix(".") + "."
 
 
 def verdict_text(verdict: str) -> str:
@@ -195,13 +283,9 @@ def verdict_text(verdict: str) -> str:
     }[verdict]
 
 
-def _verdict(
-    gain: TestedDifference,
-    controls: list[TestedDifference],
-    rivals: list[TestedDifference],
-    result: ExperimentResult,
-) -> str:
+def _verdict(standing: Standing, result: ExperimentResult) -> str:
     """Return the verdict of an experiment: over the baseline, over the controls, against others."""
+    gain = standing.baseline
     parts = [
         {
             BETTER: say("beats the baseline"),
@@ -209,9 +293,9 @@ def _verdict(
             SAME: say("practically the same as the baseline"),
         }.get(gain.verdict, verdict_text(gain.verdict))
     ]
-    losses = [each for each in rivals if each.verdict == WORSE]
+    losses = [each for each in standing.rivals if each.verdict == WORSE]
     if gain.verdict == BETTER:
-        level = [each for each in controls if each.verdict != BETTER and each not in losses]
+        level = [each for each in standing.controls if each.verdict not in (BETTER, WORSE)]
         if level:
             names = _join([_describe(each.second, result) for each in level])
             parts.append(say("not shown better than {names}", names=names))
@@ -247,17 +331,18 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
             reason=_not_converged(gain, result),
             **names,
         )
-    if gain.result.p is not None and gain.result.p < gain.method.alpha:
-        return say(
-            "{name} against the baseline was {size}: it would count in an experiment alone; among "
-            "several it may be chance",
-            **names,
-        )
-    return say(
-        "{name} against the baseline was {size}: too uncertain to call; {needed}",
-        needed=_seeds_sentence(gain),
-        **names,
-    )
+    if gain.might_count_alone:
+        return say("{name} against the baseline was {size}: it may be chance", **names)
+    return say("{name} against the baseline was {size}: too uncertain to call", **names)
+
+
+def _doubt_sentence(gain: TestedDifference) -> str:
+    """Return what an undecided gain would need; empty for every other."""
+    if gain.verdict != UNDECIDED or gain.ends is None:
+        return ""
+    if gain.might_count_alone:
+        return say("that gain would count in an experiment alone, but not among several")
+    return _seeds_sentence(gain)
 
 
 def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:

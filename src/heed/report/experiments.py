@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
     BETTER,
+    UNDECIDED,
     WORSE,
     Comparison,
     Corpus,
@@ -16,9 +17,11 @@ from heed.evaluation.results import (
 from heed.recipe import CorpusFacts
 from heed.report.answer import (
     Answer,
+    Standing,
     TestedDifference,
     answer,
     paired_change,
+    read_standing,
     tested_differences,
 )
 from heed.report.class_tables import ClassTable, class_tables
@@ -40,6 +43,25 @@ if TYPE_CHECKING:
     from heed.study import Params
 
 
+# What may be said of the talk's gain, beside UNDECIDED.
+REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduction:
+    """Whether the talk's gain was reproduced; a sentence says why.
+
+    `verdict` is empty where the talk or this study has no gain.
+    """
+
+    verdict: str
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.sentence
+
+
 @dataclasses.dataclass(frozen=True)
 class Line:
     """An experiment's row of the first table; figures are None without such a model."""
@@ -53,8 +75,7 @@ class Line:
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
     comparable: bool  # whether the talk's figures can be compared with ours
-    # Reproduced, not reproduced, cannot tell or not comparable, and why; empty without a talk's.
-    reproduction: str
+    reproduction: Reproduction | None  # None where the talk has no such experiment
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +103,7 @@ class Experiment:
     corpus: str
     answer: Answer
     line: Line
-    gain: TestedDifference | None  # attention over the baseline
+    standing: Standing | None  # of attention against its rivals
     comparisons: list[TestedDifference]
     settings: dict[str, list[Setting]]  # of each model, by variant: the compared two first
     pair: list[ClassTable]  # of a classification: baseline and attention, side by side
@@ -90,6 +111,11 @@ class Experiment:
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[Degradation]
+
+    @property
+    def gain(self) -> TestedDifference | None:
+        """Attention over the baseline; None without one of the two."""
+        return self.standing.baseline if self.standing else None
 
     @property
     def tables(self) -> list[ClassTable]:
@@ -129,7 +155,7 @@ def _experiment(
     tables = [] if measure_of(result).is_translation else class_tables(result, seeds, talk)
     comparisons = tested_differences(result, method)
     pair = (BASELINE, *result.attention[:1])
-    gain = next((each for each in comparisons if (each.second, each.first) == pair), None)
+    standing = read_standing(result, comparisons)
     return Experiment(
         key=name,
         title=declared.title,
@@ -139,8 +165,8 @@ def _experiment(
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result, seeds),
         answer=answer(result, method, seeds),
-        line=_line(declared, result, talk, gain),
-        gain=gain,
+        line=_line(declared, result, talk, standing.baseline if standing else None),
+        standing=standing,
         comparisons=comparisons,
         settings=_settings(result, pair, talk),
         pair=[table for table in tables if table.key in pair],
@@ -307,25 +333,29 @@ def _line(
 
 def _reproduction(
     declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: TestedDifference | None
-) -> str:
+) -> Reproduction | None:
     """Return whether the talk's gain was reproduced.
 
     The gain on a reduced or generated corpus is never comparable.
     """
     if not declared.published:
-        return ""
+        return None
     if not declared.published.comparable or mark(corpus):
         reasons = "; ".join(filter(None, [declared.published.reason, mark(corpus)]))
-        return say("not comparable: {reasons}", reasons=reasons)
+        return Reproduction(NOT_COMPARABLE, say("not comparable: {reasons}", reasons=reasons))
     if talk_gain is None or gain is None:
-        return say("comparable, but one of the two has no gain")
+        return Reproduction("", say("comparable, but one of the two has no gain"))
     if gain.low is None or gain.high is None:
-        return say("undecided: {reason}", reason=gain.no_interval)
+        return Reproduction(UNDECIDED, say("undecided: {reason}", reason=gain.no_interval))
     if not gain.low <= talk_gain <= gain.high:
-        return say("not reproduced: the talk’s gain lies outside our interval")
+        return Reproduction(
+            NOT_REPRODUCED, say("not reproduced: the talk’s gain lies outside our interval")
+        )
     if gain.verdict in (BETTER, WORSE):
-        return say("reproduced: the talk’s gain lies in our interval")
-    return say("undecided: the talk’s gain lies in our interval, but ours may be chance")
+        return Reproduction(REPRODUCED, say("reproduced: the talk’s gain lies in our interval"))
+    return Reproduction(
+        UNDECIDED, say("undecided: the talk’s gain lies in our interval, but ours may be chance")
+    )
 
 
 def _degradations(

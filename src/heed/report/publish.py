@@ -8,14 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.evaluation.families import BASELINE
 from heed.evaluation.results import Comparison
-from heed.files import HeedError, read_json, write_text, writing_folder
-from heed.report.answer import tested_differences
-from heed.report.experiments import is_generated
-from heed.report.formats import DASH, format_interval, format_number, format_p, format_points
+from heed.files import HeedError, write_text, writing_folder
+from heed.report.chapters.verdict_matrix import verdict_matrix
+from heed.report.experiments import Experiment, is_generated, read_experiments
+from heed.report.headline import headline
 from heed.report.local_paths import map_texts, path_remover
-from heed.report.measures import measure_of
 from heed.report.render import render
 from heed.report.renderers import markdown
 from heed.study.studies import own_study_file
@@ -60,11 +58,9 @@ def publish(
     _check_files(root)
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
     params = map_texts(params, remove_paths)
-    titles = {key: experiment.title for key, experiment in params.experiments.items()}
-    metrics = read_json(root / "metrics.json", "heed compare")
-    names = {key: measure_of(result).name for key, result in comparison.experiments.items()}
-    figures = _main_figures(metrics, comparison)
-    block = summary(name, figures, titles, names, translation_rows(comparison))
+    experiments = read_experiments(params, comparison, published)
+    has_pdf = (root / "reports" / PDF).exists()
+    block = summary(name, experiments, len(comparison.seeds), has_pdf)
     readme = _with_summary(root, name, block)
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
@@ -103,101 +99,28 @@ def _have_same_bytes(path: Path, other: Path) -> bool:
     return path.exists() and other.exists() and path.read_bytes() == other.read_bytes()
 
 
-def summary(
-    name: str,
-    metrics: dict[str, dict[str, float]],
-    titles: dict[str, str],
-    names: dict[str, str],
-    translations: dict[str, list[str]],
-) -> str:
-    """Return the README's tables and chart of a published study, in Markdown.
+def summary(name: str, experiments: list[Experiment], seeds: int, has_pdf: bool) -> str:
+    """Return what README.md says of a published study, in Markdown.
+
+    It is the first screen of the report: the answer over all experiments, the matrix of verdicts,
+    the chart of gains, and links to the report.
 
     Args:
         name: of the study.
-        metrics: its metrics.json.
-        titles: of its experiments, by key.
-        names: of the figures by which the experiments compare their models, by key: a table each.
-        translations: from `translation_rows`; all other experiments are classifications.
+        experiments: of its report.
+        seeds: how many it has.
+        has_pdf: whether its folder has report.pdf.
 
     """
-    rows: dict[str, list[list[str]]] = {}
-    for experiment, values in metrics.items():
-        if experiment not in translations:
-            cells = [_title(titles, experiment), *_classification_cells(values)]
-            rows.setdefault(names[experiment], []).append(cells)
-    tables = [
-        f"| test {figure} | baseline | mean (control) | attention | linear | gain of "
-        "attention, p.p. | interval | corrected p |\n"
-        "|---|---|---|---|---|---|---|---|\n" + _rows(each)
-        for figure, each in rows.items()
-    ]
-    if translations:
-        head = (
-            "| translation | baseline | attention | best opponent | gain of attention | interval "
-            "| verdict |\n|---|---|---|---|---|---|---|\n"
-        )
-        translated = [[_title(titles, key), *values] for key, values in translations.items()]
-        tables.append(head + _rows(translated))
+    folder = f"docs/studies/{name}"
+    links = [f"[index.html]({folder}/index.html)"]
+    links += [f"[{PDF}]({folder}/{PDF})"] if has_pdf else []
     return (
-        "\n".join(tables) + f"\n![Gain of attention with its "
-        f"interval](docs/studies/{name}/figures/gain.svg)\n"
+        f"**{markdown.escape(headline(experiments, seeds))}**\n\n"
+        f"{markdown.table(verdict_matrix(experiments))}\n"
+        f"The report: {' · '.join(links)}\n\n"
+        f"![Gain of attention with its interval]({folder}/figures/gain.svg)\n"
     )
-
-
-def translation_rows(comparison: Comparison) -> dict[str, list[str]]:
-    """Return the figures of each translation by experiment, as the README has them."""
-    rows = {}
-    for key, result in comparison.experiments.items():
-        measure = measure_of(result)
-        if not measure.is_translation:
-            continue
-        attention, models = result.attention[:1], result.models
-        figures = [
-            f"{measure.name} {measure.figure(result.figure_of(name))}" if name in models else DASH
-            for name in (BASELINE, next(iter(attention), ""))
-        ]
-        best = max(result.opponents, key=result.figure_of)
-        opponent = f"{measure.figure(result.figure_of(best))} ({best})"
-        gains = tested_differences(result, comparison.significance)
-        gain = next(
-            (each for each in gains if [each.first, each.second] == [*attention, BASELINE]), None
-        )
-        tested = [DASH] * 3
-        if gain:
-            tested = [measure.difference(gain.mean), format_interval(gain.ends), gain.verdict]
-        rows[key] = [*figures, opponent, *tested]
-    return rows
-
-
-def _main_figures(
-    metrics: dict[str, dict[str, float]], comparison: Comparison
-) -> dict[str, dict[str, float]]:
-    """Return metrics.json with the variant whose gain it has as `attention`."""
-    figures = {}
-    for key, values in metrics.items():
-        result = comparison.experiments.get(key)
-        first = next(iter(result.attention), "") if result else ""
-        figures[key] = values | ({"attention": values[first]} if first in values else {})
-    return figures
-
-
-def _title(titles: dict[str, str], experiment: str) -> str:
-    return markdown.escape(titles.get(experiment, experiment))
-
-
-def _classification_cells(values: dict[str, float]) -> list[str]:
-    """Return the figures of an experiment and the gain of attention, of metrics.json."""
-    gain, low, high = (values.get(key) for key in ("gain_pp", "low_pp", "high_pp"))
-    interval = f"{format_points(low)} to {format_points(high)}" if low is not None else DASH
-    p = values.get("p_holm")
-    keys = ("baseline", "mean", "attention", "linear")
-    figures = [format_number(values.get(key)) for key in keys]
-    printed_p = format_p(p) if p is None or p < 0.001 else f"{p:g}"  # as in metrics.json
-    return [*figures, format_points(gain), interval, printed_p]
-
-
-def _rows(rows: list[list[str]]) -> str:
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
 def _with_summary(root: Path, name: str, block: str) -> str:

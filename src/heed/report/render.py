@@ -10,6 +10,7 @@ from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
 from heed.report.chapters.answer import generated_warning
 from heed.report.documents import describe_evidence, describe_weights
 from heed.report.figures.drawing import draw
+from heed.report.headline import headline
 from heed.report.language import use_language
 from heed.report.renderers import csv, html, latex
 from heed.report.results import Results, read_results
@@ -26,8 +27,8 @@ def render(
     results_folder: Path,
     folder: Path,
     with_documents: bool = True,
-) -> None:
-    """Write all of reports/: the same bytes for the same results.
+) -> str:
+    """Write all of reports/: the same bytes for the same results; return the answer in a sentence.
 
     Args:
         params: the study: its title, note, experiments and searches.
@@ -57,6 +58,7 @@ def render(
         header = (study.title, generated_warning(results.experiments), study.note)
         write_text(folder / "report.tex", latex.document(_select(report, PAPER), *header))
         write_text(folder / "index.html", html.page(_select(report, PAGE), image, *header))
+        return headline(results.experiments, len(comparison.seeds))
 
 
 def _select(blocks: list[Block], medium: str) -> list[Block]:

@@ -1,19 +1,37 @@
-"""The answer: a verdict for each experiment, the chart of gains, and the first table."""
+"""The answer: a sentence and a matrix of verdicts, the chart of gains, and the first table."""
 
 from collections.abc import Callable
 
 from heed.report.answer import TestedDifference
-from heed.report.blocks import Block, Cell, Column, Items, Section, Span, Table, Texts, make_rows
+from heed.report.blocks import (
+    PAGE,
+    PAPER,
+    Block,
+    Cell,
+    Column,
+    Disclosure,
+    Group,
+    Items,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Texts,
+    make_rows,
+)
 from heed.report.chapters.shared import (
     corrected_p_column,
     difference_value,
     interval_columns,
     join_columns,
+    link_terms,
     p_column,
 )
+from heed.report.chapters.verdict_matrix import verdict_matrix
 from heed.report.experiments import Experiment, Line
 from heed.report.figures.gains import gain_charts
 from heed.report.formats import (
+    DASH,
     INTERVAL,
     POINTS,
     TEXT,
@@ -21,6 +39,7 @@ from heed.report.formats import (
     decimals,
     format_points,
 )
+from heed.report.headline import headline, judged_variants
 from heed.report.language import say, say_count
 from heed.report.measures import MULTILABEL
 from heed.report.results import Results
@@ -30,12 +49,62 @@ ACCURACY = decimals(4)
 
 def chapter(results: Results) -> list[Block]:
     """Return the section with the answers."""
+    experiments = results.experiments
+    glance = (
+        verdict_matrix(experiments, results.comparison_sources),
+        *gain_charts(results, generated_warning(experiments)),
+    )
     blocks = (
-        Items(tuple(_answer(each) for each in results.experiments)),
-        *gain_charts(results, generated_warning(results.experiments)),
+        Paragraph(_headline(results), style="headline"),
+        Group(glance, style="glance"),
+        _sentences(results),
+        Items(tuple(_short_answer(each) for each in experiments), media=(PAPER,)),
         *_summary_tables(results),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
+
+
+def _headline(results: Results) -> Texts:
+    """Return the answer over all experiments; its terms lead to the glossary."""
+    terms = {
+        say("baseline"): "baseline",
+        say("control"): "control",
+        say("linear model"): "opponent",
+        say("opponent"): "opponent",
+        say("undecided"): "undecided",
+        say("not converged"): "not-converged",
+        say("practically the same"): "same",
+    }
+    return link_terms(headline(results.experiments, len(results.comparison.seeds)), terms)
+
+
+def _sentences(results: Results) -> Disclosure:
+    """Return the reasons of all verdicts, which the page opens on demand."""
+    variants = ", ".join(judged_variants(results.experiments)) or DASH
+    paragraphs = [
+        Paragraph(
+            (
+                say(
+                    "Judged is {variants}: of the variants that answer the study's question "
+                    "({all}), the first that an experiment has. Of several controls or opponents "
+                    "the matrix has the one that it beats least.",
+                    variants=variants,
+                    all=", ".join(results.params.study.attention),
+                ),
+            ),
+            style="small",
+        )
+    ]
+    answers = [
+        block
+        for each in results.experiments
+        for block in (
+            Paragraph(_verdict(each)),
+            Items(tuple((sentence,) for sentence in each.answer.sentences)),
+        )
+    ]
+    summary = say("Why: each verdict in sentences, with its interval and p")
+    return Disclosure(summary, (*paragraphs, *answers), style="answers-in-full", media=(PAGE,))
 
 
 def generated_warning(experiments: list[Experiment]) -> str:
@@ -48,16 +117,16 @@ def generated_warning(experiments: list[Experiment]) -> str:
     return say("SOME OF THE TEXT IS GENERATED; IT IS MARKED.")
 
 
-def _answer(experiment: Experiment) -> Texts:
+def _verdict(experiment: Experiment) -> Texts:
     mark = (" ", Span(experiment.mark, "mark")) if experiment.mark else ()
     verdict = Span(f"{experiment.answer.verdict}.", "verdict")
-    return (
-        Span(experiment.title, link=f"#experiment-{experiment.key}"),
-        *mark,
-        ": ",
-        verdict,
-        f" {experiment.answer.sentence}",
-    )
+    title = Span(experiment.title, link=f"#experiment-{experiment.key}")
+    return (title, *mark, ": ", verdict)
+
+
+def _short_answer(experiment: Experiment) -> Texts:
+    """Return the verdict of an experiment, and the sentence on its gain."""
+    return (*_verdict(experiment), f" {experiment.answer.gain}")
 
 
 def _summary_tables(results: Results) -> list[Table]:
@@ -206,7 +275,7 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
             lambda each: each.line.reproduction or "–",
             below=True,
         ),
-        Column("published_verdict", "", value=lambda each: each.line.reproduction),
+        Column("published_verdict", "", value=lambda each: each.line.reproduction or ""),
         Column("baseline_change_pp", "", POINTS, lambda each: _degradation(each, "baseline")),
         Column("attention_change_pp", "", POINTS, lambda each: _degradation(each, "attention")),
         Column("verdict", "", value=lambda each: each.answer.verdict),

@@ -1,5 +1,6 @@
-"""The columns that tables of several chapters have."""
+"""The columns that tables of several chapters have, and links to the glossary."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,30 @@ from heed.report.measures import MULTILABEL
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
+# The terms that the glossary explains; its entry of NAME has the anchor #glossary-NAME.
+GLOSSARY: frozenset[str] = frozenset()
 GetDifference = Callable[[Any], TestedDifference | None]  # of a record, a row of the table
+
+
+def glossary_link(name: str, text: str = "") -> Span:
+    """Return a term, or another text for it, with a link to its entry in the glossary, if any."""
+    return Span(text or name, link=f"#glossary-{name}" if name in GLOSSARY else "")
+
+
+def link_terms(text: str, terms: dict[str, str]) -> Texts:
+    """Return a text in which the first occurrence of each term is a link to the glossary.
+
+    Args:
+        text: in the report's language.
+        terms: as they are printed in this language: term → name of its entry.
+
+    """
+    parts: list[str | Span] = []
+    rest, left = text, dict(terms)
+    while found := re.search("|".join(map(re.escape, left)), rest) if left else None:
+        parts += [rest[: found.start()], glossary_link(left.pop(found[0]), found[0])]
+        rest = rest[found.end() :]
+    return tuple(filter(None, [*parts, rest]))
 
 
 def join_columns(get_experiment: Callable[[Any], Experiment]) -> tuple[Column, ...]:

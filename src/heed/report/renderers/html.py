@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ from heed.report.renderers.templates import TEMPLATES, kind
 from heed.report.renderers.visible import visible
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
+LONG_NOTE = 20  # words
+SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])\s+")  # the end of e.g. is none
 ImageAddress = Callable[[Figure], str]
 
 
@@ -52,11 +55,23 @@ def page(blocks: list[Block], image: ImageAddress, title: str, warning: str, not
         image: returns the address of a figure's image.
         title: of the study.
         warning: such as that all text is generated; or empty.
-        note: of the study, framed below its title; or empty.
+        note: of the study, framed below its title; or empty. Of a long one the page shows the
+            first sentence, and the others on demand.
 
     """
     template = environment().get_template("index.html.jinja")
-    return template.render(blocks=blocks, image=image, title=title, warning=warning, note=note)
+    first, more = split_note(note)
+    return template.render(
+        blocks=blocks, image=image, title=title, warning=warning, note=first, more=more
+    )
+
+
+def split_note(note: str) -> tuple[str, str]:
+    """Return the first sentence of a long note, and the others; all of a short one, and nothing."""
+    if len(note.split()) <= LONG_NOTE:
+        return note, ""
+    first, *others = SENTENCE_END.split(note, maxsplit=1)
+    return first, "".join(others)
 
 
 def image_addresses(figures: list[Figure], folder: Path) -> ImageAddress:

@@ -1,0 +1,192 @@
+"""The matrix of verdicts: experiment × what attention is compared with."""
+
+import dataclasses
+from collections.abc import Callable
+
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
+from heed.report.answer import TestedDifference, verdict_text
+from heed.report.blocks import Cell, Column, Phrase, Span, Table, Texts, make_rows
+from heed.report.chapters.shared import difference_value, glossary_link, join_columns
+from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
+from heed.report.formats import DASH, POINTS, TEXT, format_points
+from heed.report.headline import judged_variants
+from heed.report.language import say
+from heed.report.sources import Source
+
+KEY = "verdicts"
+# A verdict is told by its word, its sign and its colour, which is that of its style.
+SIGNS = {
+    BETTER: "▲",
+    WORSE: "▼",
+    SAME: "=",
+    UNDECIDED: "?",
+    NOT_CONVERGED: "…",
+    REPRODUCED: "=",
+    NOT_REPRODUCED: "≠",
+    NOT_COMPARABLE: "–",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Rival:
+    """A column of the matrix: what attention is compared with.
+
+    `key` begins the names of its columns in the CSV file. `has_names`: whether the cells name the
+    model, since it is not the same in all experiments.
+    """
+
+    key: str
+    heading: str
+    short: str
+    get: Callable[[Experiment], TestedDifference | None]
+    has_names: bool = False
+
+
+def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = ()) -> Table:
+    """Return the matrix; it has no column for what no experiment is compared with."""
+    units = dict.fromkeys(each.measure.long_unit for each in experiments if each.standing)
+    unit = next(iter(units)) if len(units) == 1 else ""
+    title = say("Verdicts on attention")
+    if unit:
+        title = say("Verdicts on attention, with differences in {unit}", unit=unit)
+    marks = {each.mark for each in experiments}
+    columns = (
+        *join_columns(lambda each: each),
+        Column("variant", "", value=_variant),
+        Column("", say("Experiment"), value=_title(experiments)),
+        *(column for rival in _rivals(experiments) for column in _columns(rival, bool(unit))),
+        *_talk_columns(experiments),
+    )
+    return Table(
+        KEY,
+        title,
+        columns,
+        make_rows(columns, experiments),
+        sources=sources,
+        location="experiments",
+        mark=marks.pop() if len(marks) == 1 else "",
+        style="verdicts",
+    )
+
+
+def _rivals(experiments: list[Experiment]) -> list[Rival]:
+    """Return the columns of models that some experiment has."""
+    opponents = {
+        each.standing.hardest_opponent.second
+        for each in experiments
+        if each.standing and each.standing.hardest_opponent
+    }
+    heading, short = {
+        "linear": (say("Against the linear model"), say("Linear model")),
+        "statistical": (say("Against statistical translation"), say("Statistical translation")),
+    }.get(
+        opponents.pop() if len(opponents) == 1 else "",
+        (say("Against the best opponent"), say("Best opponent")),
+    )
+    rivals = [
+        Rival("baseline", say("Against the baseline"), say("Baseline"), _baseline),
+        Rival(
+            "control", say("Against the hardest control"), say("Hardest control"), _control, True
+        ),
+        Rival("opponent", heading, short, _opponent, short == say("Best opponent")),
+    ]
+    return [each for each in rivals if any(map(each.get, experiments))]
+
+
+def _baseline(each: Experiment) -> TestedDifference | None:
+    return each.gain
+
+
+def _control(each: Experiment) -> TestedDifference | None:
+    return each.standing.hardest_control if each.standing else None
+
+
+def _opponent(each: Experiment) -> TestedDifference | None:
+    return each.standing.hardest_opponent if each.standing else None
+
+
+def _columns(rival: Rival, has_unit: bool) -> tuple[Column, ...]:
+    """Return the column for people, and those of the CSV file: model, verdict and difference."""
+
+    def cell(experiment: Experiment) -> Phrase | str:
+        difference = rival.get(experiment)
+        if difference is None:
+            return DASH
+        value = difference.mean
+        number = format_points(value) if has_unit else difference.measure.difference(value)
+        name: Texts = (" (", glossary_link(difference.second), ")") if rival.has_names else ()
+        verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
+        return Phrase((verdict, f" {number}", *name))
+
+    def value(get: Callable[[TestedDifference], object]) -> Callable[[Experiment], object]:
+        get_value = difference_value(rival.get, get)
+        return lambda experiment: get_value(experiment) or ""
+
+    return (
+        Column("", rival.heading, TEXT, cell, short=rival.short),
+        Column(rival.key, "", value=value(lambda each: each.second)),
+        Column(f"{rival.key}_verdict", "", value=value(lambda each: each.verdict)),
+        Column(f"{rival.key}_pp", "", POINTS, difference_value(rival.get, lambda each: each.mean)),
+    )
+
+
+def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
+    """Return the columns of the talk's gain; none where no experiment has one."""
+    if not any(each.line.reproduction for each in experiments):
+        return ()
+    return (
+        Column("", say("The talk’s gain"), TEXT, _talk),
+        Column("talk_verdict", "", value=_reproduction),
+        Column("talk_gain_pp", "", POINTS, lambda each: each.line.talk_gain),
+    )
+
+
+def _talk(each: Experiment) -> Phrase | str:
+    verdict = _reproduction(each)
+    if not verdict:
+        return DASH
+    words = {
+        REPRODUCED: say("reproduced"),
+        NOT_REPRODUCED: say("not reproduced"),
+        NOT_COMPARABLE: say("not comparable"),
+        UNDECIDED: say("undecided"),
+    }
+    return Phrase((verdict_span(verdict, words[verdict]), f" {format_points(each.line.talk_gain)}"))
+
+
+def _reproduction(each: Experiment) -> str:
+    return each.line.reproduction.verdict if each.line.reproduction else ""
+
+
+def verdict_span(verdict: str, word: str) -> Span:
+    """Return a verdict with its sign, in its style."""
+    style = {BETTER: "better", WORSE: "worse", NOT_CONVERGED: "void", UNDECIDED: "open"}
+    return Span(f"{SIGNS[verdict]}\u00a0{word}", f"outcome {style.get(verdict, 'level')}")
+
+
+def short_verdict(verdict: str) -> str:
+    """Return a verdict in the report's language, as short as a cell of the matrix."""
+    return say("the same") if verdict == SAME else verdict_text(verdict)
+
+
+def _variant(each: Experiment) -> str:
+    return each.standing.variant if each.standing else ""
+
+
+def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
+    """Return a function to the title of an experiment.
+
+    The mark stands there where not all have the same, and so does the variant that is judged.
+    """
+    names_variant = len(judged_variants(experiments)) > 1
+    has_mark = len({each.mark for each in experiments}) > 1
+
+    def title(each: Experiment) -> Cell:
+        return Cell(
+            each.title,
+            note=_variant(each) if names_variant else "",
+            mark=each.mark if has_mark else "",
+            link=f"#experiment-{each.key}",
+        )
+
+    return title
