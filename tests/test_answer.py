@@ -1,4 +1,4 @@
-"""The answer of an experiment: the size first, then what may be said of it; bad news first."""
+"""The answer of an experiment, and of all of a study: only what the tests support."""
 
 import dataclasses
 import statistics
@@ -116,7 +116,7 @@ CASES = {
         {},
         "beats the baseline",
         "Attention did better than the baseline: +4.00 p.p. (95% interval +1.52 to +6.48, "
-        "corrected p = 0.020); no control was trained, so the gain need not be attention's.",
+        "corrected p = 0.020). No control was trained, so the gain need not be attention's.",
     ),
     "a loss": (
         {"attention": (0.70, 0.72, 0.71)},
@@ -127,12 +127,12 @@ CASES = {
         {"attention": (0.80, 0.85, 0.79)},
         "undecided",
         "attention against the baseline was +0.33 p.p. (95% interval −5.92 to +6.58, corrected p "
-        "= 0.840): too uncertain to call; a difference of this size would need more test documents",
+        "= 0.840): too uncertain to call. A difference of this size would need more test documents",
     ),
     "undecided, with the seeds that are needed": (
         {"attention": (0.80, 0.85, 0.79), "needed": 71},
         "undecided",
-        "too uncertain to call; to see a difference of this size would take about 71 seeds.",
+        "too uncertain to call. To see a difference of this size would take about 71 seeds.",
     ),
     "practically the same": (
         {"attention": (0.8, 0.8201, 0.81)},
@@ -148,7 +148,7 @@ CASES = {
     "a linear model is far ahead and it is too uncertain to call": (
         {"linear": 0.94, "attention": (0.95, 0.70, 0.78)},
         "undecided",
-        "Attention collapsed with seed 2 (0.7000); the linear model (0.9400) was ahead of "
+        "Attention collapsed with seed 2 (0.7000). The linear model (0.9400) was ahead of "
         "attention (0.8100), −13.00 p.p. (95% interval "
         "−44.72 to +6.00",
     ),
@@ -165,7 +165,7 @@ CASES = {
     "better than a control": (
         {"mean": (0.82, 0.833, 0.811)},
         "beats the baseline",
-        "; over the control mean it gained +2.87 p.p. (95% interval",
+        " Over the control mean it gained +2.87 p.p. (95% interval",
     ),
     "perhaps better than a control": (
         {"mean": NOISY},
@@ -196,7 +196,7 @@ CASES = {
     "two variants answer": (
         {"answers": ("attention", "pooling"), "pooling": (0.80, 0.85, 0.79)},
         "beats the baseline",
-        "; pooling against the baseline was +0.33 p.p.",
+        " Pooling against the baseline was +0.33 p.p.",
     ),
     "another variant answers": (
         {"answers": ("pooling",), "pooling": (0.90, 0.91, 0.89)},
@@ -216,13 +216,15 @@ def test_the_answer_is_chosen_by_the_verdicts_and_bad_news_comes_first(changes, 
     seeds = SEEDS[: len(changes.get("baseline", SEEDS))]
     result = answer(make_experiment(**changes), METHOD, seeds)
     assert result.verdict == verdict
-    assert text.casefold() in result.sentence.casefold()
-    assert result.sentence.endswith(".") and not result.sentence.endswith("..")
+    assert text.casefold() in " ".join(result.sentences).casefold()
+    assert result.gain in result.sentences
+    for sentence in result.sentences:
+        assert sentence.endswith(".") and not sentence.endswith("..")
 
 
 def test_an_opponent_that_wins_is_named_before_the_gain():
-    sentence = answer(make_experiment(linear=0.9), METHOD, SEEDS).sentence
-    assert sentence.index("linear") < sentence.index("did better than the baseline")
+    first, second, *_ = answer(make_experiment(linear=0.9), METHOD, SEEDS).sentences
+    assert "linear" in first and "did better than the baseline" in second
 
 
 def test_a_difference_that_would_count_alone_says_so():
@@ -232,7 +234,8 @@ def test_a_difference_that_would_count_alone_says_so():
     experiment.comparisons["attention"]["baseline"] = undecided
     result = answer(experiment, METHOD, SEEDS)
     assert result.verdict == "undecided"
-    assert "would count in an experiment alone; among several it may be chance" in result.sentence
+    assert "it may be chance" in result.gain
+    assert "would count in an experiment alone, but not among several" in result.sentences[1]
 
 
 @pytest.mark.parametrize(
@@ -240,4 +243,4 @@ def test_a_difference_that_would_count_alone_says_so():
 )
 def test_without_a_variant_of_the_question_there_is_no_comparison(answers, missing):
     result = answer(make_experiment(answers=answers), METHOD, SEEDS)
-    assert result.verdict == "no comparison" and missing in result.sentence
+    assert result.verdict == "no comparison" and missing in result.gain

@@ -78,7 +78,7 @@ def test_the_interval_of_a_gain_ends_at_what_is_possible_wherever_it_is_printed(
 
 def answer_of(result: ExperimentResult) -> str:
     method = made_up.comparison("sample").significance
-    return answer.answer(result, method, [1, 2, 3]).sentence
+    return " ".join(answer.answer(result, method, [1, 2, 3]).sentences)
 
 
 def test_the_tests_use_the_whole_interval():

@@ -1,7 +1,9 @@
-"""A published study has no text of a corpus, has its sources, and its metrics are in the README."""
+"""A published study has no text of a corpus, has its sources, and its verdicts in the README."""
 
+import csv
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,12 +11,17 @@ from markdown_it import MarkdownIt
 
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
+from heed.report.formats import format_points
 from heed.report.publish import BEGIN, END, publish, summary, with_block
-from heed.study import Params, load
+from heed.report.renderers import markdown
+from heed.study import load
 from heed.terminal import visible
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
+from tests.test_answer import NOISY, make_experiment
+from tests.test_first_screen import experiment_of
 
+CELL = re.compile(r"(better|worse|the same|undecided|not converged) ([+−]?[\d.]+)")  # of the matrix
 STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/metrics.json"))]
 
 
@@ -31,18 +38,6 @@ def clone(tmp_path: Path) -> Path:
     """A folder with the files that `heed publish` reads at the top of a clone."""
     for name in ("params.yaml", "dvc.lock", "metrics.json"):
         (tmp_path / name).write_text("{}\n")
-    metrics = {
-        "sample-author": {
-            "baseline": 0.8,
-            "attention": 0.75,
-            "gain_pp": -5.0,
-            "low_pp": -7.5,
-            "high_pp": -2.5,
-            "p_holm": 0.0021,
-            "linear": 0.9,
-        }
-    }
-    (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     (tmp_path / "README.md").write_text(
         "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
     )
@@ -83,8 +78,18 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     assert ("documents/" in (into / "index.html").read_text()) == generated
     assert (into / "README.md").read_text() == "what came out"
     text = (root / "README.md").read_text()
-    assert "| 0.8000 | – | 0.7500 | 0.9000 | −5.00 | −7.50 to −2.50 | 0.0021 |" in text
-    assert text.count("−5.00") == 1
+    (row,) = csv.DictReader(
+        line
+        for line in (into / "tables/verdicts.csv").read_text().splitlines()
+        if line.startswith(("experiment,", "sample-author,"))
+    )
+    (line,) = (line for line in text.splitlines() if "Sample letters by author" in line)
+    for rival in ("baseline", "control", "opponent"):
+        number = format_points(float(row[f"{rival}_pp"]))
+        assert f"{row[f'{rival}_verdict']} {number}" in line
+    assert "**Two corpora: attention " in text
+    assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
+    assert "(docs/studies/sample/figures/gain.svg)" in text
     assert text.endswith("\nafter\n")
 
 
@@ -101,28 +106,23 @@ MARKDOWN = [
 ]
 
 
-def test_the_readme_names_the_figure_that_decides():
-    metrics = {"a": {"baseline": 0.5}, "b": {"baseline": 0.25}, "c": {"baseline": 0.75}}
-    names = {"a": "accuracy", "b": "micro F1", "c": "accuracy"}
-    lines = summary("sample", metrics, {}, names, {}).splitlines()
-    heads = [line.split("|")[1].strip() for line in lines if line.startswith("|")]
-    assert heads == ["test accuracy", "---", "a", "c", "test micro F1", "---", "b"]
-
-
 @pytest.mark.drill("publish: Markdown in a title")
 @pytest.mark.parametrize("title", MARKDOWN)
 def test_a_title_is_text_in_the_readme(title):
-    block = summary("sample", {"it": {"baseline": 0.5}}, {"it": title}, {"it": "accuracy"}, {})
+    experiment = dataclasses.replace(
+        experiment_of(make_experiment(mean=NOISY), "it"), title=title, mark="generated text"
+    )
+    block = summary("sample", [experiment], seeds=3, has_pdf=True)
     before = "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
     readme = with_block(before, "sample", block)
     assert with_block(readme, "sample", block) == readme, "publishing again finds the same place"
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(block)
     (cells,) = [
-        [token for token in tokens[start + 1 : start + 24] if token.type == "inline"]
+        [token for token in tokens[start + 1 : start + 12] if token.type == "inline"]
         for start, token in enumerate(tokens)
         if token.type == "tr_open" and tokens[start + 1].type == "td_open"
     ]
-    assert len(cells) == 8 and cells[1].content == "0.5000"
+    assert len(cells) == 4 and cells[1].content == "▲ better +4.00"
     assert {token.type for token in cells[0].children} <= {"text", "text_special"}
     assert "".join(token.content for token in cells[0].children) == visible(" ".join(title.split()))
     assert "\x1b" not in readme and "http:" not in block and "https:" not in block
@@ -165,7 +165,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
     assert "{path: reviews.csv}" in (folder / "params.yaml").read_text()
     assert "{paths: {train: train.tsv}, vectors: words.vec}" in (folder / "params.yaml").read_text()
     assert "- path: src/heed/files.py\n" in (folder / "dvc.lock").read_text()
-    assert "| In x |" in (root / "README.md").read_text()
+    assert "| In x" in (root / "README.md").read_text()
 
 
 def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
@@ -186,6 +186,7 @@ def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
     (root / ".heed/pdf/printed.tex").write_text("now")
     into = publish(params, comparison, ROOT / "data/published", results, root)
     assert (into / "report.pdf").read_text() == "printed"
+    assert "[report.pdf](docs/studies/sample/report.pdf)" in (root / "README.md").read_text()
     (root / "reports/report.pdf").unlink()
     assert not (
         publish(params, comparison, ROOT / "data/published", results, root) / "report.pdf"
@@ -212,40 +213,45 @@ def test_a_study_of_ones_own_needs_no_place_in_the_readme(tmp_path):
     assert (root / "README.md").read_text() == "# heed\n"
     (root / "README.md").write_text(BEGIN.format(name="sample") + END.format(name="sample"))
     publish(params, comparison, ROOT / "data/published", results, root)
-    assert "| 0.8000 |" in (root / "README.md").read_text()
+    assert "Verdicts on attention" in (root / "README.md").read_text()
 
 
-def assert_rows_of_translations(readme: str, params: Params, metrics: dict) -> None:
-    """Its intervals and verdicts are not in metrics.json; everything else is."""
-    for key, values in metrics.items():
-        (row,) = [
-            line for line in readme.splitlines() if f"| {params.experiments[key].title} |" in line
-        ]
-        cells = [cell.strip() for cell in row.split("|")]
-        baseline, attention, opponent, gain = cells[2:6]
-        assert baseline == f"BLEU {100 * values['baseline']:.2f}"
-        assert attention == f"BLEU {100 * values['attention']:.2f}"
-        assert opponent == f"{100 * values['statistical']:.2f} (statistical)"
-        assert gain == f"{values['gain_pp']:+.2f} BLEU points"
+def published_rows(name: str) -> dict[str, str]:
+    """The rows of a published study's matrix in README.md, by experiment."""
+    readme = (ROOT / "README.md").read_text()
+    region = readme[readme.index(BEGIN.format(name=name)) : readme.index(END.format(name=name))]
+    rows = [line for line in region.splitlines() if line.startswith("| ")]
+    titles = {
+        key: markdown.escape(experiment.title)
+        for key, experiment in load(ROOT / f"docs/studies/{name}/params.yaml").experiments.items()
+    }
+    return {
+        key: row for key, title in titles.items() for row in rows if row.startswith(f"| {title} ")
+    }
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_readmes_summary_is_the_published_metrics(name):
-    folder, readme = ROOT / "docs/studies" / name, (ROOT / "README.md").read_text()
-    params, metrics = (
-        load(folder / "params.yaml"),
-        json.loads((folder / "metrics.json").read_text()),
-    )
-    if any(each.task == "translation" for each in params.experiments.values()):
-        assert_rows_of_translations(readme, params, metrics)
-        return
-    titles = {key: each.title for key, each in params.experiments.items()}
-    for values in metrics.values():  # the first of these variants is the one with the gain
-        first = next((name for name in params.study.attention if name in values), "")
-        values |= {"attention": values[first]} if first else {}
-    figures = dict.fromkeys(metrics, "accuracy")
-    block = summary(name, metrics, titles, figures, {})
-    assert with_block(readme, name, block) == readme, "say: heed publish"
+def test_the_readmes_matrix_has_the_verdicts_of_the_published_tables(name):
+    """Also that the study's gains are those of its metrics.json."""
+    folder = ROOT / "docs/studies" / name
+    metrics = json.loads((folder / "metrics.json").read_text())
+    rows = published_rows(name)
+    assert list(rows) == list(load(folder / "params.yaml").experiments)
+    for key, row in rows.items():
+        assert format_points(metrics[key]["gain_pp"]) in row
+        with (folder / f"tables/{key}_comparisons.csv").open() as file:
+            differences = list(csv.DictReader(file))
+        if "verdict" not in differences[0]:
+            continue  # published before heed had verdicts; its table in README.md has none
+        verdicts = {
+            (each["verdict"].removeprefix("practically "), float(each["difference_pp"]))
+            for each in differences
+        }
+        verdicts = {("the same" if word == "same" else word, value) for word, value in verdicts}
+        cells = [CELL.search(cell) for cell in row.split("|")[2:-1]]
+        assert cells[0] and cells[-1], row
+        for cell in filter(None, cells):
+            assert (cell[1], float(cell[2].replace("−", "-"))) in verdicts, (key, cell[0])
 
 
 @pytest.mark.parametrize("name", STUDIES)

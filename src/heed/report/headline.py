@@ -169,8 +169,8 @@ def _of(count: int, compared: int, experiments: int) -> str:
     if count < compared == experiments:
         return say(" on {count} of {total}", count=count, total=compared)
     if count < compared:
-        return say(" on {count} of the {total} that have one", count=count, total=compared)
-    return _on_all(count) if compared == experiments else say(" where there is one")
+        return say(" on {count} of the {total} compared", count=count, total=compared)
+    return _on_all(count) if compared == experiments else say(" wherever they are compared")
 
 
 def _sentence(parts: list[str]) -> str:

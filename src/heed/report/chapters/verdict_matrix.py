@@ -44,11 +44,8 @@ class Rival:
 
 def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = ()) -> Table:
     """Return the matrix; it has no column for what no experiment is compared with."""
-    units = dict.fromkeys(each.measure.long_unit for each in experiments if each.standing)
-    unit = next(iter(units)) if len(units) == 1 else ""
-    title = say("Verdicts on attention")
-    if unit:
-        title = say("Verdicts on attention, with differences in {unit}", unit=unit)
+    units = {each.measure.long_unit for each in experiments if each.standing}
+    unit = units.pop() if len(units) == 1 else ""
     marks = {each.mark for each in experiments}
     columns = (
         *join_columns(lambda each: each),
@@ -59,7 +56,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     )
     return Table(
         KEY,
-        title,
+        _heading(experiments, unit),
         columns,
         make_rows(columns, experiments),
         sources=sources,
@@ -67,6 +64,22 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
         mark=marks.pop() if len(marks) == 1 else "",
         style="verdicts",
     )
+
+
+def _heading(experiments: list[Experiment], unit: str) -> str:
+    """Return the matrix's title: what is judged where a study has several variants, and the unit.
+
+    The unit is empty where experiments differ in it: then the cells have it.
+    """
+    variants = judged_variants(experiments)
+    counts = [1 + len(each.standing.other_gains) for each in experiments if each.standing]
+    details = ""
+    if len(variants) == 1 and max(counts) > 1:
+        count, name = max(counts), variants[0]
+        details = say(", the first of {count} variants ({name})", count=count, name=name)
+    if unit:
+        details += say(", with differences in {unit}", unit=unit)
+    return say("Verdicts on attention{details}", details=details)
 
 
 def _rivals(experiments: list[Experiment]) -> list[Rival]:

@@ -1,0 +1,350 @@
+"""The first screen of a report: one sentence and one matrix, from the verdicts alone."""
+
+import csv
+import dataclasses
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from heed.evaluation.results import (
+    BETTER,
+    NOT_CONVERGED,
+    SAME,
+    UNDECIDED,
+    WORSE,
+    ExperimentResult,
+    write_comparison,
+)
+from heed.report import answer as answers
+from heed.report.blocks import PAGE, Span
+from heed.report.chapters import answer as answer_chapter
+from heed.report.chapters import shared
+from heed.report.chapters.shared import link_terms
+from heed.report.chapters.verdict_matrix import SIGNS, verdict_matrix
+from heed.report.experiments import (
+    NOT_COMPARABLE,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    Experiment,
+    Line,
+    Reproduction,
+    read_experiments,
+)
+from heed.report.formats import format_points
+from heed.report.headline import headline
+from heed.report.language import use_language
+from heed.report.measures import measure_of
+from heed.report.renderers import csv as csv_renderer
+from heed.report.renderers import html, latex, markdown
+from heed.report.renderers.html import split_note
+from heed.report.results import Results
+from heed.report.sources import Sources
+from heed.tasks.classification.recipe import Hyperparameters
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up, made_up_translation
+from tests.test_answer import METHOD, NOISY, SEEDS, make_experiment
+
+GAIN, LOSS = {}, {"attention": (0.70, 0.72, 0.71)}
+OPEN, LEVEL = {"attention": (0.80, 0.85, 0.79)}, {"attention": (0.8, 0.8201, 0.81)}
+VOID = {"bad": {"baseline": 2}}
+ONE_SEED = {"baseline": (0.8,), "attention": (0.9,)}
+BEATEN, UNBEATEN = {"mean": (0.82, 0.833, 0.811)}, {"mean": NOISY}  # controls, by attention
+STRONG = {"linear": 0.95}
+NO_ATTENTION = {"answers": ("location",)}
+POOLING = {"answers": ("pooling", "attention"), "pooling": (0.90, 0.91, 0.89)}
+
+
+def seeds_of(result: ExperimentResult) -> list[int]:
+    """The seeds of the models' runs."""
+    return SEEDS[: len(next(iter(result.models.values())).converged)]
+
+
+def experiment_of(result: ExperimentResult, name: str, corpus: str = "") -> Experiment:
+    """An experiment of a report, with its verdicts alone."""
+    return Experiment(
+        key=name, title=name, measure=measure_of(result), mark="", generated=False,
+        corpus_name=corpus or name, corpus="",
+        answer=answers.answer(result, METHOD, seeds_of(result)),
+        line=Line(None, None, None, {}, {}, {}, None, None, False, None),
+        standing=answers.read_standing(result, answers.tested_differences(result, METHOD)),
+        comparisons=[], settings={}, pair=[], others=[], degraded_from="", degradations=[],
+    )  # fmt: skip
+
+
+def study_of(*cases: dict, corpus: str = "") -> list[Experiment]:
+    """Experiments with these accuracies, each on a corpus of its own."""
+    return [
+        experiment_of(make_experiment(**case), f"experiment {index}", corpus)
+        for index, case in enumerate(cases)
+    ]
+
+
+MIXES = {
+    "bad news first, and a linear model that mostly wins": (
+        [GAIN | UNBEATEN | STRONG, LOSS | UNBEATEN | STRONG, *[OPEN | UNBEATEN | STRONG] * 2,
+         OPEN | UNBEATEN],
+        "Five corpora: attention loses to the last-state baseline on 1, beats it on 1, undecided "
+        "on 3. A control beats it on 4 of 5; never shown better than a control. A linear model "
+        "beats it on 4 of 5.",
+    ),
+    "one gain without a control": (
+        [GAIN],
+        "One corpus: attention beats the last-state baseline. No control was trained, so the gain "
+        "need not be attention's. It beats a linear model.",
+    ),
+    "one gain that a control has too": (
+        [GAIN | UNBEATEN],
+        "One corpus: attention beats the last-state baseline. Not shown better than a control. It "
+        "beats a linear model.",
+    ),
+    "one gain, better than one of two controls": (
+        [GAIN | BEATEN | {"wide": NOISY}],
+        "One corpus: attention beats the last-state baseline. Not shown better than every control. "
+        "It beats a linear model.",
+    ),
+    "a gain that is attention's own": (
+        [GAIN | BEATEN],
+        "One corpus: attention beats the last-state baseline. Shown better than every control. It "
+        "beats a linear model.",
+    ),
+    "controls in some experiments only": (
+        [GAIN | UNBEATEN, GAIN | BEATEN, LOSS],
+        "Three corpora: attention loses to the last-state baseline on 1, beats it on 2. Shown "
+        "better than every control on 1 of the 2 compared. It beats a linear model on 2 of 3.",
+    ),
+    "nothing had converged": (
+        [VOID | UNBEATEN | STRONG] * 2,
+        "Two corpora: attention against the last-state baseline has not converged on both. Never "
+        "shown better than a control. A linear model beats it on both.",
+    ),
+    "all the same": (
+        [LEVEL] * 3,
+        "Three corpora: attention and the last-state baseline are practically the same on all 3. "
+        "It beats a linear model on all 3.",
+    ),
+    "one seed": (
+        [ONE_SEED],
+        "One seed decides nothing. One corpus: attention against the last-state baseline is "
+        "undecided. Not shown better than a linear model.",
+    ),
+    "without attention": ([NO_ATTENTION], "One corpus: attention is compared with no baseline."),
+    "attention in one of two": (
+        [NO_ATTENTION, OPEN],
+        "Two corpora: attention against the last-state baseline is undecided on 1, no comparison "
+        "on 1. It beats a linear model wherever they are compared.",
+    ),
+    "another variant comes first": (
+        [POOLING] * 2,
+        "Two corpora: pooling beats the last-state baseline on both. No control was trained, so "
+        "the gain need not be attention's. It beats a linear model on both.",
+    ),
+    "experiments that judge different variants": (
+        [GAIN | BEATEN, POOLING | BEATEN],
+        "Two corpora: attention beats the last-state baseline on both. Shown better than every "
+        "control on both. It beats a linear model on both.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cases", "text"), MIXES.values(), ids=MIXES)
+def test_the_sentence_over_all_experiments_is_true_for_every_mix_of_verdicts(cases, text):
+    assert headline(study_of(*cases), len(cases[0].get("baseline", SEEDS))) == text
+
+
+def test_experiments_on_one_corpus_are_not_called_corpora():
+    text = headline(study_of(GAIN, OPEN, corpus="reviews"), 3)
+    assert text.startswith("Two experiments: attention beats the last-state baseline on 1, und")
+
+
+def test_without_opponents_the_sentence_names_none():
+    result = make_experiment(mean=NOISY)
+    for others in result.comparisons.values():
+        for opponent in result.opponents:
+            others.pop(opponent, None)
+    text = headline([experiment_of(result, "a")], 3)
+    assert text.endswith("Not shown better than a control.") and "model" not in text
+
+
+def test_a_baseline_that_reads_more_than_its_last_state_is_not_called_last_state():
+    result = make_experiment()
+    mean = Hyperparameters(pooling="mean")
+    model = dataclasses.replace(result.models["baseline"], hyperparameters=mean)
+    result.models["baseline"] = model
+    assert "attention beats the baseline." in headline([experiment_of(result, "a")], 3)
+
+
+def test_translations_and_classifications_have_one_sentence_and_each_difference_its_unit():
+    data = made_up_translation.comparison()
+    (result,) = data.experiments.values()
+    translation = experiment_of(result, "translation")
+    assert headline([translation], 3).endswith("It beats statistical translation.")
+    mixed = [translation, *study_of(GAIN | STRONG)]
+    assert headline(mixed, 3).startswith("Two corpora: attention beats the baseline on both. ")
+    assert headline(mixed, 3).endswith("An opponent beats it on 1 of 2.")
+    text = markdown.table(verdict_matrix(mixed))
+    assert "+41.67 BLEU points" in text and "+4.00 p.p." in text
+    assert "(statistical)" in text and "(linear)" in text
+
+
+def test_the_sentence_in_german():
+    with use_language("de"):
+        cases = MIXES["bad news first, and a linear model that mostly wins"][0]
+        assert headline(study_of(*cases), 3) == (
+            "Fünf Korpora: attention verliert auf 1 gegen die Baseline aus dem letzten Zustand, "
+            "schlägt sie auf 1, unentschieden auf 3. Eine Kontrolle schlägt sie auf 4 von 5; nie "
+            "nachweislich besser als eine Kontrolle. Ein lineares Modell schlägt sie auf 4 von 5."
+        )
+        assert headline(study_of(OPEN), 3).startswith("Ein Korpus: attention gegen die Baseline")
+
+
+def cells_of(experiments: list[Experiment]) -> list[dict[str, str]]:
+    """The matrix as the page prints it: heading → cell, for each experiment."""
+    table = verdict_matrix(experiments)
+    indices = table.column_indices(PAGE)
+    return [
+        {table.columns[index].heading: table.printed(row, index) for index in indices}
+        for row in table.rows
+    ]
+
+
+def test_of_several_controls_the_cell_has_the_one_that_attention_beats_least():
+    (cells,) = cells_of(study_of(GAIN | BEATEN | {"wide": NOISY, "uniform": (0.7, 0.7, 0.71)}))
+    assert cells["Against the hardest control"] == "?\u00a0undecided +0.33 (wide)"
+    lost = {"mean": (0.86, 0.87, 0.851), "wide": (0.99, 0.70, 0.95)}
+    (cells,) = cells_of(study_of(GAIN | lost))  # wide is further ahead, and it may be chance
+    assert cells["Against the hardest control"] == "▼\u00a0worse −1.03 (mean)"
+
+
+def test_a_column_that_no_experiment_has_is_left_out():
+    headings = [list(cells_of(study_of(*cases))[0]) for cases in ([GAIN], [GAIN, UNBEATEN])]
+    assert headings[0] == ["Experiment", "Against the baseline", "Against the linear model"]
+    assert headings[1] == [*headings[0][:2], "Against the hardest control", headings[0][2]]
+    (cells,) = cells_of(study_of(NO_ATTENTION))
+    assert cells == {"Experiment": "experiment 0"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text"),
+    [
+        (REPRODUCED, "=\u00a0reproduced +1.15"),
+        (NOT_REPRODUCED, "≠\u00a0not reproduced +1.15"),
+        (UNDECIDED, "?\u00a0undecided +1.15"),
+        (NOT_COMPARABLE, "–\u00a0not comparable +1.15"),
+        ("", "–"),
+    ],
+)
+def test_the_talks_gain_is_a_column_where_the_study_has_it(verdict, text):
+    (experiment,) = study_of(GAIN)
+    line = dataclasses.replace(
+        experiment.line, reproduction=Reproduction(verdict, "why"), talk_gain=1.15
+    )
+    (cells,) = cells_of([dataclasses.replace(experiment, line=line)])
+    assert cells["The talk’s gain"] == text
+
+
+def test_a_verdict_is_told_by_a_word_a_sign_and_a_style():
+    cases = [GAIN, LOSS, OPEN, LEVEL, VOID]
+    table = verdict_matrix(study_of(*cases))
+    index = [column.heading for column in table.columns].index("Against the baseline")
+    verdicts = [row.cells[index].value.texts[0] for row in table.rows]
+    words = ["better", "worse", "undecided", "the same", "not converged"]
+    keys = [BETTER, WORSE, UNDECIDED, SAME, NOT_CONVERGED]
+    assert [each.text for each in verdicts] == [
+        f"{SIGNS[key]}\u00a0{word}" for key, word in zip(keys, words, strict=True)
+    ]
+    assert len({SIGNS[key] for key in keys}) == len({each.style for each in verdicts}) == 5
+
+
+def test_the_matrix_names_the_judged_variant_where_a_study_has_several():
+    assert (
+        "attention, the first of 2 variants (pooling), with"
+        in verdict_matrix(study_of(POOLING)).title
+    )
+    table = verdict_matrix(study_of(GAIN, POOLING))
+    index = [column.heading for column in table.columns].index("Experiment")
+    assert [row.cells[index].note for row in table.rows] == ["attention", "pooling"]
+
+
+def test_page_paper_csv_and_readme_have_the_verdicts_of_comparison_json():
+    experiments = study_of(GAIN | UNBEATEN | STRONG, LOSS | BEATEN, VOID, LEVEL)
+    table = verdict_matrix(experiments)
+    rows = list(csv.DictReader(csv_renderer.table(table).splitlines()))
+    paper, readme = latex.table(table).split(r"\\"), markdown.table(table).splitlines()
+    page = cells_of(experiments)
+    for experiment, row, cells in zip(experiments, rows, page, strict=True):
+        (tex,) = (line for line in paper if experiment.title in line)
+        (line,) = (line for line in readme if experiment.title in line)
+        against = experiment.standing.baseline
+        assert row["baseline_verdict"] == against.result.verdict
+        assert float(row["baseline_pp"]) == pytest.approx(against.result.mean_pp, abs=0.005)
+        number = format_points(against.mean)
+        for text in (cells["Against the baseline"], tex.replace(r"\textminus{}", "−"), line):
+            assert number in text
+        for rival, key in (("control", "hardest_control"), ("opponent", "hardest_opponent")):
+            difference = getattr(experiment.standing, key)
+            assert row[rival] == (difference.second if difference else "")
+            assert row[f"{rival}_verdict"] == (difference.result.verdict if difference else "")
+
+
+class VisibleText(HTMLParser):
+    """The text of a page before its first chart that stands there without a click."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self._hidden, self._in_summary = "", 0, False
+        body = page[page.index("<body>") :]
+        self.feed(body[: body.index('<figure id="figure-gain"')])
+
+    def handle_starttag(self, tag, attrs):
+        self._hidden += tag in ("details", "script", "style")
+        self._in_summary |= tag == "summary"
+
+    def handle_endtag(self, tag):
+        self._hidden -= tag in ("details", "script", "style")
+        self._in_summary &= tag != "summary"
+
+    def handle_data(self, data):
+        if not self._hidden or self._in_summary:
+            self.text += f"{data} "
+
+
+def words_of(text: str) -> list[str]:
+    """Words: what has a letter; numbers and signs are none."""
+    return [word for word in text.split() if re.search(r"[^\W\d_]", word)]
+
+
+@pytest.mark.parametrize("name", ["sample", "talk"])
+def test_at_most_150_words_stand_before_the_chart(tmp_path: Path, name: str):
+    params, data = made_up.study(name), made_up.comparison(name)
+    write_comparison(tmp_path / "compare" / "comparison.json", data)
+    experiments = read_experiments(params, data, ROOT / "data/published")
+    results = Results(params, data, experiments, tmp_path, Sources(), {})
+    note = "A note begins with what matters. " + "It may go on for a long time. " * 20
+    blocks = answer_chapter.chapter(results)
+    page = html.page(blocks, lambda _: "", params.study.title, "GENERATED TEXT.", note)
+    text = VisibleText(page).text
+    assert len(words_of(text)) <= 150, text
+    assert headline(experiments, len(data.seeds)) in " ".join(text.split())
+    assert "A note begins with what matters." in text and "It may go on" not in text
+    assert "It may go on" in page
+
+
+def test_a_long_note_shows_its_first_sentence():
+    rest = "The pieces, e.g. those of letters, are short. " + "And so on. " * 9
+    assert split_note(f"Sizes are for a CPU. {rest}") == ("Sizes are for a CPU.", rest)
+    assert split_note("Short. All of it.") == ("Short. All of it.", "")
+    endless = "no sentence ends here " * 9
+    assert split_note(endless) == (endless, "")
+
+
+def test_the_first_use_of_a_term_leads_to_the_glossary(monkeypatch):
+    terms = {"control": "control", "baseline": "baseline"}
+    text = "Beats the baseline; a control beats the baseline."
+    assert all(not getattr(part, "link", "") for part in link_terms(text, terms))
+    monkeypatch.setattr(shared, "GLOSSARY", frozenset({"baseline"}))
+    assert link_terms(text, terms) == (
+        "Beats the ", Span("baseline", link="#glossary-baseline"), "; a ", Span("control"),
+        " beats the baseline.",
+    )  # fmt: skip
