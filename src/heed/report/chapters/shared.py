@@ -12,6 +12,7 @@ from heed.report.measures import MULTILABEL
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
+COLLAPSED = "collapsed"  # the word of the glossary
 GetDifference = Callable[[Any], TestedDifference | None]  # of a record, a row of the table
 
 
@@ -65,6 +66,16 @@ def caution(results: Results, experiment: Experiment) -> Texts:
     if results.is_explained(experiment):
         tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
     return (say("Weights are not explanations by themselves."), " ", tested)
+
+
+def glossary_key(name: str) -> str:
+    """Return the key of a variant, an opponent or a word of the report in the glossary."""
+    return f"glossary-{name}"
+
+
+def glossary_address(name: str) -> str:
+    """Return the address of a variant, an opponent or a word in the glossary."""
+    return f"#{glossary_key(name)}"
 
 
 def percentage_points() -> str:
