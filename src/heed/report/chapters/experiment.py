@@ -70,7 +70,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     line = experiment.line
     if line.reproduction:
         verdict = say("The talk’s gain: {verdict}.", verdict=line.reproduction)
-        blocks.append(Paragraph((verdict,), "" if line.comparable else "note"))
+        blocks.append(Paragraph((verdict,), "" if line.comparable else "small"))
     if experiment.degradations:
         blocks.append(Items(tuple(_change(experiment, each) for each in experiment.degradations)))
     return blocks
@@ -127,7 +127,11 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
         Line(name, each, tested.get((name, BASELINE)), tested.get((attention, name)))
         for name, each in (result.models | result.opponents).items()
     ]
-    columns = (*_score_columns(experiment), *_difference_columns(results, attention))
+    columns = (
+        *_score_columns(experiment),
+        *_difference_columns(results, attention),
+        *_other_columns(experiment),
+    )
     return [
         Table(
             f"{experiment.key}_scores",
@@ -138,21 +142,13 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
             location=f"experiments.{experiment.key}",
             mark=experiment.mark,
             style="scores",
-            wide=True,
         )
     ]
 
 
 def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
-    """Return the columns of what a model is and reaches; macro F1 after another figure."""
+    """Return the columns of the model and of the figure by which the experiment compares."""
     metric = experiment.measure.metric
-    second = "macro_f1" if metric != "macro_f1" else "accuracy"
-
-    def mean(figure: str) -> Callable[[Line], float | None]:
-        return lambda line: (
-            line.result.summary[figure].mean if figure in line.result.summary else None
-        )
-
     return (
         *join_columns(lambda _: experiment),
         Column(
@@ -160,16 +156,28 @@ def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
             say("Model"),
             value=lambda line: Cell(line.name, link=glossary_address(line.name)),
         ),
-        Column("parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters),
-        Column(metric, experiment.measure.name, decimals(4), mean(metric)),
+        Column(metric, experiment.measure.name, decimals(4), _mean(metric)),
         Column(
             f"{metric}_std_pp",
             say("± p.p."),
             decimals(2, 3),
             lambda line: line.result.summary[metric].std_pp,
         ),
-        Column(second, NAMES.get(second, second), decimals(4), mean(second)),
     )
+
+
+def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
+    """Return the columns of another figure and of the number of parameters."""
+    other = "macro_f1" if experiment.measure.metric != "macro_f1" else "accuracy"
+    return (
+        Column(other, NAMES.get(other, other), decimals(4), _mean(other)),
+        Column("parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters),
+    )
+
+
+def _mean(figure: str) -> Callable[[Line], float | None]:
+    """Return a function from a row to the mean of a figure over runs; None where it has none."""
+    return lambda line: line.result.summary[figure].mean if figure in line.result.summary else None
 
 
 def _difference_columns(results: Results, attention: str) -> tuple[Column, ...]:
