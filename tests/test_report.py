@@ -309,7 +309,7 @@ def test_the_page_is_self_contained_its_links_lead_somewhere_and_it_is_the_same_
     page = Page(one / "index.html")
     assert not page.tags & {"link", "iframe", "object", "embed"}
     assert re.findall(r"<script[^>]*>(.*?)</script>", page.source, flags=re.DOTALL) == [
-        script("tables.js")
+        script("page.js")
     ]
     assert "default-src 'none'" in page.source
     assert not re.search(r"https?:|url\(|@import|//[a-z]", page.source)

@@ -98,11 +98,15 @@ class Section(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Disclosure(Block):
-    """Blocks that the page opens on demand; `style` is their CSS class."""
+    """Blocks that the page opens on demand; `style` is their CSS class.
+
+    One with a `key` can be linked to, and stands in the page's contents.
+    """
 
     summary: str
     blocks: tuple[Block, ...]
     style: str = ""
+    key: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +150,7 @@ class Column:
         below: whether paper has its text on a separate line below the row.
         merge: whether paper leaves out a value that is equal to the one above it.
         code: whether its values are code.
+        link: an address within the report, of its heading.
 
     """
 
@@ -162,6 +167,7 @@ class Column:
     below: bool = False
     merge: bool = False
     code: bool = False
+    link: str = ""
 
     @property
     def title(self) -> str:
@@ -295,3 +301,25 @@ def walk_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
     for block in blocks:
         yield block
         yield from walk_blocks(getattr(block, "blocks", ()))
+
+
+@dataclasses.dataclass(frozen=True)
+class Term(Block):
+    """A word with its explanation, and a small drawing of it where it has one.
+
+    Links to `#KEY` have the explanation as their tooltip in the page.
+    """
+
+    key: str
+    name: str
+    texts: Texts
+    drawing: Figure | None = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The drawing, which is written like every figure."""
+        return (self.drawing,) if self.drawing else ()
+
+    def __str__(self) -> str:
+        """Return the explanation without styles."""
+        return str(Phrase(self.texts))

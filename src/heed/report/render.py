@@ -12,7 +12,8 @@ from heed.report.documents import describe_evidence, describe_weights
 from heed.report.figures.drawing import draw
 from heed.report.headline import headline
 from heed.report.language import use_language
-from heed.report.renderers import csv, html, latex
+from heed.report.links import IN_REPORTS, Links, citation
+from heed.report.renderers import csv, html, latex, markdown
 from heed.report.results import Results, read_results
 from heed.report.series import write_series
 
@@ -27,6 +28,7 @@ def render(
     results_folder: Path,
     folder: Path,
     with_documents: bool = True,
+    links: Links = IN_REPORTS,
 ) -> str:
     """Write all of reports/: the same bytes for the same results; return the answer in a sentence.
 
@@ -37,6 +39,7 @@ def render(
         results_folder: results/, with the results of the other stages.
         folder: reports/.
         with_documents: whether to write the document browser, which has text of the corpora.
+        links: the files that the page links in its head.
 
     Raises:
         HeedError: an experiment names one that the talk does not have; a file is missing or broken.
@@ -51,13 +54,17 @@ def render(
             for figure in figures:
                 draw(out / figure.key, figure.alt_text, figure.size, figure.draw)
             image = html.image_addresses(figures, out)
-        _write_tables([block for block in blocks if isinstance(block, Table)], folder / "tables")
+        copies = _write_tables(
+            [block for block in blocks if isinstance(block, Table)], folder / "tables"
+        )
         _write_series(results, folder / "plots")
         _write_documents(results, folder / "documents")
         study = params.study
         header = (study.title, generated_warning(results.experiments), study.note)
         write_text(folder / "report.tex", latex.document(_select(report, PAPER), *header))
-        write_text(folder / "index.html", html.page(_select(report, PAGE), image, *header))
+        head = (links.listed(), citation(study.name))
+        page = html.page(_select(report, PAGE), image, copies, *header, *head)
+        write_text(folder / "index.html", page)
         return headline(results.experiments, len(comparison.seeds))
 
 
@@ -66,13 +73,24 @@ def _select(blocks: list[Block], medium: str) -> list[Block]:
     return [block for block in blocks if medium in block.media]
 
 
-def _write_tables(tables: list[Table], folder: Path) -> None:
+def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:
+    """Write the files of all tables; return what the page has of a table to copy.
+
+    That is the text of its files: two blocks with one key are one table for page and file.
+    """
+    texts: dict[str, dict[str, str]] = {}
     with writing_folder(folder) as out:
         for table in tables:
-            if "csv" in table.files and any(column.key for column in table.columns):
-                write_text(out / f"{table.key}.csv", csv.table(table))
-            if "tex" in table.files:
-                write_text(out / f"{table.key}.tex", latex.table(table))
+            copies = texts.setdefault(table.key, {})
+            if any(column.key for column in table.columns):
+                copies["CSV"] = csv.table(table)
+                if "csv" in table.files:
+                    write_text(out / f"{table.key}.csv", copies["CSV"])
+            if PAGE in table.media or "tex" in table.files:
+                copies["LaTeX"] = latex.table(table)
+                if "tex" in table.files:
+                    write_text(out / f"{table.key}.tex", copies["LaTeX"])
+    return lambda table: {**texts[table.key], "Markdown": markdown.table(table)}
 
 
 def _write_series(results: Results, folder: Path) -> None:

@@ -6,7 +6,7 @@ results and the experiment. A new chapter is a module here and an entry in a lis
 
 from collections.abc import Callable
 
-from heed.report.blocks import Block, Section
+from heed.report.blocks import Block, Disclosure, Section
 from heed.report.chapters import (
     answer,
     classification,
@@ -14,6 +14,7 @@ from heed.report.chapters import (
     documents,
     experiment,
     explanation,
+    glossary,
     hyperparameters,
     machines,
     provenance,
@@ -22,6 +23,7 @@ from heed.report.chapters import (
     translation,
 )
 from heed.report.experiments import Experiment
+from heed.report.language import say
 from heed.report.results import Results
 
 StudyChapter = Callable[[Results], list[Block]]
@@ -29,29 +31,31 @@ ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
 # Before and after the sections of the experiments.
 FIRST_CHAPTERS: list[StudyChapter] = [answer.chapter]
-LAST_CHAPTERS: list[StudyChapter] = [
-    explanation.chapter,
-    scores.chapter,
-    hyperparameters.meanings,
-    provenance.chapter,
-]
+LAST_CHAPTERS: list[StudyChapter] = [explanation.chapter, scores.chapter, glossary.chapter]
+# The appendix: for each experiment by its task, then of the study.
+APPENDICES_BY_TASK: dict[str, list[ExperimentChapter]] = {
+    "classification": [hyperparameters.chapter, classification.appendix],
+    "multilabel": [hyperparameters.chapter, classification.multilabel_appendix],
+    "translation": [hyperparameters.chapter],
+}
+STUDY_APPENDICES: list[StudyChapter] = [hyperparameters.meanings, provenance.chapter]
 # By the task of the experiment, in the order of its section.
 CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "classification": [
         experiment.chapter,
         machines.chapter,
-        comparisons.chapter,
+        experiment.scores,
         classification.chapter,
-        hyperparameters.chapter,
+        comparisons.chapter,
         searches.chapter,
         documents.chapter,
     ],
     "multilabel": [
         experiment.chapter,
         machines.chapter,
-        comparisons.chapter,
+        experiment.scores,
         classification.multilabel_chapter,
-        hyperparameters.chapter,
+        comparisons.chapter,
         searches.chapter,
         documents.chapter,
     ],
@@ -60,17 +64,37 @@ CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
         translation.chapter,
         machines.chapter,
         comparisons.chapter,
-        hyperparameters.chapter,
         searches.chapter,
     ],
 }
 
 
 def report(results: Results) -> list[Block]:
-    """Return the sections of the report: the study's, and between them one for each experiment."""
+    """Return the sections of the report.
+
+    They are the study's, between them one for each experiment, and the appendix.
+    """
     sections = [block for chapter in FIRST_CHAPTERS for block in chapter(results)]
     for each in results.experiments:
-        chapters = CHAPTERS_BY_TASK[results.comparison.experiments[each.key].task]
-        blocks = tuple(block for chapter in chapters for block in chapter(results, each))
+        blocks = _experiment_blocks(results, each, CHAPTERS_BY_TASK)
         sections.append(Section(f"experiment-{each.key}", each.title, blocks, each.mark))
-    return sections + [block for chapter in LAST_CHAPTERS for block in chapter(results)]
+    sections += [block for chapter in LAST_CHAPTERS for block in chapter(results)]
+    return [*sections, Section("appendix", say("Appendix"), tuple(_appendix(results)))]
+
+
+def _experiment_blocks(
+    results: Results, experiment: Experiment, chapters: dict[str, list[ExperimentChapter]]
+) -> tuple[Block, ...]:
+    """Return the blocks of an experiment, by the chapters of its task."""
+    task = results.comparison.experiments[experiment.key].task
+    return tuple(block for chapter in chapters[task] for block in chapter(results, experiment))
+
+
+def _appendix(results: Results) -> list[Block]:
+    """Return what the page opens on demand: details of each experiment, then of the study."""
+    blocks: list[Block] = []
+    for each in results.experiments:
+        details = _experiment_blocks(results, each, APPENDICES_BY_TASK)
+        summary = say("{title}: hyperparameters, values by seed", title=each.title)
+        blocks.append(Disclosure(summary, details, key=f"appendix-{each.key}"))
+    return [*blocks, *(block for chapter in STUDY_APPENDICES for block in chapter(results))]

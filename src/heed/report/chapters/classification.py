@@ -13,7 +13,6 @@ from heed.report.blocks import (
     Disclosure,
     Figure,
     Group,
-    Heading,
     Paragraph,
     Span,
     Table,
@@ -24,6 +23,7 @@ from heed.report.chapters.shared import join_columns
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
 from heed.report.figures import classification as figures
+from heed.report.figures.classification import LARGE
 from heed.report.formats import PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
 from heed.report.results import Results
@@ -35,46 +35,83 @@ DrawTables = Callable[[Results, Experiment, list[ClassTable]], tuple[Figure, ...
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the tables and figures of baseline and attention, then those of all others."""
-    drawn = (
-        figures.curves(results, experiment),
-        *figures.class_gain(results, experiment),
+    """Return a row of figures, then on demand the figures by class and all other figures."""
+    gains = figures.class_gain(results, experiment)
+    compact = len(_classes(experiment)) <= LARGE
+    shown = (
         figures.by_length(results, experiment),
+        *(gains if compact else ()),
         figures.calibration(results, experiment),
     )
-    return _blocks(results, experiment, drawn, _confusions)
+    others = (figures.curves(results, experiment), *(() if compact else gains))
+    return _blocks(results, experiment, shown, others, _small_confusions)
 
 
 def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the same of a multi-label classification, which has no confusion of classes."""
-    drawn = (figures.curves(results, experiment), *figures.class_gain(results, experiment))
-    return _blocks(results, experiment, drawn, lambda *_: ())
+    shown = (figures.curves(results, experiment), *figures.class_gain(results, experiment))
+    return _blocks(results, experiment, shown, (), lambda *_: ())
+
+
+def appendix(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the confusion matrices of many classes, and the values of each run."""
+    matrices: tuple[Figure, ...] = ()
+    if len(_classes(experiment)) > LARGE:
+        matrices = _confusions(results, experiment, experiment.tables)
+    plots = [Group(matrices, "plots")] if matrices else []
+    return [*plots, *multilabel_appendix(results, experiment)]
+
+
+def multilabel_appendix(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the values of each run."""
+    by_run = [_by_run(results, experiment, table) for table in experiment.tables if table.runs]
+    return [*by_run, _seeds_file(experiment)]
+
+
+def _classes(experiment: Experiment) -> list[ClassRow]:
+    return [row for row in experiment.tables[0].rows if row.kind == "class"]
 
 
 def _blocks(
-    results: Results, experiment: Experiment, drawn: tuple[Figure, ...], matrices: DrawTables
+    results: Results,
+    experiment: Experiment,
+    shown: tuple[Figure, ...],
+    others: tuple[Figure, ...],
+    matrices: DrawTables,
 ) -> list[Block]:
+    pair = tuple(_talk_table(results, experiment, table) for table in experiment.pair)
+    more = (*others, *matrices(results, experiment, experiment.pair))
+    summary = say("More figures: {titles}", titles=", ".join(dict.fromkeys(f.title for f in more)))
+    by_class = say("Figures by class: {names}", names=_names(experiment.pair))
     return [
-        Group(tuple(_talk_table(results, experiment, table) for table in experiment.pair), "pair"),
-        *_pair_table(results, experiment),
-        _seeds_file(experiment),
-        Heading(say("Figures"), experiment.mark),
-        Group(
-            (*drawn, *matrices(results, experiment, experiment.pair)),
-            "plots",
-        ),
+        Group(shown, "plots"),
+        Disclosure(by_class, (Group(pair, "pair"), *_pair_table(results, experiment)), "others"),
+        *([Disclosure(summary, (Group(more, "plots"),), "others")] if more else []),
         *_others(results, experiment, matrices),
     ]
+
+
+def _names(tables: list[ClassTable]) -> str:
+    return ", ".join(table.key for table in tables)
 
 
 def _others(results: Results, experiment: Experiment, matrices: DrawTables) -> list[Block]:
     if not experiment.others:
         return []
-    names = ", ".join(table.key for table in experiment.others)
     tables = tuple(_talk_table(results, experiment, table) for table in experiment.others)
     drawn = Group(matrices(results, experiment, experiment.others), "plots")
-    summary = f"{say('Controls, other variants and opponents:')} {names}"
+    names = _names(experiment.others)
+    summary = say(
+        "Figures by class of controls, other variants and opponents: {names}", names=names
+    )
     return [Disclosure(summary, (Group(tables, "pair"), drawn), "others")]
+
+
+def _small_confusions(
+    results: Results, experiment: Experiment, tables: list[ClassTable]
+) -> tuple[Figure, ...]:
+    """Return the confusion matrices, unless they are of many classes: the appendix has those."""
+    return () if len(_classes(experiment)) > LARGE else _confusions(results, experiment, tables)
 
 
 def _confusions(
@@ -86,8 +123,8 @@ def _confusions(
     )
 
 
-def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> Group:
-    """Return a model's or an opponent's table, with each run's values below it."""
+def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> Table:
+    """Return a model's or an opponent's table."""
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda _: table.key),
@@ -103,7 +140,7 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
     )
     kind = "models" if table.of_model else "opponents"
     paired = len(experiment.pair) == 2 and table in experiment.pair
-    block = Table(
+    return Table(
         f"{experiment.key}--{table.key}",
         table.title,
         columns,
@@ -115,8 +152,6 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
         style="figures",
         media=(PAGE,) if paired else (PAGE, PAPER),
     )
-    runs = (_by_run(results, experiment, table),) if table.runs else ()
-    return Group((block, *runs))
 
 
 def _cell(figure: str) -> Any:
@@ -216,23 +251,23 @@ def _gain_note(table: ClassTable) -> Texts:
 def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
     """Return each run's values, for the page; `_seeds_file` writes all of them."""
     columns = (
-        Column("", say("Row"), value=lambda each: each[0].name),
+        Column("row", say("Row"), value=lambda each: each[0].name),
         Column(
-            "",
+            "figure",
             say("Figure"),
             value=lambda each: (
                 "" if each[0].name.endswith("accuracy") and each[0].kind == "average" else each[1]
             ),
         ),
-        Column("", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].text),
-        Column("", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].deviation),
-        *(Column("", run, PRINTED, _run_value(index)) for index, run in enumerate(table.runs)),
+        Column("mean", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].text),
+        Column("std_pp", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].deviation),
+        *(Column(run, run, PRINTED, _run_value(index)) for index, run in enumerate(table.runs)),
     )
     values = [(row, figure) for row in table.rows for figure in MEASURES if figure in row.cells]
-    summary = say("Values by {run}", run=table.runs[0].split()[0])
+    summary = say("{name}: values by {run}", name=table.key, run=table.runs[0].split()[0])
     block = Table(
         f"{experiment.key}--{table.key}_seeds",
-        f"{summary}: {table.title}",
+        summary,
         columns,
         make_rows(columns, values),
         sources=results.comparison_sources,

@@ -4,8 +4,8 @@ from typing import Any
 
 from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
-from heed.report.blocks import Block, Cell, Column, Disclosure, Table, make_rows
-from heed.report.chapters.shared import interval_columns, join_columns
+from heed.report.blocks import Block, Cell, Column, Disclosure, Phrase, Span, Table, make_rows
+from heed.report.chapters.shared import glossary_address, interval_columns, join_columns
 from heed.report.experiments import Experiment
 from heed.report.formats import (
     COUNT,
@@ -55,7 +55,7 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
     covers = say("{covers} interval", covers=results.coverage)
     return (
         *join_columns(lambda _: experiment),
-        Column("", say("Compared"), TEXT, lambda each: f"{each.first} − {each.second}"),
+        Column("", say("Compared"), TEXT, _compared),
         Column("first", "", value=lambda each: each.first),
         Column("second", "", value=lambda each: each.second),
         Column("family", "", value=lambda each: each.result.family),
@@ -168,6 +168,12 @@ def _other(key: str, heading: str, **options: Any) -> Column:
     return Column(
         key, heading, PROBABILITY, lambda each: getattr(each.result.others, key), **options
     )
+
+
+def _compared(each: TestedDifference) -> Phrase:
+    """Return the two models, each with a link to its explanation."""
+    first, second = (Span(name, link=glossary_address(name)) for name in (each.first, each.second))
+    return Phrase((first, " − ", second))
 
 
 def _difference(each: TestedDifference) -> Cell:

@@ -11,15 +11,15 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
+    Disclosure,
     Heading,
     Items,
-    Section,
     Span,
     Table,
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import join_columns
+from heed.report.chapters.shared import glossary_address, join_columns
 from heed.report.experiments import Experiment
 from heed.report.formats import RIGHT
 from heed.report.language import say
@@ -75,7 +75,14 @@ def _model_table(results: Results, experiment: Experiment, key: str) -> list[Blo
     columns = (
         Column("", say("Hyperparameter"), value=lambda line: line.first.key, code=True),
         *(
-            Column("", name, RIGHT, _cell(name), short=name.replace("-", "- "))  # on two lines
+            Column(
+                "",
+                name,
+                RIGHT,
+                _cell(name),
+                short=name.replace("-", "- "),  # on two lines
+                link=glossary_address(name),
+            )
             for name in experiment.settings
         ),
         *(
@@ -107,8 +114,8 @@ def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:
         texts += [", ", Span(setting.key, "code"), f" {format_setting(setting.value)}"]
     if texts:
         texts = [say("All others have their default:"), " ", *texts[1:], ". "]
-    section = say("The section “Hyperparameters” has the meaning and the default of each.")
-    return ((*texts, Span(section, link="#hyperparameters")),)
+    end = say("The end of the appendix has the meaning and the default of each.")
+    return ((*texts, Span(end, link="#hyperparameters")),)
 
 
 def _cell(variant: str) -> Callable[[Line], Cell]:
@@ -123,7 +130,7 @@ def _cell(variant: str) -> Callable[[Line], Cell]:
 
 
 def meanings(results: Results) -> list[Block]:
-    """Return the section with the meaning and the default of every hyperparameter, by task."""
+    """Return the meaning and the default of every hyperparameter, by task."""
     by_task: dict[str, dict[str, Setting]] = {}
     for experiment in results.experiments:
         settings = by_task.setdefault(experiment.measure.task, {})
@@ -134,7 +141,10 @@ def meanings(results: Results) -> list[Block]:
         items = Items(tuple(_meaning(setting) for setting in settings.values()))
         heading = (Heading(task_name(task)),) if len(by_task) > 1 else ()
         blocks += [*heading, items] if settings else []
-    return [Section("hyperparameters", say("Hyperparameters"), tuple(blocks))] if blocks else []
+    if not blocks:
+        return []
+    summary = say("What each hyperparameter means, and its default")
+    return [Disclosure(summary, tuple(blocks), key="hyperparameters")]
 
 
 def _meaning(setting: Setting) -> Texts:

@@ -5,8 +5,8 @@ from heed.report.blocks import (
     PAPER,
     Block,
     Column,
+    Disclosure,
     Paragraph,
-    Section,
     Span,
     Table,
     make_rows,
@@ -20,10 +20,12 @@ from heed.report.results import Results
 def chapter(results: Results) -> list[Block]:
     """Return the list of sources; it comes last, when every chapter has added its own."""
     columns = (
-        Column("", say("File"), value=lambda each: each.path, width=62),
-        Column("", say("Stage"), value=lambda each: each.stage or say("in git"), paper=False),
-        Column("", say("Command"), value=lambda each: each.command or "–", width=44, code=True),
-        Column("", "MD5", value=lambda each: each.md5, code=True),
+        Column("file", say("File"), value=lambda each: each.path, width=62),
+        Column("stage", say("Stage"), value=lambda each: each.stage or say("in git"), paper=False),
+        Column(
+            "command", say("Command"), value=lambda each: each.command or "–", width=44, code=True
+        ),
+        Column("md5", "MD5", value=lambda each: each.md5, code=True),
     )
     sources = results.sources.all()
     table = Table(
@@ -42,7 +44,7 @@ def chapter(results: Results) -> list[Block]:
         Paragraph((_values_text(results),), "small", media=(PAGE,)),
         Paragraph(_paper_link(), "small", media=(PAGE,)),
     )
-    return [Section("sources", say("Where every number comes from"), blocks)]
+    return [Disclosure(say("Where every number comes from"), blocks, key="sources")]
 
 
 def _page_text() -> str:

@@ -5,7 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 from heed.report.answer import TestedDifference
-from heed.report.blocks import Block, Cell, Column, Formula, Paragraph, Section, Table, make_rows
+from heed.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Disclosure,
+    Formula,
+    Paragraph,
+    Section,
+    Table,
+    make_rows,
+)
 from heed.report.chapters.shared import (
     corrected_p_column,
     difference_value,
@@ -80,7 +90,10 @@ def chapter(results: Results) -> list[Block]:
         "The scores of a query q and a key k, and the test accuracy of the models "
         "of this study that use them."
     )
-    return [Section("scores", say("Score functions"), (Paragraph((text,)), table))]
+    used = ", ".join(dict.fromkeys(line.score for line in lines if line.use))
+    summary = say("Score functions of this study: {names}", names=used or "–")
+    blocks = (Paragraph((text,)), Disclosure(summary, (table,)))
+    return [Section("scores", say("Score functions"), blocks)]
 
 
 def _columns(results: Results) -> tuple[Column, ...]:

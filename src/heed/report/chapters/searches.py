@@ -1,6 +1,6 @@
 """The searches of an experiment: their trials, the best one, and the expected best."""
 
-from heed.report.blocks import Block, Group, Heading, Paragraph
+from heed.report.blocks import Block, Disclosure, Group, Paragraph
 from heed.report.experiments import Experiment
 from heed.report.figures import searches as figures
 from heed.report.formats import format_number
@@ -10,15 +10,15 @@ from heed.search.result import Search, read_search
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a heading, a paragraph and the figures of each search that had trials."""
+    """Return a paragraph and the figures of each search that had trials, on demand."""
     blocks: list[Block] = []
     for folder in results.search_folders(experiment):
         if search := read_search(folder):
-            blocks += [
-                Heading(f"{say('Search')} {search.search}", experiment.mark),
-                Paragraph((_describe(search),)),
-                Group(tuple(figures.figures(results, experiment, search, folder)), "plots"),
-            ]
+            drawn = Group(tuple(figures.figures(results, experiment, search, folder)), "plots")
+            summary = say(
+                "Search {name}: {trials} trials", name=search.search, trials=len(search.trials)
+            )
+            blocks.append(Disclosure(summary, (Paragraph((_describe(search),)), drawn), "others"))
     return blocks
 
 

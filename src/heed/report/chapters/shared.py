@@ -13,14 +13,13 @@ from heed.report.measures import MULTILABEL
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
-# The terms that the glossary explains; its entry of NAME has the anchor #glossary-NAME.
-GLOSSARY: frozenset[str] = frozenset()
+COLLAPSED = "collapsed"  # the word of the glossary
 GetDifference = Callable[[Any], TestedDifference | None]  # of a record, a row of the table
 
 
 def glossary_link(name: str, text: str = "") -> Span:
-    """Return a term, or another text for it, with a link to its entry in the glossary, if any."""
-    return Span(text or name, link=f"#glossary-{name}" if name in GLOSSARY else "")
+    """Return a term, or another text for it, with a link to its entry in the glossary."""
+    return Span(text or name, link=glossary_address(name))
 
 
 def link_terms(text: str, terms: dict[str, str]) -> Texts:
@@ -89,6 +88,16 @@ def caution(results: Results, experiment: Experiment) -> Texts:
     if results.is_explained(experiment):
         tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
     return (say("Weights are not explanations by themselves."), " ", tested)
+
+
+def glossary_key(name: str) -> str:
+    """Return the key of a variant, an opponent or a word of the report in the glossary."""
+    return f"glossary-{name}"
+
+
+def glossary_address(name: str) -> str:
+    """Return the address of a variant, an opponent or a word in the glossary."""
+    return f"#{glossary_key(name)}"
 
 
 def percentage_points() -> str:

@@ -4,13 +4,13 @@ import base64
 import hashlib
 import re
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
-from heed.report.blocks import PAGE, Block, Figure, Span
+from heed.report.blocks import PAGE, Block, Figure, Span, Table, Term, walk_blocks
 from heed.report.language import current_language, say
 from heed.report.renderers.templates import TEMPLATES, kind
 from heed.report.renderers.visible import visible
@@ -19,6 +19,8 @@ MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files
 LONG_NOTE = 20  # words
 SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])\s+")  # the end of e.g. is none
 ImageAddress = Callable[[Figure], str]
+TableCopies = Callable[[Table], dict[str, str]]
+Link = tuple[str, str, str]
 
 
 def environment() -> jinja2.Environment:
@@ -47,22 +49,45 @@ def spans(texts: tuple[str | Span, ...]) -> list[Span]:
     return [text if isinstance(text, Span) else Span(text) for text in texts]
 
 
-def page(blocks: list[Block], image: ImageAddress, title: str, warning: str, note: str) -> str:
+def page(
+    blocks: list[Block],
+    image: ImageAddress,
+    copies: TableCopies,
+    title: str,
+    warning: str,
+    note: str,
+    links: Iterable[Link],
+    citation: str,
+) -> str:
     """Return the page.
 
     Args:
         blocks: its sections.
         image: returns the address of a figure's image.
+        copies: returns a table as texts to copy, by the name of the format.
         title: of the study.
         warning: such as that all text is generated; or empty.
         note: of the study, framed below its title; or empty. Of a long one the page shows the
             first sentence, and the others on demand.
+        links: to files next to the page: the text, the address or nothing, and a command or
+            another explanation.
+        citation: in BibTeX.
 
     """
     template = environment().get_template("index.html.jinja")
+    terms = [block for block in walk_blocks(blocks) if isinstance(block, Term)]
     first, more = split_note(note)
     return template.render(
-        blocks=blocks, image=image, title=title, warning=warning, note=first, more=more
+        blocks=blocks,
+        image=image,
+        copies=copies,
+        hints={f"#{term.key}": str(term) for term in terms},
+        title=title,
+        warning=warning,
+        note=first,
+        more=more,
+        links=links,
+        citation=citation,
     )
 
 

@@ -14,23 +14,21 @@ def escape(text: str) -> str:
     return SPECIAL.sub(_escape, visible(" ".join(text.split())))
 
 
-def _escape(match: re.Match[str]) -> str:
-    return f"{match[0][:-1]}\\{match[0][-1]}"
-
-
 def table(block: Table) -> str:
-    """Return the table with its title: the columns that the page has, each row in one line."""
+    """Return the columns that the page has of a table, each cell with its small second line."""
     indices = block.column_indices(PAGE)
     heads = [escape(block.columns[index].title) for index in indices]
-    rows = [[_cell(block, row, index) for index in indices] for row in block.rows]
-    mark = f" ({block.mark})" if block.mark else ""
-    return f"{escape(block.title + mark)}:\n\n" + "".join(
-        f"| {' | '.join(cells)} |\n" for cells in (heads, ["---"] * len(indices), *rows)
-    )
+    marks = ["---" if block.columns[index].format.align == "left" else "---:" for index in indices]
+    lines = [heads, marks, *([_cell(block, row, index) for index in indices] for row in block.rows)]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _cell(block: Table, row: Row, index: int) -> str:
-    """Return a cell with its note and its mark in brackets."""
+    """Return a cell with its mark and with what stands below it in small."""
     cell = row.cells[index]
-    added = ", ".join(filter(None, [cell.note, cell.mark]))
-    return escape(block.printed(row, index) + (f" ({added})" if added else ""))
+    added = [f"({text})" for text in (cell.mark, cell.change) if text]
+    return escape(" ".join(filter(None, [block.printed(row, index), cell.note, *added])))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}\\{match[0][-1]}"
