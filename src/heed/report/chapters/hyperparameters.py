@@ -8,6 +8,8 @@ import dataclasses
 from collections.abc import Callable
 
 from heed.report.blocks import (
+    PAGE,
+    PAPER,
     Block,
     Cell,
     Column,
@@ -38,6 +40,11 @@ class Line:
     def first(self) -> Setting:
         """The hyperparameter of the first model."""
         return next(iter(self.settings.values()))
+
+    @property
+    def differs(self) -> bool:
+        """Whether two models have different values."""
+        return len({format_setting(each.value) for each in self.settings.values()}) > 1
 
     @property
     def printed(self) -> bool:
@@ -95,9 +102,43 @@ def _model_table(results: Results, experiment: Experiment, key: str) -> list[Blo
             location=f"experiments.{experiment.key}.models",
             mark=experiment.mark,
             style="scores",
-            wide=True,
-        )
+            media=(PAGE,),
+        ),
+        _paper_table(experiment, key, columns, lines),
     ]
+
+
+def _paper_table(
+    experiment: Experiment, key: str, columns: tuple[Column, ...], lines: list[Line]
+) -> Table:
+    """Return the table on paper: a row for each hyperparameter in which the models differ."""
+    printed = [line for line in lines if line.printed]
+    return Table(
+        f"{key}-that-differ",
+        say("Hyperparameters in which the models differ"),
+        columns[: 1 + len(experiment.settings)],
+        make_rows(
+            columns[: 1 + len(experiment.settings)], [line for line in printed if line.differs]
+        ),
+        notes=(
+            _same([line for line in printed if not line.differs]),
+            *_notes([line.first for line in lines if not line.printed]),
+        ),
+        mark=experiment.mark,
+        files=(),
+        media=(PAPER,),
+    )
+
+
+def _same(lines: list[Line]) -> Texts:
+    """Return the hyperparameters that are the same in all models, with the talk's."""
+    texts: list[str | Span] = [say("The same in all models:")]
+    for index, line in enumerate(lines):
+        talks = dict.fromkeys(each.talk for each in line.settings.values() if each.differs)
+        talk = f" ({say('the talk: {value}', value=' / '.join(talks))})" if talks else ""
+        value = f" {format_setting(line.first.value)}{talk}"
+        texts += [", " if index else " ", Span(line.first.key, "code"), value]
+    return (*texts, ".")
 
 
 def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:

@@ -1,6 +1,8 @@
 """The searches of an experiment: their trials, the best one, and the expected best."""
 
-from heed.report.blocks import Block, Group, Heading, Paragraph
+import dataclasses
+
+from heed.report.blocks import PAGE, Block, Figure, Group, Heading, Paragraph
 from heed.report.experiments import Experiment
 from heed.report.figures import searches as figures
 from heed.report.formats import format_number
@@ -8,18 +10,27 @@ from heed.report.language import say
 from heed.report.results import Results
 from heed.search.result import Search, read_search
 
+ON_PAGE = ("_search-parameters", "_search-parallel")  # figures that paper leaves out
+
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a heading, a paragraph and the figures of each search that had trials."""
     blocks: list[Block] = []
     for folder in results.search_folders(experiment):
         if search := read_search(folder):
+            drawn = figures.figures(results, experiment, search, folder)
             blocks += [
                 Heading(f"{say('Search')} {search.search}", experiment.mark),
                 Paragraph((_describe(search),)),
-                Group(tuple(figures.figures(results, experiment, search, folder)), "plots"),
+                Group(tuple(map(_for_paper, drawn)), "plots"),
             ]
     return blocks
+
+
+def _for_paper(figure: Figure) -> Figure:
+    """Return a figure of a search; those of its hyperparameters are for the page alone."""
+    on_page = figure.key.endswith(ON_PAGE)
+    return dataclasses.replace(figure, media=(PAGE,)) if on_page else figure
 
 
 def _describe(search: Search) -> str:

@@ -183,7 +183,6 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         location=f"experiments.{experiment.key}",
         mark=experiment.mark,
         style="scores",
-        wide=True,
     )
 
 
