@@ -11,6 +11,7 @@ from heed.report.chapters import (
     answer,
     classification,
     comparisons,
+    cost,
     documents,
     experiment,
     explanation,
@@ -32,6 +33,7 @@ FIRST_CHAPTERS: list[StudyChapter] = [answer.chapter]
 LAST_CHAPTERS: list[StudyChapter] = [
     explanation.chapter,
     scores.chapter,
+    cost.chapter,
     hyperparameters.meanings,
     provenance.chapter,
 ]
