@@ -1,8 +1,6 @@
 """The searches of an experiment: their trials, the best one, and the expected best."""
 
-import dataclasses
-
-from heed.report.blocks import PAGE, Block, Figure, Group, Heading, Paragraph
+from heed.report.blocks import Block, Group, Heading, Paragraph
 from heed.report.experiments import Experiment
 from heed.report.figures import searches as figures
 from heed.report.formats import format_number
@@ -10,27 +8,18 @@ from heed.report.language import say
 from heed.report.results import Results
 from heed.search.result import Search, read_search
 
-ON_PAGE = ("_search-parameters", "_search-parallel")  # figures that paper leaves out
-
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a heading, a paragraph and the figures of each search that had trials."""
     blocks: list[Block] = []
     for folder in results.search_folders(experiment):
         if search := read_search(folder):
-            drawn = figures.figures(results, experiment, search, folder)
             blocks += [
                 Heading(f"{say('Search')} {search.search}", experiment.mark),
                 Paragraph((_describe(search),)),
-                Group(tuple(map(_for_paper, drawn)), "plots"),
+                Group(tuple(figures.figures(results, experiment, search, folder)), "plots"),
             ]
     return blocks
-
-
-def _for_paper(figure: Figure) -> Figure:
-    """Return a figure of a search; those of its hyperparameters are for the page alone."""
-    on_page = figure.key.endswith(ON_PAGE)
-    return dataclasses.replace(figure, media=(PAGE,)) if on_page else figure
 
 
 def _describe(search: Search) -> str:

@@ -19,6 +19,7 @@ from heed.report.results import Results
 PANELS = 3  # side by side
 PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.3  # inches
 MAX_TICKS = 5
+SHORT = 20  # characters of a title that fits a panel
 GAP = 0.085  # between labels, of the height of a panel
 LABELS_AT = 1.06  # of the width of a panel
 TRIVIAL = ("majority", "copy")  # opponents that read nothing
@@ -90,7 +91,8 @@ def _draw_panel(
         axes.set_xscale("log")
         _set_ticks(axes, [unit.of(cost.mean) for cost in costs])
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.set_title(short_name(experiment.title))
+    title = short_name(experiment.title)
+    axes.set_title(title, fontsize=9 if len(title) <= SHORT else 8, loc="left")
     axes.set_xlabel(say("{unit} of a training", unit=unit.name))
     axes.set_ylabel(experiment.measure.name)
     _label(axes, labels)
@@ -106,9 +108,9 @@ def _role(result: ExperimentResult, variant: str) -> tuple[str, str]:
 
 
 def _set_ticks(axes: Axes, times: list[float]) -> None:
-    """Put ticks at 1, 2 and 5 of each power of ten, on a scale of at least a factor of three."""
+    """Put ticks at 1, 2 and 5 of each power of ten, on a scale of at least a factor of six."""
     low, high = min(times), max(times)
-    margin = max(1.15, (3 * low / high) ** 0.5)
+    margin = max(1.15, (6 * low / high) ** 0.5)
     low, high = low / margin, high * margin
     axes.set_xlim(low, high)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
