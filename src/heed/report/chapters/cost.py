@@ -142,7 +142,7 @@ def _table(results: Results, lines: list[Line]) -> Table:
         *_time_columns(lines),
         Column(
             "ratio",
-            say("Over the baseline"),
+            say("Compared with the baseline"),
             decimals(2),
             lambda line: line.ratio,
             unit="×",
