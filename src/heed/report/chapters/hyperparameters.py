@@ -15,6 +15,7 @@ from heed.report.blocks import (
     Column,
     Heading,
     Items,
+    Paragraph,
     Section,
     Span,
     Table,
@@ -41,10 +42,10 @@ class Line:
         """The hyperparameter of the first model."""
         return next(iter(self.settings.values()))
 
-    @property
-    def differs(self) -> bool:
-        """Whether two models have different values."""
-        return len({format_setting(each.value) for each in self.settings.values()}) > 1
+    def differs(self, variant: str, other: str) -> bool:
+        """Return whether a model's value is not another's, or the talk's differs from both."""
+        ours, theirs = self.settings[variant], self.settings[other]
+        return ours.value != theirs.value or (ours.differs and ours.talk != theirs.talk)
 
     @property
     def printed(self) -> bool:
@@ -104,41 +105,30 @@ def _model_table(results: Results, experiment: Experiment, key: str) -> list[Blo
             style="scores",
             media=(PAGE,),
         ),
-        _paper_table(experiment, key, columns, lines),
+        *_on_paper(experiment, lines),
     ]
 
 
-def _paper_table(
-    experiment: Experiment, key: str, columns: tuple[Column, ...], lines: list[Line]
-) -> Table:
-    """Return the table on paper: a row for each hyperparameter in which the models differ."""
+def _on_paper(experiment: Experiment, lines: list[Line]) -> list[Block]:
+    """Return what paper has: the first model's that are not defaults, and how others differ."""
     printed = [line for line in lines if line.printed]
-    return Table(
-        f"{key}-that-differ",
-        say("Hyperparameters in which the models differ"),
-        columns[: 1 + len(experiment.settings)],
-        make_rows(
-            columns[: 1 + len(experiment.settings)], [line for line in printed if line.differs]
-        ),
-        notes=(
-            _same([line for line in printed if not line.differs]),
-            *_notes([line.first for line in lines if not line.printed]),
-        ),
-        mark=experiment.mark,
-        files=(),
-        media=(PAPER,),
-    )
+    first, *others = experiment.settings
+    items = [_listed(first, [line.settings[first] for line in printed])]
+    for variant in others:
+        differing = [line.settings[variant] for line in printed if line.differs(variant, first)]
+        items.append(_listed(say("{name}, otherwise the same", name=variant), differing))
+    title = Paragraph((Span(f"{say('Hyperparameters')}.", "strong"),), media=(PAPER,))
+    return [title, Items(tuple(items), media=(PAPER,))]
 
 
-def _same(lines: list[Line]) -> Texts:
-    """Return the hyperparameters that are the same in all models, with the talk's."""
-    texts: list[str | Span] = [say("The same in all models:")]
-    for index, line in enumerate(lines):
-        talks = dict.fromkeys(each.talk for each in line.settings.values() if each.differs)
-        talk = f" ({say('the talk: {value}', value=' / '.join(talks))})" if talks else ""
-        value = f" {format_setting(line.first.value)}{talk}"
-        texts += [", " if index else " ", Span(line.first.key, "code"), value]
-    return (*texts, ".")
+def _listed(name: str, settings: list[Setting]) -> Texts:
+    """Return a model's hyperparameters in a line, with the talk's where they differ."""
+    texts: list[str | Span] = [Span(name, "strong"), ": "]
+    for index, setting in enumerate(settings):
+        talk = f" ({say('the talk: {value}', value=setting.talk)})" if setting.differs else ""
+        value = f" {format_setting(setting.value)}{talk}"
+        texts += [", " if index else "", Span(setting.key, "code"), value]
+    return (*texts, "." if settings else "–")
 
 
 def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:

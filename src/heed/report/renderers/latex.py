@@ -32,8 +32,9 @@ from heed.report.renderers.html import spans
 from heed.report.renderers.templates import TEMPLATES, kind
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
-# A column with a longer text, in characters, breaks it into lines of so many millimetres.
-LONG, BROKEN = 30, 34
+# A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
+# width with which the table fits a line.
+LONG, BROKEN = 30, (62, 34)
 SMALL = 6  # a table with more columns is in smaller print
 BELOW_WIDTH = 125  # millimetres of a line below a row
 # The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
@@ -78,6 +79,17 @@ PRINTS = (
     Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 8, 3),
     Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 7, 2.5),
 )
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """How a table is printed: `broken` is the width of columns that break, in millimetres."""
+
+    chosen: Print
+    broken: int
+    parts: list[list[int]]  # indices of columns
+
+
 NOTE_SIZE = 7  # points of the small second line of a cell
 
 
@@ -239,11 +251,11 @@ def _table_lines(block: Table) -> int:
 def tabulars(block: Table) -> list[Tabular]:
     """Return the columns and rows that paper has of a table, in parts that fit a line."""
     indices = [index for index in block.column_indices(PAPER) if not block.columns[index].below]
-    chosen, parts = _fit(block, indices)
-    return [_tabular(block, part, chosen, is_last=part is parts[-1]) for part in parts]
+    fit = _fit(block, indices)
+    return [_tabular(block, part, fit, is_last=part is fit.parts[-1]) for part in fit.parts]
 
 
-def _tabular(block: Table, indices: list[int], chosen: Print, is_last: bool) -> Tabular:
+def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
     """Return these columns of a table; the last part has the lines below rows."""
     below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
     below = below if is_last else []
@@ -252,44 +264,45 @@ def _tabular(block: Table, indices: list[int], chosen: Print, is_last: bool) -> 
         groups.append((name, count := len(list(part)), start))
         start += count
     return Tabular(
-        Latex("".join(_specification(block, index) for index in indices)),
+        Latex("".join(_specification(block, index, fit.broken) for index in indices)),
         groups if any(name for name, *_ in groups) else [],
         [_head(block, index) for index in indices],
         _lines(block, indices, below),
-        Latex(chosen.command),
+        Latex(fit.chosen.command),
         bool(below),
     )
 
 
-def _fit(block: Table, indices: list[int]) -> tuple[Print, list[list[int]]]:
+def _fit(block: Table, indices: list[int]) -> Fit:
     """Return the largest print in which the columns fit a line.
 
     Where none does, the smallest, and the columns in parts that do, each with the first column.
     """
     large = len(indices) <= SMALL and not any(block.columns[index].code for index in indices)
-    for chosen in PRINTS if large else PRINTS[1:]:
-        if sum(_width(block, index, chosen) for index in indices) <= LINE_WIDTH:
-            return chosen, [indices]
-    widths = {index: _width(block, index, chosen) for index in indices}
+    for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
+        widths = [_width(block, index, chosen, broken) for index in indices]
+        if sum(widths) <= LINE_WIDTH:
+            return Fit(chosen, broken, [indices])
     first, *others = indices
-    count = -(-int(sum(widths[index] for index in others)) // int(LINE_WIDTH - widths[first]))
+    room = LINE_WIDTH - widths[0]
+    count = -(-int(sum(widths[1:])) // int(room))
+    share = min(room, max(1.1 * sum(widths[1:]) / count, *widths[1:]))  # parts of equal widths
     parts: list[list[int]] = [[]]
-    share = max(
-        sum(widths[index] for index in others) / count, max(widths[index] for index in others)
-    )
-    room = min(share * 1.1, LINE_WIDTH - widths[first])
-    for index in others:
-        if parts[-1] and sum(widths[each] for each in (*parts[-1], index)) > room:
+    filled = 0.0
+    for index, width in zip(others, widths[1:], strict=True):
+        if parts[-1] and filled + width > share:
             parts.append([])
+            filled = 0.0
         parts[-1].append(index)
-    return chosen, [[first, *part] for part in parts]
+        filled += width
+    return Fit(chosen, broken, [[first, *part] for part in parts])
 
 
-def _width(block: Table, index: int, chosen: Print) -> float:
+def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     """Return about how wide a column is in points, with the space beside it."""
     column, cells = block.columns[index], [row.cells[index] for row in block.rows]
     texts = [block.printed(row, index) for row in block.rows]
-    if width := _broken_width(block, index):
+    if width := _broken_width(block, index, broken):
         return width * MILLIMETRE + 2 * chosen.space
     head = column.short or column.title
     heads = [head] if column.format.align == "left" else head.split(" ")
@@ -302,18 +315,18 @@ def _width(block: Table, index: int, chosen: Print) -> float:
     )
 
 
-def _broken_width(block: Table, index: int) -> int:
+def _broken_width(block: Table, index: int, broken: int) -> int:
     """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
     column = block.columns[index]
     longest = max((len(block.printed(row, index)) for row in block.rows), default=0)
     is_long = column.format.align == "left" and not column.code and longest >= LONG
-    return column.width or (BROKEN if is_long else 0)
+    return column.width or (broken if is_long else 0)
 
 
-def _specification(block: Table, index: int) -> str:
+def _specification(block: Table, index: int, broken: int) -> str:
     """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
     column, texts = block.columns[index], [block.printed(row, index) for row in block.rows]
-    if width := _broken_width(block, index):
+    if width := _broken_width(block, index, broken):
         return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
     numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
     if column.format.align != "number" or not numbers:
