@@ -133,7 +133,7 @@ def _sentence(experiment: Experiment, lines: list[Line]) -> Texts:
 def _table(results: Results, lines: list[Line]) -> Table:
     columns = (
         *join_columns(lambda line: line.experiment),
-        Column("", say("Experiment"), TEXT, _title, merge=True, width=52),
+        Column("", say("Experiment"), TEXT, _title, merge=True, width=38),
         Column("variant", say("Model"), value=lambda line: line.cost.variant),
         Column("figure", "", value=lambda line: line.experiment.measure.metric),
         Column("value", "", decimals(4), lambda line: line.cost.figure),

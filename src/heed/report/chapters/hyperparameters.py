@@ -113,7 +113,8 @@ def _on_paper(experiment: Experiment, lines: list[Line]) -> list[Block]:
     """Return what paper has: the first model's that are not defaults, and how others differ."""
     printed = [line for line in lines if line.printed]
     first, *others = experiment.settings
-    items = [_listed(first, [line.settings[first] for line in printed])]
+    settings = [line.settings[first] for line in printed if line.settings[first].printed]
+    items = [_listed(first, settings)]
     for variant in others:
         differing = [line.settings[variant] for line in printed if line.differs(variant, first)]
         items.append(_listed(say("{name}, otherwise the same", name=variant), differing))

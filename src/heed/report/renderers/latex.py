@@ -38,14 +38,14 @@ LONG, BROKEN = 30, (62, 34)
 SMALL = 6  # a table with more columns is in smaller print
 BELOW_WIDTH = 125  # millimetres of a line below a row
 # The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
-FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.8, 0.4, 0.48
+FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.28, 0.4
 # In points: the text of a page, a column of two, a line of text and one of a caption, and the mean
 # width of a caption's characters.
 PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 483, 728, 234
-LINE_HEIGHT, CAPTION_LINE, CAPTION_CHARACTER = 12, 11, 4.6
+LINE_HEIGHT, CAPTION_LINE, CAPTION_CHARACTER = 12, 9.5, 4.1
 # Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
 TOGETHER, LEAST, HEADING = 24, 4, 3
-LINE_WIDTH = 476  # points of a line of the document, less a margin for what is only estimated
+LINE_WIDTH = 466  # points of a line of the document, less a margin for what is only estimated
 MILLIMETRE = 72.27 / 25.4  # points
 CHARACTER = 0.5  # mean width of a character in the size of the print; 0.53: of typewriter type
 TYPEWRITER = 0.53
