@@ -5,10 +5,20 @@ import io
 import re
 from pathlib import Path
 
+# The chapter of costs is all times; so are its figure and its table.
+CHAPTER = {
+    ".html": re.compile(r'<section id="cost".*?</section>', re.DOTALL),
+    ".tex": re.compile(
+        r"\\section\{\\texorpdfstring\{(What it costs|Was es kostet)\}.*?"
+        r"(?=\\section\{|\\clearpage\\appendix|\\end\{document\})",
+        re.DOTALL,
+    ),
+}
+OF_TIMES = re.compile(r"(figures|tables)/cost\.\w+")
 HASH_OF_TIMES = re.compile(r"^.*results/timing/train.*$", re.MULTILINE)
 TABLE = {
     ".html": re.compile(r"<table.*?</table>", re.DOTALL),
-    ".tex": re.compile(r"\\begin\{tabular\}.*?\\end\{tabular\}", re.DOTALL),
+    ".tex": re.compile(r"\\begin\{longtable\}.*?\\end\{longtable\}", re.DOTALL),
 }
 LAST_CELL = {
     ".html": re.compile(r"<td>[\d.–]+</td>(?=\s*</tr>)"),
@@ -17,13 +27,16 @@ LAST_CELL = {
 
 
 def without_times(reports: Path) -> dict[str, str]:
-    """Return the files of a report by their paths, without core-minutes and the times' hash."""
+    """Return the files of a report by their paths, without costs and the times' hash."""
     files = {
         path.relative_to(reports).as_posix(): path
         for path in sorted(reports.rglob("*"))
         if path.is_file()
     }
-    return {name: _without_times(path) for name, path in files.items()}
+    return {
+        name: "" if OF_TIMES.fullmatch(name) else _without_times(path)
+        for name, path in files.items()
+    }
 
 
 def _without_times(path: Path) -> str:
@@ -36,7 +49,7 @@ def _without_times(path: Path) -> str:
     last_cell = LAST_CELL[path.suffix]
     return TABLE[path.suffix].sub(
         lambda table: last_cell.sub("", table[0]) if "minutes" in table[0] else table[0],
-        HASH_OF_TIMES.sub("", text),
+        HASH_OF_TIMES.sub("", CHAPTER[path.suffix].sub("", text)),
     )
 
 

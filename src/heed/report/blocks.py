@@ -201,7 +201,6 @@ class Table(Block):
         mark: such as "generated text", printed after the title.
         style: its CSS class: figures (of classes), first, worth, seeds, scores or from.
         files: its files: csv, tex.
-        wide: whether paper scales it to the width of the line, on one page.
 
     """
 
@@ -216,7 +215,6 @@ class Table(Block):
     mark: str = ""
     style: str = ""
     files: tuple[str, ...] = ("csv", "tex")
-    wide: bool = False
 
     def column_indices(self, medium: str) -> list[int]:
         """Return the indices of the columns that the page or the paper has."""

@@ -86,11 +86,10 @@ class Results:
 
     @property
     def times_source(self) -> Source:
-        """The source of the times of all translators, of whichever experiment."""
+        """The source of the times of all trainings, of whichever experiment."""
         files = [
             time_file(self.folder, model, seed)
             for experiment in self.experiments
-            if experiment.measure.is_translation
             for model in self.models(experiment).values()
             for seed in self.comparison.seeds
         ]

@@ -1,12 +1,14 @@
 """The time of a training, and its core-minutes: results/timing/train/MODEL/SEED.json."""
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from heed.files import read_json, reading
 from heed.paths import train_command
 from heed.records import read_record
+from heed.report.language import say
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +32,21 @@ class TrainingTime:
     def core_minutes(self) -> float:
         """CPU time in minutes; of a training on a GPU, the time that passed times its threads."""
         return (self.seconds * self.threads if self.on_gpu else self.cpu_seconds) / 60
+
+
+def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
+    """Return which time the core-minutes of these trainings are: on CPUs, on GPUs, or on both."""
+    meanings = {
+        False: say(
+            "the CPU time of a training, a mean over seeds. It is another one in every run and on "
+            "every machine"
+        ),
+        True: say(
+            "the time that a training on a GPU took, times its threads, a mean over seeds. It is "
+            "another one in every run and on every machine"
+        ),
+    }
+    return "; ".join(meanings[on_gpu] for on_gpu in sorted({each.on_gpu for each in times}))
 
 
 def training_folder(results: Path) -> Path:

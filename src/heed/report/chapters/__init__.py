@@ -11,6 +11,7 @@ from heed.report.chapters import (
     answer,
     classification,
     comparisons,
+    cost,
     documents,
     experiment,
     explanation,
@@ -31,7 +32,12 @@ ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
 # Before and after the sections of the experiments.
 FIRST_CHAPTERS: list[StudyChapter] = [answer.chapter]
-LAST_CHAPTERS: list[StudyChapter] = [explanation.chapter, scores.chapter, glossary.chapter]
+LAST_CHAPTERS: list[StudyChapter] = [
+    explanation.chapter,
+    scores.chapter,
+    cost.chapter,
+    glossary.chapter,
+]
 # The appendix: for each experiment by its task, then of the study.
 APPENDICES_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "classification": [hyperparameters.chapter, classification.appendix],

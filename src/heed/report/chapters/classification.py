@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from heed.report.blocks import (
+    EVERYWHERE,
     PAGE,
     PAPER,
     Block,
@@ -139,7 +140,7 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
         ),
     )
     kind = "models" if table.of_model else "opponents"
-    paired = len(experiment.pair) == 2 and table in experiment.pair
+    has_pair = len(experiment.pair) == 2  # paper has those two side by side, and no other
     return Table(
         f"{experiment.key}--{table.key}",
         table.title,
@@ -150,7 +151,7 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
         location=f"experiments.{experiment.key}.{kind}.{table.key}",
         mark=experiment.mark,
         style="figures",
-        media=(PAGE,) if paired else (PAGE, PAPER),
+        media=(PAGE,) if has_pair else EVERYWHERE,
     )
 
 

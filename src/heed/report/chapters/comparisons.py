@@ -4,7 +4,17 @@ from typing import Any
 
 from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
-from heed.report.blocks import Block, Cell, Column, Disclosure, Phrase, Span, Table, make_rows
+from heed.report.blocks import (
+    PAGE,
+    Block,
+    Cell,
+    Column,
+    Disclosure,
+    Phrase,
+    Span,
+    Table,
+    make_rows,
+)
 from heed.report.chapters.shared import glossary_address, interval_columns, join_columns
 from heed.report.experiments import Experiment
 from heed.report.formats import (
@@ -41,7 +51,8 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     if not comparisons:
         return [Disclosure("", (table,), media=())]
     summary = say("Comparisons and tests: {count} differences", count=len(comparisons))
-    return [Disclosure(summary, (table,), "worth")]
+    # Paper has each model's difference over the baseline and attention's over it elsewhere.
+    return [Disclosure(summary, (table,), "worth", media=(PAGE,))]
 
 
 def _title(experiment: Experiment) -> str:

@@ -282,7 +282,6 @@ def _means(results: Results, lines: list[Line]) -> Table:
         mark=model_rows.common_mark(results),
         style="scores",
         files=("tex",),
-        wide=True,
     )
 
 

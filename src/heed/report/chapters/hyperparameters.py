@@ -8,12 +8,15 @@ import dataclasses
 from collections.abc import Callable
 
 from heed.report.blocks import (
+    PAGE,
+    PAPER,
     Block,
     Cell,
     Column,
     Disclosure,
     Heading,
     Items,
+    Paragraph,
     Span,
     Table,
     Texts,
@@ -38,6 +41,11 @@ class Line:
     def first(self) -> Setting:
         """The hyperparameter of the first model."""
         return next(iter(self.settings.values()))
+
+    def differs(self, variant: str, other: str) -> bool:
+        """Return whether a model's value is not another's, or the talk's differs from both."""
+        ours, theirs = self.settings[variant], self.settings[other]
+        return ours.value != theirs.value or (ours.differs and ours.talk != theirs.talk)
 
     @property
     def printed(self) -> bool:
@@ -102,9 +110,33 @@ def _model_table(results: Results, experiment: Experiment, key: str) -> list[Blo
             location=f"experiments.{experiment.key}.models",
             mark=experiment.mark,
             style="scores",
-            wide=True,
-        )
+            media=(PAGE,),
+        ),
+        *_on_paper(experiment, lines),
     ]
+
+
+def _on_paper(experiment: Experiment, lines: list[Line]) -> list[Block]:
+    """Return what paper has: the first model's that are not defaults, and how others differ."""
+    printed = [line for line in lines if line.printed]
+    first, *others = experiment.settings
+    settings = [line.settings[first] for line in printed if line.settings[first].printed]
+    items = [_listed(first, settings)]
+    for variant in others:
+        differing = [line.settings[variant] for line in printed if line.differs(variant, first)]
+        items.append(_listed(say("{name}, otherwise the same", name=variant), differing))
+    title = Paragraph((Span(f"{say('Hyperparameters')}.", "strong"),), media=(PAPER,))
+    return [title, Items(tuple(items), media=(PAPER,))]
+
+
+def _listed(name: str, settings: list[Setting]) -> Texts:
+    """Return a model's hyperparameters in a line, with the talk's where they differ."""
+    texts: list[str | Span] = [Span(name, "strong"), ": "]
+    for index, setting in enumerate(settings):
+        talk = f" ({say('the talk: {value}', value=setting.talk)})" if setting.differs else ""
+        value = f" {format_setting(setting.value)}{talk}"
+        texts += [", " if index else "", Span(setting.key, "code"), value]
+    return (*texts, "." if settings else "–")
 
 
 def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:

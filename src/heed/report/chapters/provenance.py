@@ -35,6 +35,7 @@ def chapter(results: Results) -> list[Block]:
         make_rows(columns, sources, key=lambda each: each.key),
         style="from",
         files=(),
+        media=(PAGE,),
     )
     blocks = (
         Paragraph((_page_text(),), media=(PAGE,)),
@@ -60,8 +61,9 @@ def _page_text() -> str:
 
 def _paper_text() -> str:
     return say(
-        "MD5 is DVC’s hash of the file: the name of its content in DVC’s cache. The command makes "
-        "it again from the results of other stages."
+        "The page, index.html, has every table and figure of this document and more, and lists the "
+        "file that each comes from, with DVC’s hash of it and the command that makes it again. "
+        "The folder tables has every number as CSV."
     )
 
 

@@ -60,7 +60,7 @@ from heed.report.sentences import (
     sentence_sources,
 )
 from heed.report.sources import Source
-from heed.report.timing import TrainingTime
+from heed.report.timing import TrainingTime, describe_core_minutes
 from heed.tasks.translation.recipe import Prediction
 from heed.tasks.translation.statistics import signatures
 
@@ -183,7 +183,6 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         location=f"experiments.{experiment.key}",
         mark=experiment.mark,
         style="scores",
-        wide=True,
     )
 
 
@@ -304,24 +303,13 @@ def _gain_columns(results: Results, experiment: Experiment) -> tuple[Column, ...
 
 def _core_minutes_column(lines: list[Line]) -> Column:
     """Return the mean time of a model's trainings; its meaning says of which kind of time."""
-    devices = {each.on_gpu for line in lines for each in line.times}
-    meanings = {
-        False: say(
-            "the CPU time of a training, a mean over seeds. It is another one in every run and on "
-            "every machine"
-        ),
-        True: say(
-            "the time that a training on a GPU took, times its threads, a mean over seeds. It is "
-            "another one in every run and on every machine"
-        ),
-    }
     return Column(
         "core_minutes",
         say("Core-minutes"),
         decimals(1, 3),
         lambda line: np.mean([each.core_minutes for each in line.times]) if line.times else None,
         short=say("Core-minutes").replace("-", "- "),  # on two lines
-        meaning="; ".join(meanings[on_gpu] for on_gpu in sorted(devices)),
+        meaning=describe_core_minutes(time for line in lines for time in line.times),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from heed.report.blocks import Figure
+from heed.report.blocks import PAGE, Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Draw, Style, legend
@@ -45,6 +45,7 @@ def figures(results: Results, experiment: Experiment, search: Search, folder: Pa
                 (WIDTH, height),
                 alt_text=drawing.alt_text(experiment, text),
                 mark=experiment.mark,
+                media=(PAGE,),  # paper has what was tried and what won, in a sentence
             )
         )
     return search_figures

@@ -13,6 +13,9 @@ SPECIAL = {
     # LaTeX reads these as an argument after the \\ of a table row, and a [ also after \item.
     "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip
+# In the PDF's outline other characters stand for these; hyperref knows the special ones.
+IN_BOOKMARKS = {"−": "-", "–": "-", "→": "->", "\u202f": " ", "\u00a0": " "}
+PLAIN_SPECIAL = "\\{}$&%#_~^"
 # Tested with pdflatex, T1, lmodern and textcomp: it prints U+00A1 to U+017F but for the first
 # list, and the second list beyond U+017F.
 NOT_PRINTED, ALSO_PRINTED = "ĦħĸĿŀŉŦŧſ", "‘’“”„‚…—•‹›€™†‡‰"
@@ -38,6 +41,20 @@ def cell(value: Any) -> str:
     """Return a cell of a siunitx column: a number as it is, any other text in braces."""
     text = str(value).replace("−", "-")
     return Latex(text if re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else f"{{{escape(value)}}}")
+
+
+def bookmark(value: Any) -> Latex:
+    """Return a text for the PDF's outline and properties, which have no commands of print."""
+    return Latex("".join(map(_bookmark_character, " ".join(str(value).split()))))
+
+
+def _bookmark_character(character: str) -> str:
+    if character in IN_BOOKMARKS:
+        return IN_BOOKMARKS[character]
+    if character.isascii() and character.isprintable():
+        return SPECIAL[character] if character in PLAIN_SPECIAL else character
+    escaped = _escape_character(character)
+    return escaped if escaped == character else f"[U+{ord(character):04X}]"
 
 
 def _escape_space(text: str) -> str:

@@ -1,23 +1,58 @@
-"""Blocks as LaTeX: every value is escaped; columns of numbers are aligned by siunitx."""
+"""Blocks as LaTeX: every value is escaped; columns of numbers are aligned by siunitx.
+
+No table is scaled: one that is too wide for a line in the smallest print (7 pt) is printed in
+parts, each with the first column.
+"""
 
 import dataclasses
 import itertools
 import re
+from collections.abc import Iterable, Sequence
 
 import jinja2
 
-from heed.report.blocks import PAPER, Block, Cell, Column, Formula, Phrase, Row, Span, Table
+from heed import __version__
+from heed.report.blocks import (
+    PAPER,
+    Block,
+    Cell,
+    Column,
+    Figure,
+    Formula,
+    Group,
+    Heading,
+    Phrase,
+    Row,
+    Span,
+    Table,
+)
 from heed.report.language import current_language, say
-from heed.report.renderers.escape import Latex, cell, escape
+from heed.report.renderers.escape import Latex, bookmark, cell, escape
 from heed.report.renderers.html import spans
 from heed.report.renderers.templates import TEMPLATES, kind
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
-# A column with a longer text, in characters, breaks it into lines of so many millimetres.
-LONG, LONG_IN_SMALL, BROKEN = 28, 20, 34
-SMALL, DENSE = 6, 9  # a table with more columns is smaller, and has less space between columns
-TEXT_WIDTH = 125  # millimetres of a line below a row
+# A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
+# width with which the table fits a line.
+LONG, BROKEN = 30, (62, 34)
+SMALL = 6  # a table with more columns is in smaller print
+BELOW_WIDTH = 125  # millimetres of a line below a row
+# The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
+FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.28, 0.4
+# In points: the text of a page, a column of two, a line of text and one of a caption, and the mean
+# width of a caption's characters.
+PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 483, 728, 234
+LINE_HEIGHT, CAPTION_LINE, CAPTION_CHARACTER = 12, 9.5, 4.1
+# Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
+TOGETHER, LEAST, HEADING = 24, 4, 3
+LINE_WIDTH = 466  # points of a line of the document, less a margin for what is only estimated
+MILLIMETRE = 72.27 / 25.4  # points
+CHARACTER = 0.5  # mean width of a character in the size of the print; 0.53: of typewriter type
+TYPEWRITER = 0.53
 MARKED = r"{} \textbf{{({})}}"
+
+
+FigureRow = tuple[list[Figure], list[Figure]]  # two columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,11 +66,42 @@ class Line:
 
 
 @dataclasses.dataclass(frozen=True)
+class Print:
+    """A size of print: its command, its size and the space beside a column, in points."""
+
+    command: str
+    size: float
+    space: float
+
+
+PRINTS = (
+    Print("", 10, 6),
+    Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 8, 3),
+    Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 7, 2.5),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """How a table is printed: `broken` is the width of columns that break, in millimetres."""
+
+    chosen: Print
+    broken: int
+    parts: list[list[int]]  # indices of columns
+
+
+NOTE_SIZE = 7  # points of the small second line of a cell
+
+
+@dataclasses.dataclass(frozen=True)
 class Tabular:
-    """A table as LaTeX; `groups` are headings with the number of columns below each."""
+    """A table as LaTeX, or a part of its columns.
+
+    `groups` are headings with the number of columns below each, and the first of these.
+    """
 
     specification: Latex
-    groups: list[tuple[str, int]]
+    groups: list[tuple[str, int, int]]
     heads: list[Latex]
     lines: list[Line]
     size: Latex
@@ -62,15 +128,27 @@ def environment() -> jinja2.Environment:
         "kind": kind,
         "spans": spans,
         "tex": Latex,
-        "tabular": tabular,
+        "tabulars": tabulars,
         "compact": compact,
+        "heading": heading,
+        "bookmark": bookmark,
+        "on_paper": on_paper,
+        "lines_together": lines_together,
+        "figure_columns": figure_columns,
     }
-    jinja.globals |= {"say": say, "language": current_language(), "PAPER": PAPER}
+    jinja.globals |= {
+        "say": say,
+        "language": current_language(),
+        "PAPER": PAPER,
+        "version": __version__,
+        "FIGURE_HEIGHT": FIGURE_HEIGHT,
+        "COLUMN_FIGURE_HEIGHT": COLUMN_FIGURE_HEIGHT,
+    }
     return jinja
 
 
 def document(blocks: list[Block], title: str, warning: str, note: str) -> str:
-    """Return the document: title, warning and the study's note, if any, and the sections."""
+    """Return the document: title, contents, warning and the study's note, and the sections."""
     template = environment().get_template("report.tex.jinja")
     return template.render(blocks=blocks, title=title, warning=warning, note=note)
 
@@ -85,41 +163,171 @@ def compact(text: str) -> Latex:
     return Latex("\n".join(line for line in text.split("\n") if line.strip()))
 
 
-def tabular(block: Table) -> Tabular:
-    """Return the columns and rows that paper has of a table."""
-    all_indices = block.column_indices(PAPER)
-    indices = [index for index in all_indices if not block.columns[index].below]
-    below = [index for index in all_indices if block.columns[index].below]
-    columns = [block.columns[index] for index in indices]
-    groups = [
-        (name, len(list(part))) for name, part in itertools.groupby(each.group for each in columns)
+def heading(text: str) -> Latex:
+    """Return a heading, with its text in the PDF's bookmarks."""
+    return Latex(rf"\texorpdfstring{{{escape(text)}}}{{{bookmark(text)}}}")
+
+
+def on_paper(blocks: Iterable[Block]) -> list[Block]:
+    """Return the blocks that paper has; nothing of those that contain only what it leaves out."""
+    return [
+        block
+        for block in blocks
+        if PAPER in block.media and (not (inner := getattr(block, "blocks", ())) or on_paper(inner))
     ]
-    limit = LONG_IN_SMALL if len(indices) > SMALL else LONG
+
+
+def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
+    """Return the figures as wide as a column in rows of two columns, of about equal heights."""
+    rows: list[FigureRow] = []
+    heights = [PAGE_HEIGHT, PAGE_HEIGHT]
+    for figure in blocks:
+        if not isinstance(figure, Figure) or PAPER not in figure.media or figure.wide:
+            continue
+        shorter = heights.index(min(heights))
+        height = _height(figure, COLUMN_FIGURE_HEIGHT, COLUMN_WIDTH)
+        if heights[shorter] + height > ROW_HEIGHT * PAGE_HEIGHT:
+            rows.append(([], []))
+            heights, shorter = [0, 0], 0
+        rows[-1][shorter].append(figure)
+        heights[shorter] += height
+    return rows
+
+
+def _height(figure: Figure, share: float, line: float) -> int:
+    """Return about how high a figure with its caption is, in points.
+
+    Args:
+        figure: the figure.
+        share: of a page, which the figure without its caption is at most high.
+        line: the width of the line that it stands in.
+
+    """
+    width, height = (72.27 * inches for inches in figure.size)
+    drawn = min(height * min(1, line / width), share * PAGE_HEIGHT)
+    texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
+    lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // line
+    return int(drawn + CAPTION_LINE * lines + 12)
+
+
+def lines_together(blocks: Sequence[Block]) -> int:
+    """Return how many lines a page must have room for where these blocks begin.
+
+    A heading stands with what follows it, a short table and a row of figures on one page.
+    """
+    first, *others = blocks
+    if isinstance(first, Table):
+        return min(_table_lines(first), TOGETHER)
+    if isinstance(first, Figure):
+        return _lines_of(_height(first, FIGURE_HEIGHT, PAGE_WIDTH))
+    if isinstance(first, Group) and first.style == "plots":
+        rows = figure_columns(first.blocks)
+        return max((_lines_of(_row_height(row)) for row in rows[:1]), default=LEAST)
+    inner = others if isinstance(first, Heading) else on_paper(getattr(first, "blocks", ()))
+    return (HEADING if inner else LEAST) + (lines_together(inner) if inner else 0)
+
+
+def _lines_of(points: float) -> int:
+    return int(points / LINE_HEIGHT) + 2
+
+
+def _row_height(row: FigureRow) -> int:
+    return max(
+        sum(_height(figure, COLUMN_FIGURE_HEIGHT, COLUMN_WIDTH) for figure in column)
+        for column in row
+    )
+
+
+def _table_lines(block: Table) -> int:
+    """Return about how many lines a table has, with its caption."""
+    indices = block.column_indices(PAPER)
+    lines = 5 + len(block.caption) // 100
+    for row in block.rows:
+        lines += 1 + any(row.cells[index].note for index in indices)
+        lines += sum(block.columns[index].below for index in indices)
+    return lines
+
+
+def tabulars(block: Table) -> list[Tabular]:
+    """Return the columns and rows that paper has of a table, in parts that fit a line."""
+    indices = [index for index in block.column_indices(PAPER) if not block.columns[index].below]
+    fit = _fit(block, indices)
+    return [_tabular(block, part, fit, is_last=part is fit.parts[-1]) for part in fit.parts]
+
+
+def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
+    """Return these columns of a table; the last part has the lines below rows."""
+    below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
+    below = below if is_last else []
+    groups, start = [], 1
+    for name, part in itertools.groupby(block.columns[index].group for index in indices):
+        groups.append((name, count := len(list(part)), start))
+        start += count
     return Tabular(
-        Latex("".join(_specification(block, index, limit) for index in indices)),
-        groups if any(name for name, _ in groups) else [],
+        Latex("".join(_specification(block, index, fit.broken) for index in indices)),
+        groups if any(name for name, *_ in groups) else [],
         [_head(block, index) for index in indices],
         _lines(block, indices, below),
-        Latex(_size(columns)),
+        Latex(fit.chosen.command),
         bool(below),
     )
 
 
-def _size(columns: list[Column]) -> str:
-    """Return the font size of a table: smaller with many columns, smallest with code."""
-    if any(column.code for column in columns):
-        return r"\scriptsize\setlength{\tabcolsep}{3pt}"
-    if len(columns) <= SMALL:
-        return ""
-    return rf"\footnotesize\setlength{{\tabcolsep}}{{{'2.5' if len(columns) > DENSE else '3'}pt}}"
+def _fit(block: Table, indices: list[int]) -> Fit:
+    """Return the largest print in which the columns fit a line.
+
+    Where none does, the smallest, and the columns in parts that do, each with the first column.
+    """
+    large = len(indices) <= SMALL and not any(block.columns[index].code for index in indices)
+    for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
+        widths = [_width(block, index, chosen, broken) for index in indices]
+        if sum(widths) <= LINE_WIDTH:
+            return Fit(chosen, broken, [indices])
+    first, *others = indices
+    room = LINE_WIDTH - widths[0]
+    count = -(-int(sum(widths[1:])) // int(room))
+    share = min(room, max(1.1 * sum(widths[1:]) / count, *widths[1:]))  # parts of equal widths
+    parts: list[list[int]] = [[]]
+    filled = 0.0
+    for index, width in zip(others, widths[1:], strict=True):
+        if parts[-1] and filled + width > share:
+            parts.append([])
+            filled = 0.0
+        parts[-1].append(index)
+        filled += width
+    return Fit(chosen, broken, [[first, *part] for part in parts])
 
 
-def _specification(block: Table, index: int, limit: int) -> str:
+def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
+    """Return about how wide a column is in points, with the space beside it."""
+    column, cells = block.columns[index], [row.cells[index] for row in block.rows]
+    texts = [block.printed(row, index) for row in block.rows]
+    if width := _broken_width(block, index, broken):
+        return width * MILLIMETRE + 2 * chosen.space
+    head = column.short or column.title
+    heads = [head] if column.format.align == "left" else head.split(" ")
+    notes = [len(cell.note) + (len(cell.change) + 2 if cell.change else 0) for cell in cells]
+    character = TYPEWRITER if column.code else CHARACTER
+    return 2 * chosen.space + max(
+        character * chosen.size * max((len(text) for text in texts), default=0),
+        CHARACTER * chosen.size * max(map(len, heads)),
+        CHARACTER * NOTE_SIZE * max(notes, default=0),
+    )
+
+
+def _broken_width(block: Table, index: int, broken: int) -> int:
+    """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
+    column = block.columns[index]
+    longest = max((len(block.printed(row, index)) for row in block.rows), default=0)
+    is_long = column.format.align == "left" and not column.code and longest >= LONG
+    return column.width or (broken if is_long else 0)
+
+
+def _specification(block: Table, index: int, broken: int) -> str:
     """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
     column, texts = block.columns[index], [block.printed(row, index) for row in block.rows]
-    long = not column.code and max(map(len, texts), default=0) >= limit
-    if column.width or (column.format.align == "left" and long):
-        return rf">{{\raggedright\arraybackslash}}p{{{column.width or BROKEN}mm}}"
+    if width := _broken_width(block, index, broken):
+        return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
     numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
     if column.format.align != "number" or not numbers:
         return "l" if column.format.align == "left" else "r"
@@ -203,5 +411,5 @@ def _note(value: Cell, column: Column) -> Latex:
 def _below(block: Table, row: Row, index: int, count: int) -> Latex:
     """Return a line below a row, as wide as the table."""
     text = f"{block.columns[index].heading}: {block.printed(row, index)}"
-    column = rf"@{{\quad}}>{{\raggedright\arraybackslash}}p{{{TEXT_WIDTH}mm}}"
+    column = rf"@{{\quad}}>{{\raggedright\arraybackslash}}p{{{BELOW_WIDTH}mm}}"
     return Latex(rf"\multicolumn{{{count}}}{{{column}}}{{{escape(text)}}}")

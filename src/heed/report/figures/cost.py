@@ -1,0 +1,148 @@
+"""Test figure against core time: a panel for each experiment, each model named beside its mark."""
+
+import math
+from collections.abc import Sequence
+
+import matplotlib.figure
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from heed.evaluation.families import BASELINE
+from heed.evaluation.results import ExperimentResult
+from heed.report.blocks import Figure
+from heed.report.costs import Cost, time_unit
+from heed.report.experiments import Experiment
+from heed.report.figures.drawing import INK, LINE, SERIES, SOFT, WIDTH, Style, short_name
+from heed.report.language import say
+from heed.report.results import Results
+
+PANELS = 3  # side by side
+PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.3  # inches
+MAX_TICKS = 5
+SHORT = 20  # characters of a title that fits a panel
+GAP = 0.085  # between labels, of the height of a panel
+LABELS_AT = 1.06  # of the width of a panel
+TRIVIAL = ("majority", "copy")  # opponents that read nothing
+# The colour and the marker of a model, by its role.
+QUESTION, CONTROL, OTHER = (SERIES[0], "o"), (SERIES[2], "^"), (SERIES[3], "D")
+OF_BASELINE = (SERIES[1], "s")
+Label = tuple[float | None, float, str]  # of a model at x, y, or of a line at y
+
+
+def cost_figure(results: Results, costs: dict[str, list[Cost]]) -> Figure:
+    """Return the figure of all experiments.
+
+    Args:
+        results: of the study.
+        costs: of the models of each experiment, by its key.
+
+    """
+    experiments = results.experiments
+    columns = min(PANELS, len(experiments))
+    rows = -(-len(experiments) // columns)
+    title = say("What a model reaches, and what its training costs")
+    caption = say(
+        "Test figure against the core time of a training, means over seeds; the scale of time "
+        "is logarithmic. Circles: variants of the study’s question; square: the baseline; "
+        "triangles: controls; diamonds: other variants. Dashed line: the best opponent, whose time "
+        "is not measured."
+    )
+    marks = {each.mark for each in experiments}
+    width = PANEL_WIDTH * columns
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes, experiment in zip(grid.flat, experiments, strict=False):
+            result = results.comparison.experiments[experiment.key]
+            _draw_panel(axes, experiment, result, costs[experiment.key])
+        for axes in grid.flat[len(experiments) :]:
+            axes.set_visible(False)
+
+    return Figure(
+        "cost",
+        title,
+        caption,
+        (*results.comparison_sources, results.times_source),
+        draw,
+        (width, 0.2 + PANEL_HEIGHT * rows),
+        alt_text=f"{title}. {caption}",
+        mark=marks.pop() if len(marks) == 1 else "",
+        wide=width > WIDTH,
+    )
+
+
+def _draw_panel(
+    axes: Axes, experiment: Experiment, result: ExperimentResult, costs: list[Cost]
+) -> None:
+    labels: list[Label] = []
+    unit = time_unit(max(cost.mean for cost in costs))
+    for cost in costs:
+        colour, marker = _role(result, cost.variant)
+        value = experiment.measure.scaled(cost.figure) or 0.0
+        axes.plot([unit.of(cost.mean)], [value], marker, color=colour, markersize=5, gid="model")
+        labels.append((unit.of(cost.mean), value, short_name(cost.variant)))
+    opponents = {name: result.figure_of(name) for name in result.opponents if name not in TRIVIAL}
+    if opponents:
+        best = max(opponents, key=lambda name: opponents[name])
+        value = experiment.measure.scaled(opponents[best]) or 0.0
+        axes.axhline(value, color=SOFT, lw=1, linestyle=(0, (4, 2)), gid="opponent")
+        labels.append((None, value, best))
+    if all(cost.mean > 0 for cost in costs):
+        axes.set_xscale("log")
+        _set_ticks(axes, [unit.of(cost.mean) for cost in costs])
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    title = short_name(experiment.title)
+    axes.set_title(title, fontsize=9 if len(title) <= SHORT else 8, loc="left")
+    axes.set_xlabel(say("{unit} of a training", unit=unit.name))
+    axes.set_ylabel(experiment.measure.name)
+    _label(axes, labels)
+
+
+def _role(result: ExperimentResult, variant: str) -> tuple[str, str]:
+    """Return the colour and the marker of a variant."""
+    if variant == BASELINE:
+        return OF_BASELINE
+    if variant in result.attention:
+        return QUESTION
+    return CONTROL if variant in result.controls else OTHER
+
+
+def _set_ticks(axes: Axes, times: list[float]) -> None:
+    """Put ticks at 1, 2 and 5 of each power of ten, on a scale of at least a factor of six."""
+    low, high = min(times), max(times)
+    margin = max(1.15, (6 * low / high) ** 0.5)
+    low, high = low / margin, high * margin
+    axes.set_xlim(low, high)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    ticks = ticks[:: -(-len(ticks) // MAX_TICKS)]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+
+
+def _label(axes: Axes, labels: Sequence[Label]) -> None:
+    """Print each name to the right of the panel, with a thin line from its mark; none overlap."""
+    low, high = axes.get_ylim()
+    ordered = sorted(labels, key=lambda label: (label[1], label[2]))
+    heights: list[float] = []
+    for _, y, _ in ordered:
+        height = (y - low) / (high - low)
+        heights.append(max(height, heights[-1] + GAP) if heights else height)
+    excess = max(0.0, heights[-1] - 1)
+    for index in range(len(heights) - 1, -1, -1):
+        limit = 1.0 if index == len(heights) - 1 else heights[index + 1] - GAP
+        heights[index] = min(heights[index], limit) if excess else heights[index]
+    style: Style = {"va": "center", "fontsize": 8, "color": INK}
+    for (x, y, name), height in zip(ordered, heights, strict=True):
+        axes.text(LABELS_AT, height, name, transform=axes.transAxes, **style)
+        arrow: Style = {"arrowstyle": "-", "color": LINE, "lw": 0.7, "shrinkA": 0, "shrinkB": 3}
+        target = (x, y) if x is not None else (1, (y - low) / (high - low))
+        axes.annotate(
+            "",
+            xy=target,
+            xycoords="data" if x is not None else "axes fraction",
+            xytext=(LABELS_AT - 0.01, height),
+            textcoords="axes fraction",
+            arrowprops=arrow,
+        )

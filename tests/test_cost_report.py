@@ -1,0 +1,111 @@
+"""The report says what each result cost, and what attention costs for its gain."""
+
+import csv
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure as Drawing
+
+from heed.files import HeedError
+from heed.report.blocks import PAGE, Figure, Items, Paragraph, Span, Table
+from heed.report.chapters import cost
+from heed.report.costs import time_unit
+from heed.report.formats import format_number
+from heed.report.renderers.csv import table as csv_table
+from heed.report.results import Results, read_results
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+from tests.fixtures.report.made_up_translation import write_times
+
+BASELINE, ATTENTION = "sample-author-baseline", "sample-author-attention"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    data = made_up.comparison("sample")
+    made_up.results(data, tmp_path)
+    seeds = data.seeds
+    write_times(ATTENTION, seeds, tmp_path, cpu_seconds=255.0)
+    return read_results(made_up.study("sample"), data, ROOT / "data/published", tmp_path, False)
+
+
+def blocks(results: Results, kind: type) -> list:
+    (section,) = cost.chapter(results)
+    return [block for block in section.blocks if isinstance(block, kind)]
+
+
+def text_of(parts: tuple) -> str:
+    return "".join(part.text if isinstance(part, Span) else part for part in parts)
+
+
+def test_a_sentence_says_what_attention_costs_for_which_gain_and_with_which_verdict(results):
+    experiment = next(each for each in results.experiments if each.key == "sample-author")
+    (items,) = blocks(results, Items)
+    (sentence,) = (
+        text_of(item) for item in items.items if text_of(item).startswith(experiment.title)
+    )
+    # 90, 150 and 210 CPU seconds without attention, by the fixture, and 255 with it
+    assert results.comparison.seeds == [1, 2, 3]
+    assert "attention costs 1.7 times the baseline’s core time for " in sentence
+    assert sentence.endswith(f"p.p.: {experiment.gain.verdict}.")
+
+
+def test_the_table_has_core_minutes_of_a_training_of_all_seeds_and_over_the_baseline(results):
+    (table,) = blocks(results, Table)
+    rows = {
+        (row["experiment"], row["variant"]): row
+        for row in csv.DictReader(csv_table(table).splitlines())
+    }
+    models = [model for each in results.experiments for model in results.models(each)]
+    assert len(rows) == len(models)
+    row = rows["sample-author", "attention"]
+    assert (row["core_minutes"], row["core_minutes_of_all_seeds"]) == ("4.2500", "12.7500")
+    assert row["ratio"] == "1.70" and rows["sample-author", "baseline"]["ratio"] == "1.00"
+    model = results.comparison.experiments["sample-author"].models["attention"]
+    assert row["parameters"] == str(model.parameters)
+    (paragraph,) = blocks(results, Paragraph)
+    minutes = sum(float(row["core_minutes_of_all_seeds"]) for row in rows.values())
+    runs = len(models) * 3
+    text = f"The study’s {runs} trainings took {format_number(minutes, 1)} core-minutes."
+    assert text_of(paragraph.texts) == text
+    assert "the CPU time of a training" in table.meanings(PAGE)
+
+
+def test_a_panel_has_every_model_by_name_and_the_best_opponent_as_a_line(results):
+    (figure,) = blocks(results, Figure)
+    drawing = Drawing(figsize=figure.size)
+    figure.draw(drawing)
+    panels = [axes for axes in drawing.axes if axes.get_visible()]
+    assert len(panels) == len(results.experiments)
+    for axes, experiment in zip(panels, results.experiments, strict=True):
+        result = results.comparison.experiments[experiment.key]
+        assert {text.get_text() for text in axes.texts} - {""} == {*result.models, "linear"}
+        models = [line for line in axes.lines if line.get_gid() == "model"]
+        assert sorted(line.get_ydata()[0] for line in models) == pytest.approx(
+            sorted(map(result.figure_of, result.models))
+        )
+        (opponent,) = (line for line in axes.lines if line.get_gid() == "opponent")
+        assert opponent.get_ydata()[0] == result.figure_of("linear")
+        heights = sorted(text.get_position()[1] for text in axes.texts if text.get_text())
+        gaps = [after - before for before, after in itertools.pairwise(heights)]
+        assert min(gaps) > 0.08, "no two names overlap"
+
+
+def test_without_a_search_the_table_has_no_column_of_searches(results):
+    (table,) = blocks(results, Table)
+    assert not any(column.heading == "Search" for column in table.columns)
+
+
+def test_times_are_in_a_unit_that_is_easy_to_read():
+    assert time_unit(0.03).name == "core-seconds" and time_unit(0.03).of(0.05) == 3
+    assert time_unit(12).name == "core-minutes" and time_unit(12).of(12) == 12
+    assert time_unit(600).name == "core-hours" and time_unit(600).of(600) == 10
+
+
+def test_a_training_without_its_time_is_one_message(results):
+    (results.folder / "timing/train" / BASELINE / "2.json").unlink()
+    message = rf"2\.json: not there\. Run: heed train {re.escape(BASELINE)} --seed 2"
+    with pytest.raises(HeedError, match=message):
+        cost.chapter(results)

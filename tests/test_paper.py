@@ -1,0 +1,202 @@
+"""The report on paper: contents, bookmarks, figures that fit, and tables that can be read."""
+
+import dataclasses
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+from heed.report.blocks import (
+    PAGE,
+    Block,
+    Column,
+    Disclosure,
+    Figure,
+    Group,
+    Heading,
+    Paragraph,
+    Section,
+    Table,
+    make_rows,
+)
+from heed.report.formats import RIGHT, TEXT
+from heed.report.render import render
+from heed.report.renderers import latex
+from heed.report.renderers.escape import bookmark
+from heed.report.renderers.latex import figure_columns, lines_together, on_paper, tabulars
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+
+MIN_PRINT = 7  # points
+PAGES = {"sample": 12, "talk": 18}  # at most
+
+
+def table(columns: int, rows: int = 3, text: str = "0.1234", **changes) -> Table:
+    declared = (
+        Column("name", "Model", TEXT, lambda row: f"model {row}"),
+        *(
+            Column(f"c{number}", f"figure {number}", RIGHT, lambda _: text)
+            for number in range(columns)
+        ),
+    )
+    made = Table("made", "A table", declared, make_rows(declared, range(rows)), files=())
+    return dataclasses.replace(made, **changes)
+
+
+def figure(key: str, size: tuple[float, float] = (4.4, 2.9), **changes) -> Figure:
+    made = Figure(key, f"Title of {key}", "What it shows.", (), lambda _: None, size)
+    return dataclasses.replace(made, **changes)
+
+
+def printed(*blocks: Block, title: str = "A study") -> str:
+    return latex.document(list(blocks), title, "", "A note.")
+
+
+def test_the_document_has_a_title_contents_and_bookmarks_of_its_sections():
+    text = printed(Section("one", "First & best", (Paragraph(("Text.",)),)), title="50% of A_B")
+    assert r"\maketitle" in text and r"\tableofcontents" in text
+    assert r"\hypersetup{pdftitle={50\% of A\_B}" in text
+    assert r"\section{\texorpdfstring{First \& best}{First \& best}}" in text
+    assert r"\usepackage[numbered,open,depth=2]{bookmark}" in text
+    assert "A note." in text and not re.search(r"\\date|\\today", text)
+
+
+def test_a_bookmark_has_no_command_of_print():
+    assert bookmark("a − b → c") == "a - b -> c"
+    assert bookmark("W" * 60) == "W" * 60, "no place to break a word"
+    assert bookmark("語\u202e\n[é]") == "[U+8A9E][U+202E] [é]"
+
+
+def test_every_figure_has_a_largest_width_and_height():
+    plots = Group((figure("small"), figure("tall", (4.4, 14.0))), "plots")
+    text = printed(plots, figure("alone"), Group((figure("wide", (9.0, 9.0), wide=True),), "plots"))
+    included = re.findall(r"(\\adjustbox\{[^}]*\})?\{?\\includegraphics(\[.*?\])?\{", text)
+    assert len(included) == 4
+    for bounds, options in included:
+        assert "max width=\\linewidth" in bounds and "max totalheight=0." in bounds and not options
+    assert len(re.findall(r"\\captionof\{figure\}\[\]", text)) == 4
+
+
+def test_figures_stand_in_two_columns_of_about_equal_height_that_fit_a_page():
+    figures = [figure(f"f{number}", (4.4, 2.9)) for number in range(4)]
+    tall = figure("tall", (4.4, 14.0))
+    first, *others = figure_columns([*figures, tall])
+    assert [[each.key for each in column] for column in first] == [["f0"], ["f1"]]
+    assert [each.key for row in others for column in row for each in column] == ["f2", "f3", "tall"]
+    low = [figure(f"low{number}", (4.4, 1.2)) for number in range(2)]
+    (row,) = figure_columns([figures[0], *low])
+    assert [[each.key for each in column] for column in row] == [["f0"], ["low0", "low1"]]
+    assert figure_columns([figure("page", media=(PAGE,)), figure("wide", wide=True)]) == []
+
+
+def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_column():
+    (narrow,) = tabulars(table(5))
+    assert narrow.size == "" and len(narrow.heads) == 6
+    (many,) = tabulars(table(9))
+    assert "footnotesize" in many.size and len(many.heads) == 10
+    parts = tabulars(table(40))
+    assert len(parts) > 1 and all("scriptsize" in part.size for part in parts)
+    assert [part.heads[0] for part in parts] == ["Model"] * len(parts)
+    assert sum(len(part.heads) - 1 for part in parts) == 40
+    assert {part.lines[1].cells[0] for part in parts} == {"model 1"}
+    text = printed(table(40))
+    assert r"\tiny" not in text and "resizebox" not in text
+    assert text.count(r"\caption[]{\textbf{A table.}}") == 1
+    assert text.count("(further columns)") == len(parts) - 1
+
+
+def test_a_table_repeats_its_head_on_every_page_and_says_that_it_is_continued():
+    text = printed(table(3, rows=90))
+    assert r"\begin{longtable}" in text and r"\begin{tabular}" not in text
+    first, _, rest = text.partition(r"\endfirsthead")
+    head, _, _ = rest.partition(r"\endhead")
+    for part in (first, head):
+        assert part.count("Model & ") == 1
+    assert r"\tablename~\thetable} (continued)" in head
+    alone = latex.table(table(3))
+    assert r"\caption" not in alone, "the file is for \\input, where the reader gives the caption"
+
+
+def test_a_heading_stands_on_the_page_of_what_follows_it():
+    short, long = table(3, rows=4), table(3, rows=400)
+    assert lines_together([short]) == 5 + 4
+    assert lines_together([long]) == latex.TOGETHER
+    assert lines_together([Heading("Figures"), short]) == latex.HEADING + lines_together([short])
+    closed = Disclosure("All", (Group((figure("page", media=(PAGE,)),), "plots"), short))
+    assert lines_together([closed]) == latex.HEADING + lines_together([short])
+
+
+def test_what_contains_only_blocks_of_the_page_has_no_heading_on_paper():
+    hidden = Disclosure("Hidden", (Group((Paragraph(("x",), media=(PAGE,)),)),))
+    assert on_paper([hidden, Section("s", "Empty", (hidden,))]) == []
+    shown = Disclosure("Shown", (Paragraph(("y",)),))
+    assert on_paper([hidden, shown]) == [shown]
+    assert "Hidden" not in printed(Section("s", "Section", (hidden, shown)))
+
+
+def test_the_appendix_has_sections_with_letters_and_begins_on_a_page():
+    details = (
+        Disclosure("Hyperparameters", (Paragraph(("x",)),)),
+        Section("k", "Keys", (table(2),)),
+    )
+    text = printed(Section("appendix", "Appendix", details))
+    assert text.index(r"\clearpage\appendix") < text.index(r"\section{\texorpdfstring{Hyper")
+    assert r"\section{\texorpdfstring{Keys}" in text and "Appendix}" not in text
+
+
+def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(tmp_path, monkeypatch):
+    monkeypatch.setattr("heed.report.render.draw", _draw_nothing)
+    text = (_render(tmp_path, "talk") / "report.tex").read_text(encoding="utf-8")
+    graphics = text.count(r"\includegraphics")
+    assert graphics == text.count("max totalheight=") and graphics > 10
+    for scaled in (r"\resizebox", r"\scalebox", r"\tiny", r"\begin{tabular}"):
+        assert scaled not in text
+    assert "SHA256SUMS" not in text and len(re.findall("[0-9a-f]{32}", text)) == 0
+
+
+def _draw_nothing(path: Path, *_: object) -> None:
+    path.with_suffix(".svg").write_text("<svg/>")
+
+
+def _render(folder: Path, name: str, language: str = "en") -> Path:
+    params, data = made_up.study(name), made_up.comparison(name)
+    study = params.study.model_copy(update={"language": language})
+    results = made_up.results(data, folder / "results")
+    changed = params.model_copy(update={"study": study})
+    render(changed, data, ROOT / "data/published", results, folder / "reports")
+    return folder / "reports"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pdf_is_short_has_bookmarks_and_no_print_below_seven_points(tmp_path, name):
+    tools = ("latexmk", "pdfinfo", "pdftohtml")
+    if missing := [tool for tool in tools if not shutil.which(tool)]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    folder = _render(tmp_path, name)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    subprocess.run(["make", "pdf"], cwd=tmp_path, check=True, capture_output=True)
+    pdf = folder / "report.pdf"
+    facts = _output("pdfinfo", pdf)
+    title = made_up.study(name).study.title
+    assert re.search(rf"Title:\s+{re.escape(title)}", facts)
+    assert int(re.search(r"Pages:\s+(\d+)", facts)[1]) <= PAGES[name]
+    text = _output("pdftohtml", "-xml", "-stdout", "-i", pdf)
+    root = xml.etree.ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text))
+    bookmarks = [item.text or "" for item in root.iter("item")]
+    assert any(each.endswith("Does attention help?") for each in bookmarks)
+    printed_sizes = {
+        font.get("id"): float(font.get("size"))
+        for font in root.iter("fontspec")
+        if font.get("family", "").upper().startswith(("LM", "SFRM"))
+    }
+    used = {item.get("font") for item in root.iter("text") if len(item.findtext(".") or "") > 3}
+    # pdftohtml writes pixels, 1.5 a point
+    assert min(printed_sizes[font] for font in used if font in printed_sizes) >= MIN_PRINT * 1.4
+
+
+def _output(*command: object) -> str:
+    return subprocess.run([*map(str, command)], check=True, capture_output=True, text=True).stdout
