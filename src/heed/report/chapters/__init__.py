@@ -45,6 +45,7 @@ CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
         hyperparameters.chapter,
         searches.chapter,
         documents.chapter,
+        classification.matrices,
     ],
     "multilabel": [
         experiment.chapter,

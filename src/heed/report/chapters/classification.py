@@ -1,7 +1,6 @@
 """The figures of a classification: precision, recall and F1 by class, as in the talk's tables."""
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from heed.report.blocks import (
@@ -20,70 +19,94 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import join_columns
+from heed.report.chapters.shared import all_models, join_columns
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
 from heed.report.figures import classification as figures
+from heed.report.figures import confusion
+from heed.report.figures.curves import curves
+from heed.report.figures.lengths import by_length
+from heed.report.figures.variants import drawn_variants, ordered_variants
 from heed.report.formats import PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
 from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = FIGURES[:3]
-# From models and opponents to figures of some of them
-DrawTables = Callable[[Results, Experiment, list[ClassTable]], tuple[Figure, ...]]
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the tables and figures of baseline and attention, then those of all others."""
+    variants = drawn_variants(results, experiment)
     drawn = (
-        figures.curves(results, experiment),
+        by_length(results, experiment, variants),
+        curves(results, experiment, variants),
         *figures.class_gain(results, experiment),
-        figures.by_length(results, experiment),
-        figures.calibration(results, experiment),
+        figures.calibration(results, experiment, variants),
+        _errors(results, experiment, variants),
     )
-    return _blocks(results, experiment, drawn, _confusions)
+    return _blocks(results, experiment, drawn, _all_variants(results, experiment, variants))
 
 
 def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the same of a multi-label classification, which has no confusion of classes."""
-    drawn = (figures.curves(results, experiment), *figures.class_gain(results, experiment))
-    return _blocks(results, experiment, drawn, lambda *_: ())
+    variants = drawn_variants(results, experiment)
+    drawn = (curves(results, experiment, variants), *figures.class_gain(results, experiment))
+    every = ordered_variants(results, experiment)
+    more = () if every == variants else (curves(results, experiment, every, "curves-all"),)
+    return _blocks(results, experiment, drawn, more)
+
+
+def matrices(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the matrices of an experiment with many classes; nothing where there are few."""
+    if len(confusion.class_names(experiment)) <= confusion.LARGE:
+        return []
+    variants = ordered_variants(results, experiment)
+    drawn = tuple(confusion.matrix(results, experiment, variant) for variant in variants)
+    summary = say("Confusion matrices of all models")
+    return [Disclosure(summary, (Group(drawn, "plots"),), "figures-all", media=(PAGE,))]
+
+
+def _errors(results: Results, experiment: Experiment, variants: list[str]) -> Figure:
+    """Return the matrices of all models, or of many classes those with the most errors."""
+    if len(confusion.class_names(experiment)) > confusion.LARGE:
+        return confusion.largest_errors(results, experiment, variants)
+    return confusion.matrices(results, experiment)
+
+
+def _all_variants(results: Results, experiment: Experiment, drawn: list[str]) -> tuple[Figure, ...]:
+    """Return the figures of all models; nothing where the other figures draw them all."""
+    variants = ordered_variants(results, experiment)
+    if variants == drawn:
+        return ()
+    return (
+        by_length(results, experiment, variants, "lengths-all"),
+        curves(results, experiment, variants, "curves-all"),
+        figures.calibration(results, experiment, variants, "calibration-all"),
+    )
 
 
 def _blocks(
-    results: Results, experiment: Experiment, drawn: tuple[Figure, ...], matrices: DrawTables
+    results: Results, experiment: Experiment, drawn: tuple[Figure, ...], more: tuple[Figure, ...]
 ) -> list[Block]:
     return [
         Group(tuple(_talk_table(results, experiment, table) for table in experiment.pair), "pair"),
         *_pair_table(results, experiment),
         _seeds_file(experiment),
         Heading(say("Figures"), experiment.mark),
-        Group(
-            (*drawn, *matrices(results, experiment, experiment.pair)),
-            "plots",
-        ),
-        *_others(results, experiment, matrices),
+        Group(drawn, "plots"),
+        *all_models(more),
+        *_others(results, experiment),
     ]
 
 
-def _others(results: Results, experiment: Experiment, matrices: DrawTables) -> list[Block]:
+def _others(results: Results, experiment: Experiment) -> list[Block]:
     if not experiment.others:
         return []
     names = ", ".join(table.key for table in experiment.others)
     tables = tuple(_talk_table(results, experiment, table) for table in experiment.others)
-    drawn = Group(matrices(results, experiment, experiment.others), "plots")
     summary = f"{say('Controls, other variants and opponents:')} {names}"
-    return [Disclosure(summary, (Group(tables, "pair"), drawn), "others")]
-
-
-def _confusions(
-    results: Results, experiment: Experiment, tables: list[ClassTable]
-) -> tuple[Figure, ...]:
-    models = results.models(experiment)
-    return tuple(
-        figures.confusion(results, experiment, table) for table in tables if table.key in models
-    )
+    return [Disclosure(summary, (Group(tables, "pair"),), "others")]
 
 
 def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> Group:
