@@ -41,7 +41,7 @@ from heed.report.results import Results, read_table
 LARGE = 12  # classes, above which a matrix is a figure of its own
 SHOWN = 12  # classes with the most errors
 CELL, SMALLEST_WITH_NUMBERS, LETTER = 0.42, 0.15, 0.062  # inches
-TITLE, LABELS = 0.3, 0.35  # inches above a matrix, and of the labels of the axes
+TITLE, LABELS = 0.3, 0.45  # inches above a matrix, and of the labels of the axes
 Matrices = dict[str, np.ndarray]  # by variant: percent of the documents of each true class (row)
 
 

@@ -18,12 +18,12 @@ from heed.report.figures.variants import (
     DASHED,
     MAX_VARIANTS,
     PANEL_NAME,
-    PANELS,
     Look,
     Tables,
     describe_choice,
     looks,
     make_figure,
+    panel_columns,
     read_tables,
     validation_measure,
 )
@@ -58,7 +58,7 @@ def curves(
     measure = validation_measure(experiment)
     tables = read_tables(results, experiment, "history", variants)
     drawn = _read_curves(results, experiment, tables)
-    rows = 2 * -(-len(variants) // _columns(variants))
+    rows = 2 * -(-len(variants) // panel_columns(len(variants)))
     size = (
         WIDTH if len(variants) <= MAX_VARIANTS else WIDE,
         min(FRAME + PANEL * rows, MAX_HEIGHT),
@@ -84,10 +84,6 @@ def _read_curves(results: Results, experiment: Experiment, tables: Tables) -> di
         kept = len(collapsed) < len(seeds)
         drawn[variant] = Curves(table, collapsed if kept else [], not kept, look[variant])
     return drawn
-
-
-def _columns(variants: Sequence[str]) -> int:
-    return min(len(variants), PANELS)
 
 
 def _describe(measure: Measure, drawn: dict[str, Curves]) -> str:
@@ -119,7 +115,7 @@ def _describe(measure: Measure, drawn: dict[str, Curves]) -> str:
 
 
 def _draw(figure: matplotlib.figure.Figure, drawn: dict[str, Curves], measure: Measure) -> None:
-    columns = _columns([*drawn])
+    columns = panel_columns(len(drawn))
     rows = -(-len(drawn) // columns)
     grid = figure.subplots(2 * rows, columns, squeeze=False, sharex=True)
     losses, figures = grid[0::2], grid[1::2]

@@ -4,13 +4,14 @@ import dataclasses
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from heed.report.figures.drawing import INK, SOFT, Style, short_name
 
 SIZE = 8  # points
 LINE_HEIGHT = 0.145  # inches of a label of that size
 MAX_LABEL = 20  # characters
-MARKER_AT, TEXT_AT = 1.05, 1.085  # of the axes' width
+LEADER, MARKER, TEXT = 7, 11, 16  # points from the axes: end of the thin line, marker, name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,18 +41,25 @@ def label_ends(axes: Axes, ends: Sequence[LineEnd], height: float) -> None:
     axes.set_ylim(axes.get_ylim())
     to_axes = axes.transData + axes.transAxes.inverted()
     fractions = [float(to_axes.transform((end.x, end.y))[1]) for end in ends]
-    across: Style = {"transform": axes.transAxes, "clip_on": False}
-    leader: Style = {"arrowstyle": "-", "color": SOFT, "lw": 0.5, "shrinkA": 1, "shrinkB": 2}
+    leader: Style = {"arrowstyle": "-", "color": SOFT, "lw": 0.5, "shrinkA": 0, "shrinkB": 2}
     for end, y in zip(ends, spread_apart(fractions, LINE_HEIGHT / height), strict=True):
-        text_at = TEXT_AT if end.marker else MARKER_AT
         axes.annotate(
-            "", (end.x, end.y), (MARKER_AT - 0.015, y), "data", "axes fraction",
-            arrowprops=leader, annotation_clip=False,
+            "", (end.x, end.y), (1, y), "data", _right_of(axes, LEADER), arrowprops=leader,
+            annotation_clip=False,
         )  # fmt: skip
         if end.marker:
-            axes.scatter([MARKER_AT + 0.005], [y], 14, end.colour, end.marker, **across)
-        name = short_name(end.text, MAX_LABEL)
-        axes.text(text_at, y, name, va="center", fontsize=SIZE, color=INK, gid="label", **across)
+            at = _right_of(axes, MARKER)
+            axes.scatter([1], [y], 14, end.colour, end.marker, transform=at, clip_on=False)
+        text: Style = {"va": "center", "fontsize": SIZE, "color": INK, "gid": "label"}
+        at = _right_of(axes, TEXT if end.marker else MARKER)
+        axes.text(1, y, short_name(end.text, MAX_LABEL), transform=at, clip_on=False, **text)
+
+
+def _right_of(axes: Axes, points: float) -> Transform:
+    """Return the coordinates of the axes, moved to the right by so many points."""
+    figure = axes.get_figure()
+    assert figure is not None  # these axes were made by a figure
+    return axes.transAxes + ScaledTranslation(points / 72, 0, figure.dpi_scale_trans)
 
 
 def spread_apart(

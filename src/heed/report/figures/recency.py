@@ -142,7 +142,7 @@ def _noise_name(at: str) -> str:
     """Return the label of a kind of noise, such as `left 4`."""
     sides = {"left": say("before"), "right": say("after"), "both": say("both")}
     side, *times = at.split()
-    return f"{sides[side]} ×{times[0]}" if times else say("none")
+    return f"{sides[side]}\n×{times[0]}" if times else say("none")
 
 
 def _show_to_one(axes: Axes) -> None:

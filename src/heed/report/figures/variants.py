@@ -23,7 +23,7 @@ from heed.report.results import Results, read_table
 from heed.tasks import task_module
 
 MAX_VARIANTS = 4  # in a figure
-PANELS = 5  # side by side, in a figure of all variants
+PANELS = 5  # side by side at most, in a figure of all variants
 PANEL_NAME = 14  # characters of a panel's title
 SOLID, DASHED, DASH_DOTTED, DOTTED = "solid", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1.2))
 # Numbers of colours by role, so that baseline, attention, a control and another variant, which
@@ -142,8 +142,9 @@ def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[st
     if not others:
         return ""
     return " " + say(
-        "Drawn: the baseline, the first variant of the study’s question, and of the controls and "
-        "of the other variants the best by {figure} on the validation part. Not drawn: {names}.",
+        "Chosen: the baseline, the first variant of the study’s question, the best control and the "
+        "best other variant (without a control the next best) by {figure} on the validation part, "
+        "and never by the test part. Not drawn: {names}.",
         figure=validation_measure(experiment).name,
         names=", ".join(others),
     )
@@ -198,7 +199,13 @@ def make_figure(
 
 def panel_size(count: int, height: float, frame: float) -> tuple[float, float]:
     """Return the size of a figure with so many panels of this height, in inches."""
-    return WIDE, min(frame + height * -(-count // PANELS), drawing.MAX_HEIGHT)
+    return WIDE, min(frame + height * -(-count // panel_columns(count)), drawing.MAX_HEIGHT)
+
+
+def panel_columns(count: int) -> int:
+    """Return how many of so many panels stand side by side: rows are about equally long."""
+    rows = -(-count // PANELS)
+    return -(-count // rows)
 
 
 def draw_panels(
@@ -207,7 +214,7 @@ def draw_panels(
     draw: Callable[[Axes, str], None],
 ) -> list[Axes]:
     """Draw a panel for each variant, all on the same scales; return the axes at the left."""
-    columns = min(PANELS, len(variants))
+    columns = panel_columns(len(variants))
     rows = -(-len(variants) // columns)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, variant in zip(grid.flat, variants, strict=False):
