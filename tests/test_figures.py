@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import re
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -39,12 +40,16 @@ from heed.report.results import Results, read_results
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 
+FEW_CLASSES, MANY_CLASSES = "letters-author", "news"  # experiments of the talk
 NAMES = ("pooling", "hybrid", "wide", "uniform", "searched", "searched-baseline", "searched-mean")
 
 
 def comparison_with(names: tuple[str, ...], study: str = "sample") -> Comparison:
-    """The made-up comparison with further models in each experiment."""
+    """The made-up comparison with further models in each experiment: of the talk, in two."""
     data = made_up.comparison(study)
+    if study == "talk":
+        kept = {name: data.experiments[name] for name in (FEW_CLASSES, MANY_CLASSES)}
+        data = dataclasses.replace(data, experiments=kept)
     for result in data.experiments.values():
         first = result.models["attention"]
         for name in names:
@@ -64,6 +69,11 @@ def with_variants(folder: Path, names: tuple[str, ...] = NAMES, study: str = "sa
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return with_variants(tmp_path_factory.mktemp("figures"))
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return with_variants(tmp_path_factory.mktemp("talk"), study="talk")
 
 
 def figures_of(blocks) -> list[Figure]:
@@ -141,9 +151,8 @@ def test_panels_stand_in_rows_that_are_about_equally_long(count, columns):
     assert -count % columns < columns
 
 
-def test_no_figure_is_larger_than_a_page(tmp_path):
-    results = with_variants(tmp_path, study="talk")
-    for figure in figures_of(chapters.report(results)):
+def test_no_figure_is_larger_than_a_page(talk):
+    for figure in figures_of(chapters.report(talk)):
         assert figure.size[0] <= WIDE and figure.size[1] <= MAX_HEIGHT, figure.key
         assert figure.wide == (figure.size[0] > WIDTH), figure.key
 
@@ -226,42 +235,29 @@ def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
     assert not any(text.get_text().startswith("seed") for text in draw(figure).axes[0].texts)
 
 
-def test_matrices_of_few_classes_are_one_figure_and_many_classes_have_those_with_most_errors(
-    tmp_path,
-):
-    results = with_variants(tmp_path, study="talk")
-    few, many = (
-        next(each for each in results.experiments if each.key == key)
-        for key in ("letters-author", "news")
-    )
+def test_few_classes_have_matrices_in_one_figure_and_many_have_those_with_the_most_errors(talk):
+    few, many = talk.experiments
     assert len(confusion.class_names(few)) <= confusion.LARGE < len(confusion.class_names(many))
-    keys = {figure.key for figure in figures_of(classification.chapter(results, few))}
+    keys = {figure.key for figure in figures_of(classification.chapter(talk, few))}
     assert f"{few.key}_confusion" in keys and f"{few.key}_errors" not in keys
-    assert classification.matrices(results, few) == []
-    keys = {figure.key for figure in figures_of(classification.chapter(results, many))}
+    assert classification.matrices(talk, few) == []
+    keys = {figure.key for figure in figures_of(classification.chapter(talk, many))}
     assert f"{many.key}_errors" in keys and not any(key.endswith("_confusion") for key in keys)
-    large = figures_of(classification.matrices(results, many))
-    assert len(large) == len(results.models(many)) and all(
-        PAPER not in each.media for each in large
-    )
+    large = figures_of(classification.matrices(talk, many))
+    assert len(large) == len(talk.models(many)) and all(PAPER not in each.media for each in large)
 
 
-def test_the_classes_with_the_most_errors_come_first(tmp_path):
-    results = with_variants(tmp_path, (), study="talk")
-    news = next(each for each in results.experiments if each.key == "news")
-    drawn = drawn_variants(results, news)
-    names, wrong = confusion.class_names(news), {}
+def test_the_classes_with_the_most_errors_come_first(talk):
+    _, news = talk.experiments
+    drawn, wrong = drawn_variants(talk, news), Counter()
     for variant in drawn:
-        path = results.evaluation_folder(results.models(news)[variant]) / "confusion.csv"
+        path = talk.evaluation_folder(talk.models(news)[variant]) / "confusion.csv"
         table = pd.read_csv(path).query("label != predicted")
-        for label, count in table.groupby("label")["documents"].sum().items():
-            wrong[label] = wrong.get(label, 0) + count
-    drawing = draw(confusion.largest_errors(results, news, drawn))
+        wrong.update(table.groupby("label")["documents"].sum().to_dict())
+    drawing = draw(confusion.largest_errors(talk, news, drawn))
     labels = [text.get_text().split(" → ")[0] for text in drawing.axes[0].get_yticklabels()]
-    counts = [
-        next(wrong[name] for name in names if name.startswith(label[:14])) for label in labels
-    ]
-    assert len(labels) == confusion.SHOWN and counts == sorted(wrong.values())[::-1][: len(labels)]
+    counts = [next(wrong[name] for name in wrong if name.startswith(each[:14])) for each in labels]
+    assert counts == sorted(wrong.values())[::-1][: confusion.SHOWN]
 
 
 def test_what_a_shade_means_holds_in_dark_mode_too():
