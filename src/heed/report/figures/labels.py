@@ -49,7 +49,8 @@ def label_ends(axes: Axes, ends: Sequence[LineEnd], height: float) -> None:
         )  # fmt: skip
         if end.marker:
             at = _right_of(axes, MARKER)
-            axes.scatter([1], [y], 14, end.colour, end.marker, transform=at, clip_on=False)
+            dot: Style = {"s": 14, "c": end.colour, "marker": end.marker, "clip_on": False}
+            axes.scatter([1], [y], transform=at, **dot)
         text: Style = {"va": "center", "fontsize": SIZE, "color": INK, "gid": "label"}
         at = _right_of(axes, TEXT if end.marker else MARKER)
         axes.text(1, y, short_name(end.text, MAX_LABEL), transform=at, clip_on=False, **text)
