@@ -40,7 +40,8 @@ from heed.report.results import Results, read_table
 
 LARGE = 12  # classes, above which a matrix is a figure of its own
 SHOWN = 12  # classes with the most errors
-CELL, SMALLEST_WITH_NUMBERS, LETTER = 0.42, 0.15, 0.062  # inches
+CELL, ENOUGH, SMALLEST_WITH_NUMBERS, LETTER = 0.42, 0.17, 0.15, 0.062  # inches
+SMALLEST_PANEL = 0.75  # inches: the width of a matrix, above which its model's name stands
 TITLE, LABELS = 0.3, 0.45  # inches above a matrix, and of the labels of the axes
 Matrices = dict[str, np.ndarray]  # by variant: percent of the documents of each true class (row)
 
@@ -175,23 +176,27 @@ def _name_limit(names: list[str]) -> int:
 def _layout(count: int, names: list[str]) -> tuple[int, float, float]:
     """Return the columns, the inches of a cell, and the width of so many matrices.
 
-    The layout with the largest cells that fits a page and leaves few places empty; the narrow
-    figure where its cells are large enough for their numbers.
+    The layout with the fewest rows whose cells are large enough, or nearly as large as they can be
+    on a page; the narrow figure where its cells are large enough for their numbers.
     """
-    margin = LETTER * _longest(names)
-    best, most = (1, 0.0, WIDTH), 0.0
+    layouts: list[tuple[int, float, float]] = []
     for width in (WIDTH, WIDE):
-        for columns in range(count, 0, -1):
-            rows = -(-count // columns)
-            wide = (width - margin - LABELS - 0.1 * columns) / (columns * len(names))
-            high = ((MAX_HEIGHT - margin - LABELS) / rows - TITLE) / len(names)
-            cell = min(CELL, wide, high)
-            empty = rows * columns - count
-            if cell * (1 - 0.1 * empty) > most + 1e-9:
-                most, best = cell * (1 - 0.1 * empty), (columns, cell, width)
-        if best[1] >= SMALLEST_WITH_NUMBERS:
+        layouts = [_with_columns(columns, width, count, names) for columns in range(1, count + 1)]
+        if max(cell for _, cell, _ in layouts) >= SMALLEST_WITH_NUMBERS:
             break
-    return best
+    least = min(ENOUGH, 0.85 * max(cell for _, cell, _ in layouts))
+    least = max(least, min(SMALLEST_PANEL / len(names), layouts[0][1]))
+    enough = [each for each in layouts if each[1] >= least]
+    return min(enough, key=lambda each: (-(-count // each[0]), -count % each[0]))
+
+
+def _with_columns(
+    columns: int, width: float, count: int, names: list[str]
+) -> tuple[int, float, float]:
+    margin, rows = LETTER * _longest(names), -(-count // columns)
+    wide = (width - margin - LABELS - 0.1 * columns) / (columns * len(names))
+    high = ((MAX_HEIGHT - margin - LABELS) / rows - TITLE) / len(names)
+    return columns, min(CELL, wide, high), width
 
 
 def _draw_matrices(

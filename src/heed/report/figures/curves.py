@@ -124,7 +124,7 @@ def _draw(figure: matplotlib.figure.Figure, drawn: dict[str, Curves], measure: M
         _draw_runs(loss, each, VALIDATION)
         _draw_runs(axes, each, f"validation_{measure.metric}", measure.scaled(1.0) or 1.0)
         loss.set_title(short_name(variant, PANEL_NAME), fontsize=8)
-        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True, min_n_ticks=1))
     last = max(int(each.history["epoch"].max()) for each in drawn.values())
     grid[0][0].set_xlim(0.5, last + 0.5)
     for block, name in ((losses, say("loss")), (figures, measure.name)):
