@@ -213,7 +213,7 @@ def _draw_matrices(
     for axes, (variant, each) in zip(grid.flat, percents.items(), strict=False):
         _draw_matrix(axes, each, size if cell >= SMALLEST_WITH_NUMBERS else 0)
         if len(percents) > 1:
-            axes.set_title(short_name(variant, max(10, int(cell * len(names) / 0.075))), fontsize=8)
+            axes.set_title(short_name(variant, max(10, int(cell * len(names) / 0.068))), fontsize=8)
         axes.set_xticks(range(len(names)), labels, rotation=90)
         axes.set_yticks(range(len(names)), labels)
         axes.tick_params(length=0, labelsize=max(5, min(7.5, 45 * cell)))

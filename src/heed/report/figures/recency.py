@@ -9,7 +9,7 @@ from heed.report.explanations import Explanation
 from heed.report.figures import drawing, model_rows
 from heed.report.figures.drawing import INK, WIDTH, Style, short_name
 from heed.report.figures.labels import LineEnd, label_ends
-from heed.report.figures.variants import Look, looks
+from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
 from heed.report.formats import format_number
 from heed.report.language import say
 from heed.report.results import Results
@@ -56,6 +56,9 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         count=FEWEST,
     )
     caption += _ratios(results, explained)
+    drawn = _drawn(results, explained)
+    if others := [each.variant for each in explained if each not in drawn]:
+        caption += " " + say("Not drawn: {names}.", names=", ".join(others))
     for sentence in model_rows.sentences(results, "recency"):
         caption += f" {model_rows.quote(sentence)}"
     return Figure(
@@ -63,13 +66,22 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         say("Recency: place in the text, and noise"),
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
-        lambda figure: _draw(figure, explained, looks(results)),
+        lambda figure: _draw(figure, drawn, looks(results)),
         (WIDTH, 4.1),
         subject=model_rows.heading(results, explained[0]),
         alt_text=drawing.alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
     )
+
+
+def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:
+    """Return the models that are drawn: those of other figures first, and four at most."""
+    if len(explained) <= MAX_VARIANTS:
+        return explained
+    order = drawn_variants(results, explained[0].experiment)
+    first = sorted(explained, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
+    return [each for each in explained if each in first]
 
 
 def _ratios(results: Results, explained: list[Explanation]) -> str:
