@@ -57,7 +57,8 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
     )
     caption += _ratios(results, explained)
     drawn = _drawn(results, explained)
-    if others := [each.variant for each in explained if each not in drawn]:
+    names = {each.variant for each in drawn}
+    if others := [each.variant for each in explained if each.variant not in names]:
         caption += " " + say("Not drawn: {names}.", names=", ".join(others))
     for sentence in model_rows.sentences(results, "recency"):
         caption += f" {model_rows.quote(sentence)}"
@@ -80,8 +81,8 @@ def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:
     if len(explained) <= MAX_VARIANTS:
         return explained
     order = drawn_variants(results, explained[0].experiment)
-    first = sorted(explained, key=lambda each: each.variant not in order)[:MAX_VARIANTS]
-    return [each for each in explained if each in first]
+    names = sorted((each.variant for each in explained), key=lambda name: name not in order)
+    return [each for each in explained if each.variant in names[:MAX_VARIANTS]]
 
 
 def _ratios(results: Results, explained: list[Explanation]) -> str:
