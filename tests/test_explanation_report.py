@@ -33,7 +33,7 @@ from heed.report.figures.explanation import (
     guided_means,
 )
 from heed.report.figures.model_rows import sizes_text
-from heed.report.figures.recency import by_place_of, noises
+from heed.report.figures.recency import _drawn, by_place_of, noises
 from heed.report.figures.scaling import scaling
 from heed.report.published import read_papers
 from heed.report.render import render
@@ -204,6 +204,14 @@ def test_accuracy_by_place_has_gaps_where_documents_are_few(results):
     explained = results.explanations[-1]
     assert [*by_place_of(explained).index] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
     assert noises([explained]) == [*fixture.NOISE]
+
+
+def test_of_more_than_four_models_those_of_other_figures_are_drawn(results):
+    explained = results.explanations[-1]
+    names = ("max", "attention", "pooling", "mean", "searched", "baseline")
+    several = [dataclasses.replace(explained, variant=name) for name in names]
+    drawn = [each.variant for each in _drawn(results, several)]
+    assert drawn == ["max", "attention", "mean", "baseline"]
 
 
 def test_classes_have_rows_of_their_own_unless_they_are_many(results, monkeypatch):

@@ -33,7 +33,9 @@ def results(tmp_path):
         pd.concat(tables).to_parquet(tmp_path / "predict" / model / "gradients.parquet")
         lengths = pd.DataFrame({"seed": [1, 1, 2, 2], "longest": [5, 12, 5, 12]})
         lengths.to_csv(tmp_path / "evaluate" / model / "lengths.csv", index=False)
+    experiment = SimpleNamespace(attention=["transformer"], controls=[], models=MODELS)
     return SimpleNamespace(
+        comparison=SimpleNamespace(experiments={"pair": experiment}),
         folder=tmp_path,
         sources=Sources(),
         models=lambda experiment: MODELS,
@@ -46,7 +48,7 @@ EXPERIMENT = SimpleNamespace(key="pair", title="A pair", mark="")
 
 def test_what_truncation_cuts_off_is_drawn_as_0(results):
     drawing = matplotlib.figure.Figure()
-    figure = figures.first_word(results, EXPERIMENT, {"baseline": 1, "transformer": 0})
+    figure = figures.first_word(results, EXPERIMENT, [*MODELS])
     figure.draw(drawing)
     whole, truncated = (
         {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
@@ -67,4 +69,4 @@ def test_what_truncation_cuts_off_is_drawn_as_0(results):
 def test_a_missing_table_says_which_command_writes_it(results):
     (results.folder / "predict/pair-baseline/gradients.parquet").unlink()
     with pytest.raises(HeedError, match="heed predict pair-baseline"):
-        figures.first_word(results, EXPERIMENT, {"baseline": 1})
+        figures.first_word(results, EXPERIMENT, ["baseline"])

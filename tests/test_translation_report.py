@@ -25,7 +25,9 @@ from heed.report.check import check_report
 from heed.report.experiments import read_experiments
 from heed.report.figures import training_pairs
 from heed.report.figures import translation as figures
-from heed.report.figures.drawing import colour, draw
+from heed.report.figures.drawing import draw
+from heed.report.figures.lengths import by_length
+from heed.report.figures.variants import drawn_variants, looks
 from heed.report.publish import BEGIN, END, publish
 from heed.report.render import render
 from heed.report.renderers.csv import table as csv_table
@@ -40,6 +42,7 @@ from tests.reports import without_times
 from tests.test_report import Page, empty_figures, render_to  # noqa: F401
 
 TABLE = "sample-translation_translation.csv"
+DRAWN = ["baseline", "attention", "input", "half"]  # in the figures that compare models
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -100,7 +103,7 @@ def test_the_table_has_every_model_and_opponent_and_says_how_it_was_scored(repor
 def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distances(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison(has_gold=False))
     (experiment,) = results.experiments
-    assert figures.by_distance(results, experiment) == []
+    assert figures.by_distance(results, experiment, ["attention"]) == []
     assert read_sentences(results, experiment)[0].gold is None
     table = next(
         each for each in translation.chapter(results, experiment) if isinstance(each, Table)
@@ -147,25 +150,31 @@ def opponents_of(data: Comparison):
     return data.experiments[fixture.EXPERIMENT].opponents.values()
 
 
-def test_bleu_by_length_has_a_point_for_each_seed_and_a_line_through_their_means(tmp_path):
+def test_bleu_by_length_has_a_line_through_the_means_of_seeds_in_a_band(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison())
     (experiment,) = results.experiments
     drawing = matplotlib.figure.Figure()
-    figures.by_length(results, experiment).draw(drawing)
-    lines = {line.get_label(): line for line in drawing.axes[0].lines}
-    means = np.mean(fixture.BLEU["attention"]) * 100 * np.array([1, 0.5, 0.25])
-    assert np.allclose(lines["attention"].get_ydata(), means)
-    points = [line for line in drawing.axes[0].lines if line.get_linestyle() == "None"]
-    assert [len(line.get_xdata()) for line in points] == [9] * 5
-    assert drawing.axes[0].get_ylim()[0] == 0
+    by_length(results, experiment, ["baseline", "attention"]).draw(drawing)
+    axes, shares = drawing.axes[0], 100 * np.array([1, 0.5, 0.25])
+    _, line = axes.lines
+    assert np.allclose(line.get_ydata(), np.mean(fixture.BLEU["attention"]) * shares)
+    band = axes.collections[1].get_paths()[0].vertices[:, 1]
+    assert np.isclose(band.max(), max(fixture.BLEU["attention"]) * 100)
+    assert np.isclose(band.min(), min(fixture.BLEU["attention"]) * 25)
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        "6\n(33)",
+        "14\n(33)",
+        "30\n(33)",
+    ]
+    assert axes.get_ylim()[0] == 0
 
 
-def test_a_figure_has_no_more_than_five_series_the_baseline_first(tmp_path):
+def test_a_figure_has_no_more_than_four_series_the_baseline_first(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison())
-    variants = figures.compared_variants(results, results.experiments[0])
-    assert variants == ["baseline", "attention", "input", "half-baseline", "half"]
-    caption = figures.by_length(results, results.experiments[0]).caption
-    assert caption.endswith("Not shown: capped.")
+    variants = drawn_variants(results, results.experiments[0])
+    assert variants == DRAWN
+    caption = by_length(results, results.experiments[0], variants).caption
+    assert caption.endswith("Not drawn: half-baseline, capped.")
 
 
 def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_path):
@@ -178,9 +187,9 @@ def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_p
         figure.draw(each)
     lines = {line.get_label(): line for line in drawn[0].axes[0].lines}
     assert list(lines["baseline"].get_xdata()) == [0.5, 1.0]
-    for name, number in figures.compared_series(results, experiment).items():
-        if name in lines:
-            assert lines[name].get_color() == colour(number), "as in the other figures"
+    look = looks(results)
+    for name in ("baseline", "attention"):
+        assert lines[name].get_color() == look[name].colour, "as in the other figures"
     assert np.allclose(lines["attention"].get_ydata(), [42, 100 * np.mean([0.61, 0.63, 0.64])])
     labels = {line.get_label() for line in drawn[1].axes[0].lines}
     assert {"capped", "attention"} <= labels and "baseline" not in labels
@@ -203,19 +212,19 @@ def test_a_cap_of_some_models_on_longer_texts_is_drawn_beyond_the_texts_that_are
     assert "50 words" in caps.caption and drawing.axes[0].get_xlim()[1] > 50
 
 
-def test_the_dashed_line_of_operations_is_the_difference_that_attention_makes(tmp_path):
+def test_the_thin_line_of_operations_is_the_difference_that_attention_makes(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison())
     (experiment,) = results.experiments
     drawing = matplotlib.figure.Figure()
-    figures.operations(results, experiment).draw(drawing)
+    figures.operations(results, experiment, ["baseline", "attention"]).draw(drawing)
     h = results.comparison.experiments[fixture.EXPERIMENT].models["attention"].hyperparameters
     lengths = figures.LENGTHS
     whole = np.array([multiply_adds(h, length) for length in lengths])
     lines = drawing.axes[0].lines
     solid = next(line for line in lines if line.get_label() == "attention")
-    dashed = lines[list(lines).index(solid) + 1]
+    thin = lines[list(lines).index(solid) + 1]
     assert np.allclose(solid.get_ydata(), whole)
-    linear = (whole - dashed.get_ydata()) / lengths
+    linear = (whole - thin.get_ydata()) / lengths
     assert np.allclose(linear, linear[0]), "what is left grows with the length"
 
 
@@ -268,7 +277,7 @@ def test_examples_are_text_in_page_paper_and_csv_with_wrong_words_marked(report)
     assert [row["text_of"] for row in rows] == [
         "source",
         "reference",
-        *["baseline", "attention", "input", "half-baseline", "half"],  # five, as in the figures
+        *DRAWN,
     ]
     assert rows[2]["text"] == fixture.TRANSLATIONS["baseline"] and rows[0]["wrong_words"] == ""
     assert rows[3]["wrong_words"] == "0"

@@ -1,7 +1,6 @@
 """The figures of a classification: precision, recall and F1 by class, as in the talk's tables."""
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from heed.report.blocks import (
@@ -20,47 +19,58 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import join_columns
+from heed.report.chapters.shared import all_models, join_columns
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
 from heed.report.figures import classification as figures
-from heed.report.figures.classification import LARGE
+from heed.report.figures import confusion
+from heed.report.figures.curves import curves
+from heed.report.figures.lengths import by_length
+from heed.report.figures.variants import drawn_variants, ordered_variants
 from heed.report.formats import PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
 from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = FIGURES[:3]
-# From models and opponents to figures of some of them
-DrawTables = Callable[[Results, Experiment, list[ClassTable]], tuple[Figure, ...]]
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a row of figures, then on demand the figures by class and all other figures."""
+    variants = drawn_variants(results, experiment)
     gains = figures.class_gain(results, experiment)
-    compact = len(_classes(experiment)) <= LARGE
+    compact = not _has_many_classes(experiment)
     shown = (
-        figures.by_length(results, experiment),
+        by_length(results, experiment, variants),
         *(gains if compact else ()),
-        figures.calibration(results, experiment),
+        figures.calibration(results, experiment, variants),
     )
-    others = (figures.curves(results, experiment), *(() if compact else gains))
-    return _blocks(results, experiment, shown, others, _small_confusions)
+    others = (
+        curves(results, experiment, variants),
+        *(() if compact else gains),
+        _errors(results, experiment, variants),
+    )
+    return _blocks(results, experiment, shown, others, _all_variants(results, experiment, variants))
 
 
 def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the same of a multi-label classification, which has no confusion of classes."""
-    shown = (figures.curves(results, experiment), *figures.class_gain(results, experiment))
-    return _blocks(results, experiment, shown, (), lambda *_: ())
+    variants = drawn_variants(results, experiment)
+    shown = (curves(results, experiment, variants), *figures.class_gain(results, experiment))
+    every = ordered_variants(results, experiment)
+    more = () if every == variants else (curves(results, experiment, every, "curves-all"),)
+    return _blocks(results, experiment, shown, (), more)
 
 
 def appendix(results: Results, experiment: Experiment) -> list[Block]:
     """Return the confusion matrices of many classes, and the values of each run."""
-    matrices: tuple[Figure, ...] = ()
-    if len(_classes(experiment)) > LARGE:
-        matrices = _confusions(results, experiment, experiment.tables)
-    plots = [Group(matrices, "plots")] if matrices else []
-    return [*plots, *multilabel_appendix(results, experiment)]
+    matrices: list[Block] = []
+    if _has_many_classes(experiment):
+        variants = ordered_variants(results, experiment)
+        drawn = tuple(confusion.matrix(results, experiment, variant) for variant in variants)
+        summary = say("Confusion matrices of all models")
+        matrices = [Disclosure(summary, (Group(drawn, "plots"),), "figures-all", media=(PAGE,))]
+    return [*matrices, *multilabel_appendix(results, experiment)]
 
 
 def multilabel_appendix(results: Results, experiment: Experiment) -> list[Block]:
@@ -69,8 +79,28 @@ def multilabel_appendix(results: Results, experiment: Experiment) -> list[Block]
     return [*by_run, _seeds_file(experiment)]
 
 
-def _classes(experiment: Experiment) -> list[ClassRow]:
-    return [row for row in experiment.tables[0].rows if row.kind == "class"]
+def _has_many_classes(experiment: Experiment) -> bool:
+    """Return whether a matrix of the classes is too large to stand among other figures."""
+    return len(confusion.class_names(experiment)) > confusion.LARGE
+
+
+def _errors(results: Results, experiment: Experiment, variants: list[str]) -> Figure:
+    """Return the matrices of all models, or of many classes those with the most errors."""
+    if _has_many_classes(experiment):
+        return confusion.largest_errors(results, experiment, variants)
+    return confusion.matrices(results, experiment)
+
+
+def _all_variants(results: Results, experiment: Experiment, drawn: list[str]) -> tuple[Figure, ...]:
+    """Return the figures of all models; nothing where the other figures draw them all."""
+    variants = ordered_variants(results, experiment)
+    if variants == drawn:
+        return ()
+    return (
+        by_length(results, experiment, variants, "lengths-all"),
+        curves(results, experiment, variants, "curves-all"),
+        figures.calibration(results, experiment, variants, "calibration-all"),
+    )
 
 
 def _blocks(
@@ -78,17 +108,18 @@ def _blocks(
     experiment: Experiment,
     shown: tuple[Figure, ...],
     others: tuple[Figure, ...],
-    matrices: DrawTables,
+    of_all_models: tuple[Figure, ...],
 ) -> list[Block]:
     pair = tuple(_talk_table(results, experiment, table) for table in experiment.pair)
-    more = (*others, *matrices(results, experiment, experiment.pair))
-    summary = say("More figures: {titles}", titles=", ".join(dict.fromkeys(f.title for f in more)))
+    titles = ", ".join(dict.fromkeys(figure.title for figure in others))
+    summary = say("More figures: {titles}", titles=titles)
     by_class = say("Figures by class: {names}", names=_names(experiment.pair))
     return [
         Group(shown, "plots"),
         Disclosure(by_class, (Group(pair, "pair"), *_pair_table(results, experiment)), "others"),
-        *([Disclosure(summary, (Group(more, "plots"),), "others")] if more else []),
-        *_others(results, experiment, matrices),
+        *([Disclosure(summary, (Group(others, "plots"),), "others")] if others else []),
+        *all_models(of_all_models),
+        *_others(results, experiment),
     ]
 
 
@@ -96,32 +127,15 @@ def _names(tables: list[ClassTable]) -> str:
     return ", ".join(table.key for table in tables)
 
 
-def _others(results: Results, experiment: Experiment, matrices: DrawTables) -> list[Block]:
+def _others(results: Results, experiment: Experiment) -> list[Block]:
     if not experiment.others:
         return []
     tables = tuple(_talk_table(results, experiment, table) for table in experiment.others)
-    drawn = Group(matrices(results, experiment, experiment.others), "plots")
     names = _names(experiment.others)
     summary = say(
         "Figures by class of controls, other variants and opponents: {names}", names=names
     )
-    return [Disclosure(summary, (Group(tables, "pair"), drawn), "others")]
-
-
-def _small_confusions(
-    results: Results, experiment: Experiment, tables: list[ClassTable]
-) -> tuple[Figure, ...]:
-    """Return the confusion matrices, unless they are of many classes: the appendix has those."""
-    return () if len(_classes(experiment)) > LARGE else _confusions(results, experiment, tables)
-
-
-def _confusions(
-    results: Results, experiment: Experiment, tables: list[ClassTable]
-) -> tuple[Figure, ...]:
-    models = results.models(experiment)
-    return tuple(
-        figures.confusion(results, experiment, table) for table in tables if table.key in models
-    )
+    return [Disclosure(summary, (Group(tables, "pair"),), "others")]
 
 
 def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> Table:

@@ -1,11 +1,11 @@
-"""The columns that tables of several chapters have, and links to the glossary."""
+"""Columns, links to the glossary and other blocks that chapters share."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
 from heed.report.answer import TestedDifference
-from heed.report.blocks import Column, Span, Texts
+from heed.report.blocks import PAGE, Block, Column, Disclosure, Figure, Group, Span, Texts
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PROBABILITY
 from heed.report.language import say
@@ -78,6 +78,14 @@ def corrected_p_column(get_difference: GetDifference) -> Column:
     """Return the column of a difference's corrected p, in every form of a table."""
     value = difference_value(get_difference, lambda each: each.result.p_holm)
     return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
+
+
+def all_models(figures: tuple[Figure, ...]) -> list[Block]:
+    """Return the figures of all models, which the page opens on demand; nothing without any."""
+    if not figures:
+        return []
+    summary = say("The same figures of all models")
+    return [Disclosure(summary, (Group(figures, "plots"),), "figures-all", media=(PAGE,))]
 
 
 def caution(results: Results, experiment: Experiment) -> Texts:

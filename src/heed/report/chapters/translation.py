@@ -30,6 +30,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import (
+    all_models,
     caution,
     corrected_p_column,
     difference_value,
@@ -40,6 +41,9 @@ from heed.report.chapters.shared import (
 from heed.report.experiments import Experiment
 from heed.report.figures import gradients, states, training_pairs
 from heed.report.figures import translation as figures
+from heed.report.figures.curves import curves
+from heed.report.figures.lengths import by_length
+from heed.report.figures.variants import describe_choice, drawn_variants, ordered_variants
 from heed.report.formats import (
     COUNT,
     INTERVAL,
@@ -96,24 +100,36 @@ class Line:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of all models, figures, and the sentences that are shown."""
-    lines = _lines(results, experiment)
+    lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
     drawn: tuple[Figure, ...] = (
-        figures.by_length(results, experiment),
-        figures.curves(results, experiment),
-        *figures.by_distance(results, experiment),
+        by_length(results, experiment, variants),
+        curves(results, experiment, variants),
+        *figures.by_distance(results, experiment, variants),
         *training_pairs.by_share(results, experiment),
         *training_pairs.by_cap(results, experiment),
-        gradients.first_word(results, experiment, figures.compared_series(results, experiment)),
+        gradients.first_word(results, experiment, variants),
         *states.sentence_states(results, experiment),
-        figures.operations(results, experiment),
+        figures.operations(results, experiment, variants),
     )
     return [
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
         Heading(say("Figures"), experiment.mark),
         Group(drawn, "plots"),
+        *all_models(_all_variants(results, experiment, variants)),
         *_sentences(results, experiment),
     ]
+
+
+def _all_variants(results: Results, experiment: Experiment, drawn: list[str]) -> tuple[Figure, ...]:
+    """Return the figures of all models; nothing where the other figures draw them all."""
+    variants = ordered_variants(results, experiment)
+    if variants == drawn:
+        return ()
+    return (
+        by_length(results, experiment, variants, "lengths-all"),
+        curves(results, experiment, variants, "curves-all"),
+    )
 
 
 def _lines(results: Results, experiment: Experiment) -> list[Line]:
@@ -463,9 +479,9 @@ def _printed_sentences(
     )
     maps = figures.alignments(results, experiment, sentences)
     key = say(
-        "Attention in each sentence: a row is a word of the reference, and the darker a square, "
-        "the more weight the source word has when it is written. Outlined: gold links, where the "
-        "corpus has any, dashed where they are only possible."
+        "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
+        "of a square, the more weight the source word has when it is written. Outlined: gold "
+        "links, where the corpus has any, dashed where they are only possible."
     )
     return [
         Paragraph((rule, " ", *caution(results, experiment)), media=media),
@@ -481,7 +497,7 @@ def _examples(
 
     The models are those of the figures that compare all.
     """
-    variants = figures.compared_variants(results, experiment)
+    variants = drawn_variants(results, experiment)
     columns = (
         *join_columns(lambda _: experiment),
         Column("", say("Sentence"), value=lambda row: f"{row[0]} {row[1]}"),
@@ -498,7 +514,7 @@ def _examples(
             columns, [row for each in enumerate(sentences, 1) for row in _example(*each, variants)]
         ),
         caption=say("Underlined: words of a translation that the reference does not have.")
-        + figures.left_out(results, experiment, variants),
+        + describe_choice(results, experiment, variants),
         sources=sentence_sources(results, experiment, "sentences"),
         mark=experiment.mark,
         style="scores",

@@ -68,7 +68,7 @@ def _figure(results: Results, explanation: Explanation) -> list[Figure]:
     caption = say(
         "Document {name}, {label}, predicted {predicted}, from word {first}; of the first "
         "documents drawn, the first by name that has evidence (without any: the first). First "
-        "seed. The darker, the higher in its row; dash: not measured.",
+        "seed. The stronger the colour, the higher in its row; dash: not measured.",
         name=document.name,
         label=document.label,
         predicted=document.predicted,

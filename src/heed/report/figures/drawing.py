@@ -25,19 +25,27 @@ from heed.files import write_text, writing
 from heed.report.experiments import Experiment
 from heed.report.renderers.visible import visible
 
-WIDTH = 4.4  # inches: fits a phone at full size, and two figures side by side fit a wide screen
+# Inches. A figure of WIDTH fits a phone at full size, and two side by side fit a wide screen; one
+# of WIDE is as wide as the text on paper, and none is higher than a page of it.
+WIDTH, WIDE, HEIGHT, MAX_HEIGHT = 4.4, 6.3, 2.9, 6.5
 INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
-SERIES = ("#005a8d", "#9a3a00", "#00735c", "#7a3b8f", "#7a5c00", "#5f5f66")
+# Where series of different roles meet (figures/variants.py), every two colours differ by 10 or more
+# in CIELAB, in light and in dark mode, also as deuteranopes and protanopes see them (Machado et al.
+# 2009). Each has a contrast of 3 or more to the ground.
+SERIES = (
+    "#005a8d", "#9a3a00", "#1a9c5c", "#b04fc0", "#b08a00", "#2a2a30", "#8f7fe0", "#d0589c",
+)  # fmt: skip
+DARK_SERIES = (
+    "#7cc4f5", "#ffab7a", "#3aa06a", "#c07ae0", "#fff09a", "#f6f6f2", "#8f84e8", "#e0668e",
+)  # fmt: skip
 DARK = {
     INK: "#e8e8e5",
     SOFT: "#b0b0ac",
     LINE: "#454542",
     GROUND: "#161616",
     REVERSED: "#101010",
-} | dict(
-    zip(SERIES, ("#7cc4f5", "#ffab7a", "#4fd1ae", "#d7a3ea", "#e3c04f", "#a9a9b0"), strict=True)
-)
-MARKERS = ("o", "s", "^", "D", "v", "P")
+} | dict(zip(SERIES, DARK_SERIES, strict=True))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
@@ -73,6 +81,7 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         draw_content(figure)
         FigureCanvasSVG(figure)
         svg = _save(figure, "svg", ("Date", "Creator", "Format", "Type")).decode()
+        figure.set_layout_engine("none")  # the PDF has the same layout, which takes as long again
         write_text(path.with_suffix(".svg"), _edit_svg(svg, alt_text))
         characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
@@ -105,10 +114,10 @@ def alt_text(experiment: Experiment, text: str) -> str:
     return f"{experiment.title}{f' ({experiment.mark})' if experiment.mark else ''}. {text}"
 
 
-def short_name(name: str) -> str:
-    """Return a name for a figure: on one line, and cut where it is long."""
+def short_name(name: str, limit: int = MAX_NAME) -> str:
+    """Return a name for a figure: on one line, and cut where it has more characters."""
     name = " ".join(visible(name).split())
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+    return name if len(name) <= limit else f"{name[: limit - 1]}…"
 
 
 def colour(series: int) -> str:
@@ -117,8 +126,11 @@ def colour(series: int) -> str:
 
 
 def marker(series: int) -> str:
-    """Return the marker of the series with this number; a repeated colour has another marker."""
-    return MARKERS[(series + series // len(SERIES)) % len(MARKERS)]
+    """Return the marker of the series with this number; a repeated colour has another marker.
+
+    There are more markers than colours, and the two numbers have no common divisor.
+    """
+    return MARKERS[series % len(MARKERS)]
 
 
 def _round_coordinate(match: re.Match[str]) -> str:

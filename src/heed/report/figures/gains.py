@@ -14,7 +14,17 @@ from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Style, legend, visible
+from heed.report.figures.drawing import (
+    GROUND,
+    INK,
+    MAX_HEIGHT,
+    SERIES,
+    SOFT,
+    WIDTH,
+    Style,
+    legend,
+    visible,
+)
 from heed.report.formats import format_interval, format_points
 from heed.report.language import say
 from heed.report.results import Results
@@ -119,7 +129,7 @@ def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) ->
         f"{caption}.",
         results.comparison_sources,
         lambda figure: draw_gains(figure, bars, " ".join(filter(None, [warning, title]))),
-        (WIDTH, 1.2 + 0.62 * len(bars)),
+        (WIDTH, min(1.2 + 0.62 * len(bars), MAX_HEIGHT)),
         alt_text=". ".join(bar.alt_text for bar in bars),
     )
 

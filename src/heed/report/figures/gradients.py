@@ -1,6 +1,6 @@
 """The figure of the lectures' claim on gradients: how much reaches the first word of the source."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.figure
@@ -12,32 +12,31 @@ from heed.files import reading
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
-from heed.report.figures.drawing import WIDTH, colour, legend, marker, short_name
+from heed.report.figures.drawing import HEIGHT, WIDTH, short_name
+from heed.report.figures.labels import LineEnd, label_ends
+from heed.report.figures.variants import Look, looks
 from heed.report.language import say
 from heed.report.results import Results, read_table
 from heed.tasks.translation.gradients import TRUNCATION, by_length
 
+AXES = 1.9  # inches: the height of the axes
 
-def first_word(results: Results, experiment: Experiment, series: Mapping[str, int]) -> Figure:
+
+def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
     """Return the gradient at the first word by the source's length: whole, and truncated.
 
     Of a recurrent encoder it is that of the forward direction.
-
-    Args:
-        results, experiment: as of every figure.
-        series: the variants that are drawn, and the number of the series of each.
-
     """
     models = results.models(experiment)
     paths = {
         variant: results.folder / "predict" / models[variant] / "gradients.parquet"
-        for variant in series
+        for variant in variants
     }
-    lengths = [results.evaluation_folder(models[variant]) / "lengths.csv" for variant in series]
+    lengths = [results.evaluation_folder(models[variant]) / "lengths.csv" for variant in variants]
     gradients = {variant: _read(path) for variant, path in paths.items()}
     tables = {
         variant: by_length(gradients[variant], _edges(path))
-        for variant, path in zip(series, lengths, strict=True)
+        for variant, path in zip(variants, lengths, strict=True)
     }
 
     title = say("Gradient at the first word of the source")
@@ -54,34 +53,38 @@ def first_word(results: Results, experiment: Experiment, series: Mapping[str, in
         title,
         caption,
         results.sources.add(*paths.values(), *lengths),
-        lambda figure: _draw(figure, tables, series),
-        (WIDTH, 2.9),
+        lambda figure: _draw(figure, tables, looks(results)),
+        (WIDTH, HEIGHT),
         alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
         mark=experiment.mark,
     )
 
 
 def _draw(
-    figure: matplotlib.figure.Figure, tables: Mapping[str, pd.DataFrame], series: Mapping[str, int]
+    figure: matplotlib.figure.Figure, tables: Mapping[str, pd.DataFrame], look: Mapping[str, Look]
 ) -> None:
     whole, truncated = figure.subplots(1, 2, sharex=True, sharey=True)
-    for variant, number in series.items():
-        _draw_line(whole, variant, tables[variant].query("truncation == 0"), number)
-        _draw_line(truncated, variant, tables[variant].query("truncation > 0"), number)
+    ends = []
+    for variant, table in tables.items():
+        ends += _draw_line(whole, variant, table.query("truncation == 0"), look[variant])
+        _draw_line(truncated, variant, table.query("truncation > 0"), look[variant])
     whole.set_title(say("through all steps"))
     truncated.set_title(say("truncated to {steps} steps", steps=TRUNCATION))
     whole.set_ylabel(say("gradient, mean word = 1"))
     whole.set_ylim(bottom=0)
     for axes in (whole, truncated):
         axes.set_xlabel(say("words of the source"))
-    legend(figure, whole, 3)
+    label_ends(whole, ends, AXES)
 
 
-def _draw_line(axes: Axes, variant: str, table: pd.DataFrame, series: int) -> None:
-    """Draw the groups of a model; a model without recurrence has no forward direction."""
+def _draw_line(axes: Axes, variant: str, table: pd.DataFrame, look: Look) -> list[LineEnd]:
+    """Draw the groups of a model; a model without recurrence has no forward direction.
+
+    Returns the end of the line for its label, nothing where there is no line.
+    """
     values = table["forward_relative"].fillna(table["relative"])
-    style: drawing.Style = {"color": colour(series), "marker": marker(series)}
-    axes.plot(table["mean_length"], values, label=short_name(variant), **style)
+    axes.plot(table["mean_length"], values, label=short_name(variant), **look.style)
+    return [look.end(variant, table["mean_length"], values)] if len(values) else []
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Figures with a row for each explained model, and a mark for the mean over its seeds."""
 
 import dataclasses
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import matplotlib.figure
@@ -20,6 +21,7 @@ from heed.report.explanations import (
 from heed.report.figures.drawing import (
     GROUND,
     INK,
+    MAX_HEIGHT,
     SOFT,
     WIDTH,
     Style,
@@ -37,6 +39,8 @@ from heed.report.sources import Source
 
 # inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
 ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.75
+MAX_SERIES = 4  # in a row: with more, each series has a panel, so many side by side
+COLUMNS, DENSE_ROW, TITLE, TITLE_LINE = 3, 0.17, 0.35, 18  # panels, inches, inches, characters
 MAX_HEADING = 44  # characters
 HEADING_STYLE: Style = {
     "va": "center", "fontsize": 8, "fontweight": "bold", "color": INK, "zorder": 3,
@@ -63,12 +67,13 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """Rows on one axis; `limit` is a dotted line."""
+    """Rows on one axis; `limit` is a dotted line; `title` stands above it."""
 
     lines: list[Line]
     label: str
     ends: tuple[float, float] | None = None
     limit: float | None = None
+    title: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +99,8 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
     if not lines:
         return []
     kept = [dataclasses.replace(panel, lines=_kept(panel.lines, lines)) for panel in panels]
+    if len(_series(kept[0].lines)) > MAX_SERIES:
+        kept = _panel_for_each_series(kept)
     sources, sizes = _measured(results, texts)
     caption = f"{texts.caption} {sizes}"
     drawn = {line.paper for line in lines}
@@ -106,7 +113,7 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
             caption,
             sources,
             lambda figure: _draw(figure, kept),
-            (WIDTH, _height(lines)),
+            (WIDTH, _height(kept)),
             alt_text=f"{texts.claim} {caption}",
             mark=common_mark(results),
             claim=texts.claim,
@@ -130,12 +137,48 @@ def trained(results: Results) -> list[tuple[Explanation, Adversary]]:
     return [(each, adversary) for each in results.explanations for adversary in each.adversaries]
 
 
-def _height(lines: Sequence[Line]) -> float:
-    """Return the inches of a figure with these rows."""
-    series = list(dict.fromkeys(name for line in lines for name in line.values))
+def _series(lines: Iterable[Line]) -> list[str]:
+    """Return the names of the series of these rows."""
+    return list(dict.fromkeys(name for line in lines for name in line.values))
+
+
+def _panel_for_each_series(panels: Sequence[Panel]) -> list[Panel]:
+    """Return a panel for each series, whose series are the panels that there were."""
+    first, several = panels[0], len(panels) > 1
+    return [
+        Panel(
+            [
+                dataclasses.replace(
+                    line,
+                    values={
+                        panel.label if several else "": panel.lines[number].values.get(name, [])
+                        for panel in panels
+                    },
+                )
+                for number, line in enumerate(first.lines)
+            ],
+            "" if several else first.label,
+            first.ends,
+            first.limit,
+            title=name,
+        )
+        for name in _series(first.lines)
+    ]
+
+
+def _height(panels: Sequence[Panel]) -> float:
+    """Return the inches of a figure with these panels."""
+    lines = panels[0].lines
+    series = _series(lines)
+    headings = len({line.heading for line in lines} - {""})
+    if panels[0].title:
+        grid_rows = -(-len(panels) // COLUMNS)
+        height = TITLE + DENSE_ROW * len(lines) + HEADING * headings
+        return min(FRAME + LEGEND + grid_rows * height, MAX_HEIGHT)
     legend_rows = -(-len(series) // legend_columns(series))
-    headings = len({line.heading for line in lines} - {""}) * HEADING / ROW
-    return FRAME + LEGEND * legend_rows + max(ROW, MARK * len(series)) * (len(lines) + headings)
+    row = max(ROW, MARK * len(series))
+    height = FRAME + LEGEND * legend_rows + row * (len(lines) + headings * HEADING / ROW)
+    return min(height, MAX_HEIGHT)
 
 
 def _kept(lines: Iterable[Line], kept: Iterable[Line]) -> list[Line]:
@@ -263,13 +306,24 @@ def by_group(explanation: Explanation, table: str, measure: str) -> dict[str, li
 
 
 def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:
-    series = list(dict.fromkeys(name for line in panels[0].lines for name in line.values))
-    grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    grid[0].set_zorder(1)  # its headings may be wider than itself
-    for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
-        _draw_panel(axes, panel, series, with_headings=not number)
+    series, dense = _series(panels[0].lines), bool(panels[0].title)
+    columns = COLUMNS if dense else len(panels)
+    rows = -(-len(panels) // columns)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=True, sharex=dense)
+    for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+        axes.set_zorder(0 if number % columns else 1)  # its headings may be wider than itself
+        _draw_panel(axes, panel, series, with_headings=not number % columns)
         axes.xaxis.set_major_locator(MaxNLocator(5 if len(panels) == 1 else 3))
-    legend(figure, grid[0], legend_columns(series))
+        if dense:
+            axes.set_title(textwrap.fill(panel.title, TITLE_LINE), fontsize=8)
+            axes.set_xlabel("")
+            axes.tick_params(labelsize=7, labelbottom=number + columns >= len(panels))
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    if dense:
+        figure.supxlabel(panels[0].label, fontsize=9, color=SOFT)
+    if series != [""]:
+        legend(figure, grid[0][0], legend_columns(series))
 
 
 def legend_columns(series: list[str]) -> int:

@@ -7,11 +7,14 @@ from matplotlib.axes import Axes
 from heed.report.blocks import Figure
 from heed.report.explanations import Explanation
 from heed.report.figures import drawing, model_rows
-from heed.report.figures.drawing import INK, WIDTH, Style, colour, legend, marker, short_name
+from heed.report.figures.drawing import INK, WIDTH, Style, short_name
+from heed.report.figures.labels import LineEnd, label_ends
+from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
 from heed.report.formats import format_number
 from heed.report.language import say
 from heed.report.results import Results
 
+NOISE_AXES = 1.2  # inches: the height of the axes of noise
 FEWEST = 20  # documents of a mean that is drawn, for each seed
 SPREAD = 0.5  # of the distance of two kinds of noise, over which the models are spread
 
@@ -53,6 +56,10 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         count=FEWEST,
     )
     caption += _ratios(results, explained)
+    drawn = _drawn(results, explained)
+    names = {each.variant for each in drawn}
+    if others := [each.variant for each in explained if each.variant not in names]:
+        caption += " " + say("Not drawn: {names}.", names=", ".join(others))
     for sentence in model_rows.sentences(results, "recency"):
         caption += f" {model_rows.quote(sentence)}"
     return Figure(
@@ -60,13 +67,22 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         say("Recency: place in the text, and noise"),
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
-        lambda figure: _draw(figure, explained),
+        lambda figure: _draw(figure, drawn, looks(results)),
         (WIDTH, 4.1),
         subject=model_rows.heading(results, explained[0]),
         alt_text=drawing.alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
     )
+
+
+def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:
+    """Return the models that are drawn: those of other figures first, and four at most."""
+    if len(explained) <= MAX_VARIANTS:
+        return explained
+    order = drawn_variants(results, explained[0].experiment)
+    names = sorted((each.variant for each in explained), key=lambda name: name not in order)
+    return [each for each in explained if each.variant in names[:MAX_VARIANTS]]
 
 
 def _ratios(results: Results, explained: list[Explanation]) -> str:
@@ -99,17 +115,21 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
     return table[table["measure"] == measure].dropna(subset="mean")
 
 
-def _draw(figure: matplotlib.figure.Figure, explained: list[Explanation]) -> None:
+def _draw(
+    figure: matplotlib.figure.Figure, explained: list[Explanation], look: dict[str, Look]
+) -> None:
     by_place = any(len(by_place_of(each)) for each in explained)
     top = ["importance", "place"] if by_place else ["importance"] * 2
     axes: dict[str, Axes] = figure.subplot_mosaic([[*top], ["noise", "noise"]])
     measure = "importance_by_evidence" if _knows_evidence(explained) else "importance"
+    ends = []
     for number, each in enumerate(explained):
-        _draw_importance(axes["importance"], each, number, measure)
+        style = look[each.variant].style
+        _draw_importance(axes["importance"], each, style, measure)
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
-        _draw_noise(axes["noise"], each, number, shift)
+        ends += _draw_noise(axes["noise"], each, look[each.variant], shift)
         if by_place:
-            _draw_places(axes["place"], each, number)
+            _draw_places(axes["place"], each, style)
     axes["importance"].axhline(1, color=INK, lw=1, linestyle=(0, (1, 2)))
     axes["importance"].set_title(say("importance"))
     axes["importance"].set_ylim(0, max(2, 1.05 * axes["importance"].dataLim.y1))
@@ -123,7 +143,7 @@ def _draw(figure: matplotlib.figure.Figure, explained: list[Explanation]) -> Non
     _show_to_one(axes["noise"])
     kinds = noises(explained)
     axes["noise"].set_xticks(range(len(kinds)), [_noise_name(at) for at in kinds])
-    legend(figure, axes["importance"], 3)
+    label_ends(axes["noise"], ends, NOISE_AXES)
 
 
 def noises(explained: list[Explanation]) -> list[str]:
@@ -135,7 +155,7 @@ def _noise_name(at: str) -> str:
     """Return the label of a kind of noise, such as `left 4`."""
     sides = {"left": say("before"), "right": say("after"), "both": say("both")}
     side, *times = at.split()
-    return f"{sides[side]} ×{times[0]}" if times else say("none")
+    return f"{sides[side]}\n×{times[0]}" if times else say("none")
 
 
 def _show_to_one(axes: Axes) -> None:
@@ -150,9 +170,8 @@ def by_place_of(explanation: Explanation) -> pd.Series:
     return tenths["mean"].mean()[tenths["documents"].min() >= FEWEST]
 
 
-def _draw_places(axes: Axes, explanation: Explanation, number: int) -> None:
+def _draw_places(axes: Axes, explanation: Explanation, style: Style) -> None:
     """Draw the accuracy for documents whose evidence is in each tenth."""
-    style: Style = {"color": colour(number), "marker": marker(number)}
     axes.plot(range(1, 11), by_place_of(explanation).reindex(range(10)), **style)
 
 
@@ -161,21 +180,23 @@ def _knows_evidence(explained: list[Explanation]) -> bool:
     return any(len(_rows(each, "importance_by_evidence")) for each in explained)
 
 
-def _draw_importance(axes: Axes, explanation: Explanation, number: int, measure: str) -> None:
+def _draw_importance(axes: Axes, explanation: Explanation, style: Style, measure: str) -> None:
     """Draw the importance of each tenth: by evidence, or divided by its mean."""
     rows = _rows(explanation, measure)
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     if measure == "importance":
         values /= values.mean()
-    style: Style = {"color": colour(number), "marker": marker(number)}
     label = short_name(explanation.variant)
     axes.plot(range(1, 11), values.reindex(range(10)), label=label, **style)
 
 
-def _draw_noise(axes: Axes, explanation: Explanation, number: int, shift: float) -> None:
-    """Draw the accuracy for each kind of noise; a stroke goes from the worst seed to the best."""
+def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) -> list[LineEnd]:
+    """Draw the accuracy for each kind of noise; a stroke goes from the worst seed to the best.
+
+    Returns the last mark, for its label; nothing where there is none.
+    """
     seeds = _rows(explanation, "noise").groupby("at", sort=False)["mean"]
-    x = [place + shift for place in range(seeds.ngroups)]
-    style: Style = {"color": colour(number), "marker": marker(number)}
-    axes.plot(x, seeds.mean(), linestyle="none", **style)
-    axes.vlines(x, seeds.min(), seeds.max(), color=colour(number), lw=0.9)
+    x, mean = [place + shift for place in range(seeds.ngroups)], seeds.mean()
+    axes.plot(x, mean, **look.style | {"linestyle": "none"})
+    axes.vlines(x, seeds.min(), seeds.max(), color=look.colour, lw=0.9)
+    return [look.end(explanation.variant, x, mean)] if x else []

@@ -6,7 +6,8 @@ from matplotlib.ticker import FuncFormatter
 
 from heed.explanation.scaling import DIMENSIONS, KEYS, Scores, softmax_gradients
 from heed.report.blocks import Figure
-from heed.report.figures.drawing import WIDTH, Style, colour, legend, marker
+from heed.report.figures.drawing import HEIGHT, WIDTH, Style, colour, marker
+from heed.report.figures.labels import LineEnd, label_ends
 from heed.report.language import say
 
 
@@ -28,7 +29,7 @@ def scaling() -> Figure:
         caption,
         (),
         _draw,
-        (WIDTH, 2.7),
+        (WIDTH, HEIGHT),
         alt_text=f"{claim} {caption}",
         claim=claim,
     )
@@ -36,13 +37,13 @@ def scaling() -> Figure:
 
 def _draw(figure: matplotlib.figure.Figure) -> None:
     left, right = figure.subplots(1, 2)
-    scores = softmax_gradients()
+    scores, ends = softmax_gradients(), []
     for number, (scaled, name) in enumerate(
         ((True, say("divided by √dₖ")), (False, say("not divided")))
     ):
         chosen = [each for each in scores if each.scaled == scaled]
-        _draw_quartiles(left, chosen, "gradient", number, name)
-        _draw_quartiles(right, chosen, "largest", number, name)
+        _draw_quartiles(left, chosen, "gradient", number)
+        ends.append(_draw_quartiles(right, chosen, "largest", number, name))
     left.set_yscale("log")
     left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     left.set_title(say("gradient"))
@@ -53,13 +54,16 @@ def _draw(figure: matplotlib.figure.Figure) -> None:
         axes.set_xticks(DIMENSIONS[::2], [str(dimension) for dimension in DIMENSIONS[::2]])
         axes.minorticks_off()
         axes.set_xlabel(say("dimension dₖ"))
-    legend(figure, left, 2)
+    label_ends(right, ends, 1.7)
 
 
-def _draw_quartiles(axes: Axes, scores: list[Scores], measure: str, number: int, name: str) -> None:
-    """Draw the median as a line and the other quartiles as a band."""
+def _draw_quartiles(
+    axes: Axes, scores: list[Scores], measure: str, number: int, name: str = ""
+) -> LineEnd:
+    """Draw the median as a line and the other quartiles as a band; return the line's end."""
     x = [each.dimension for each in scores]
     low, middle, high = zip(*(getattr(each, measure) for each in scores), strict=True)
     style: Style = {"color": colour(number), "marker": marker(number)}
     axes.fill_between(x, low, high, color=colour(number), alpha=0.15, lw=0)
-    axes.plot(x, middle, label=name, **style)
+    axes.plot(x, middle, **style)
+    return LineEnd(x[-1], middle[-1], name, colour(number), marker(number))

@@ -59,9 +59,9 @@ def _definitions(search: Search, metric: str) -> list[tuple[str, str, str, float
         metric=metric,
     )
     dots = say("A dot is a trial's best validation {metric}; the winner is filled.", metric=metric)
-    lines = say("A line is a trial, darker for a better one; the winner is the widest.")
+    lines = say("A line is a trial, stronger for a better one; the winner is the widest.")
     ordered, dots, lines = (f"{text} {drawn}" for text in (ordered, dots, lines))
-    height = 2.2 * math.ceil(len(search.space) / 2)
+    height = 0.4 + 1.5 * math.ceil(len(search.space) / _columns(search))
     definitions: list[tuple[str, str, str, float, Draw]] = [
         (
             "trials",
@@ -127,9 +127,16 @@ def _by_trial(figure: matplotlib.figure.Figure, search: Search, metric: str) -> 
     legend(figure, axes, 3)
 
 
+def _columns(search: Search) -> int:
+    """Return how many hyperparameters stand side by side: the layout with the fewest gaps."""
+    count = len(search.space)
+    return min((3, 2), key=lambda columns: (-count % columns, -columns)) if count > 1 else 1
+
+
 def _by_parameter(figure: matplotlib.figure.Figure, search: Search, metric: str) -> None:
     keys = list(search.space)
-    grid = figure.subplots(math.ceil(len(keys) / 2), 2, squeeze=False, sharey=True)
+    columns = _columns(search)
+    grid = figure.subplots(math.ceil(len(keys) / columns), columns, squeeze=False, sharey=True)
     for axes, key in zip(grid.flat, keys, strict=False):
         tried = [trial.configuration[key] for trial in search.scored]
         positions, ticks = _positions(search.space[key], tried)

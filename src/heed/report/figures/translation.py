@@ -1,7 +1,7 @@
-"""Figures of a translation: BLEU by length, curves, alignments, links by distance, operations."""
+"""Figures of a translation: alignments, links by distance, operations."""
 
-import itertools
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Sequence
 
 import matplotlib.figure
 import numpy as np
@@ -9,144 +9,43 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Path_
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import Affine2D
 
-from heed.evaluation.families import BASELINE
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import (
+    HEIGHT,
+    MAX_HEIGHT,
     SERIES,
+    WIDE,
     WIDTH,
-    Draw,
     Style,
-    colour,
-    legend,
-    marker,
     short_name,
 )
+from heed.report.figures.labels import LineEnd, label_ends
+from heed.report.figures.variants import Look, describe_choice, looks, make_figure, read_tables
 from heed.report.language import say
-from heed.report.results import Results, read_table
+from heed.report.results import Results
 from heed.report.sentences import Sentence, sentence_sources
 from heed.tasks.translation.cost import multiply_adds, of_pair
 from heed.tasks.translation.recipe import Hyperparameters
 
-MAX_SERIES = 5  # in a figure
+AXES = 2.0  # inches: the height of the axes of a figure
 SHADES = 20  # steps of a weight's shade
 CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
 LENGTHS = np.unique(np.geomspace(5, 200, 40).round())  # tokens of a sentence, of the operations
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-Tables = dict[str, pd.DataFrame]
 
 
-def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
-    """Return the models in the order of the figures: baseline, those of the question, others."""
-    result = results.comparison.experiments[experiment.key]
-    order = [BASELINE, *result.attention, *result.models]
-    return [name for name in dict.fromkeys(order) if name in result.models]
-
-
-def compared_variants(results: Results, experiment: Experiment) -> list[str]:
-    """Return the models of the figures that compare all: the first five at most."""
-    return ordered_variants(results, experiment)[:MAX_SERIES]
-
-
-def compared_series(results: Results, experiment: Experiment) -> dict[str, int]:
-    """Return the series of each of these models: the same in every figure."""
-    variants = compared_variants(results, experiment)
-    series = series_of(variants)
-    return {variant: series[variant] for variant in variants}
-
-
-def by_length(results: Results, experiment: Experiment) -> Figure:
-    """Return BLEU against the length of the source: the bottleneck of one vector."""
-    variants = compared_variants(results, experiment)
-    tables = read_tables(results, experiment, "lengths", variants)
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        axes = figure.subplots()
-        for variant, table in tables.items():
-            values = table.assign(value=100 * table["bleu"], x=table["mean_length"])
-            draw_groups(axes, variant, values, series_of(variants)[variant])
-        axes.set_xlabel(say("words of the source, mean of each group"))
-        axes.set_ylabel("BLEU")
-        axes.set_ylim(bottom=0)
-        legend(figure, axes, 3)
-
-    return make_figure(
-        results,
-        experiment,
-        "lengths",
-        "lengths",
-        say("BLEU against the length of the source"),
-        say(
-            "The test sentences in groups of about equal size, from the shortest to the longest. "
-            "Points: each seed; line: their mean. A model without attention has to keep the whole "
-            "source in one vector, whatever its length."
-        )
-        + left_out(results, experiment, variants),
-        (WIDTH, 2.9),
-        draw,
-        variants,
-    )
-
-
-def curves(results: Results, experiment: Experiment) -> Figure:
-    """Return loss and BLEU by epoch: a line for each seed, a row of axes for each model."""
-    variants = compared_variants(results, experiment)
-    tables = read_tables(results, experiment, "history", variants)
-    seeds = sorted({seed for table in tables.values() for seed in table["seed"]})
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        grid = figure.subplots(len(tables), 2, squeeze=False, sharex=True, sharey="col")
-        for row, (variant, table) in zip(grid, tables.items(), strict=True):
-            for index, seed in enumerate(seeds):
-                _draw_curve(row, table[table["seed"] == seed], index, say("seed {seed}", seed=seed))
-            row[0].set_title(say("{name}: loss", name=short_name(variant)))
-            row[1].set_title(f"{short_name(variant)}: BLEU")
-        for axes in grid[-1]:
-            axes.set_xlabel(say("epoch"))
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        legend(figure, grid[0][1], len(seeds))
-
-    return make_figure(
-        results,
-        experiment,
-        "curves",
-        "history",
-        say("Training and validation by epoch"),
-        say(
-            "One line for each seed. Loss of a token: dashed on the training part, solid on the "
-            "validation part. BLEU: on the validation part, translated greedily. All models on the "
-            "same scales."
-        )
-        + left_out(results, experiment, variants),
-        (WIDTH, 0.5 + 1.35 * len(tables)),
-        draw,
-        variants,
-    )
-
-
-def _draw_curve(row: Iterable[Axes], history: pd.DataFrame, series: int, label: str) -> None:
-    """Draw one seed's loss and BLEU on a row of axes."""
-    loss, bleu = row
-    style: Style = {"color": colour(series), "marker": marker(series), "markersize": 2.5}
-    last: Style = {"markevery": [-1]}
-    dashed: Style = {"linestyle": (0, (3, 1.5)), "lw": 1}
-    loss.plot(history["epoch"], history["train_loss"], **dashed, **style, **last)
-    loss.plot(history["epoch"], history["validation_loss"], **style, **last)
-    bleu.plot(history["epoch"], 100 * history["validation_bleu"], label=label, **style, **last)
-
-
-def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
+def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) -> list[Figure]:
     """Return the share of gold links that attention finds, by how far they reach.
 
-    Nothing where the corpus has no gold links, or no model has attention.
+    Nothing where the corpus has no gold links, or none of the models that are drawn has attention.
     """
-    compared = compared_variants(results, experiment)
-    series = series_of(compared)
-    variants = [name for name in compared if _attends(results, experiment, name)]
+    look = looks(results)
+    variants = [name for name in drawn if _attends(results, experiment, name)]
     models = results.models(experiment)
     folders = [results.evaluation_folder(models[name]) for name in variants]
     if not folders or not all((folder / "distances.csv").exists() for folder in folders):
@@ -155,16 +54,16 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
     furthest = sorted({int(each) for table in tables.values() for each in table["furthest"]})
 
     def draw(figure: matplotlib.figure.Figure) -> None:
-        axes = figure.subplots()
+        axes, ends = figure.subplots(), []
         for variant, table in tables.items():
             places = table["furthest"].map(furthest.index)
             values = table.assign(value=100 * table["found"] / table["links"], x=places)
-            draw_groups(axes, variant, values.assign(longest=places), series[variant])
+            ends.append(draw_groups(axes, variant, values.assign(longest=places), look[variant]))
         axes.set_xticks(range(len(furthest)), _ranges(furthest))
         axes.set_xlabel(say("words between the positions of a linked pair"))
         axes.set_ylabel(say("links found, %"))
         axes.set_ylim(0, 105)
-        legend(figure, axes, 3)
+        label_ends(axes, ends, AXES)
 
     figure = make_figure(
         results,
@@ -175,23 +74,25 @@ def by_distance(results: Results, experiment: Experiment) -> list[Figure]:
         say(
             "The share of the sure gold links that a model's attention finds, by how far the "
             "translation moves a word. Points: each seed; line: their mean."
-        ),
-        (WIDTH, 2.7),
+        )
+        + describe_choice(results, experiment, drawn),
+        (WIDTH, HEIGHT),
         draw,
         variants,
     )
     return [figure]
 
 
-def operations(results: Results, experiment: Experiment) -> Figure:
+def operations(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
     """Return the multiply-adds of a pair of sentences by its length, as cost.py computes them."""
-    variants = compared_variants(results, experiment)
-    models, series = results.comparison.experiments[experiment.key].models, series_of(variants)
+    models, look = results.comparison.experiments[experiment.key].models, looks(results)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
-        for variant in variants:
-            _draw_operations(axes, variant, models[variant].hyperparameters, series[variant])
+        ends = [
+            _draw_operations(axes, variant, models[variant].hyperparameters, look[variant])
+            for variant in variants
+        ]
         axes.set_xscale("log")
         axes.set_yscale("log")
         ticks = [5, 10, 20, 50, 100, 200]
@@ -200,7 +101,7 @@ def operations(results: Results, experiment: Experiment) -> Figure:
         axes.minorticks_off()
         axes.set_xlabel(say("tokens of source and target, each"))
         axes.set_ylabel(say("multiply-adds"))
-        legend(figure, axes, 3)
+        label_ends(axes, ends, AXES)
 
     return make_figure(
         results,
@@ -210,24 +111,24 @@ def operations(results: Results, experiment: Experiment) -> Figure:
         say("Operations against the length of the source"),
         say(
             "Multiply-adds of one pair of sentences, computed from the hyperparameters with full "
-            "vocabularies, and not measured. Dashed: the part of attention alone, which grows with "
+            "vocabularies, and not measured. Thin: the part of attention alone, which grows with "
             "the square of the length; all other parts grow with the length."
-        ),
-        (WIDTH, 2.9),
+        )
+        + describe_choice(results, experiment, variants),
+        (WIDTH, HEIGHT),
         draw,
         variants,
     )
 
 
-def _draw_operations(axes: Axes, variant: str, h: Hyperparameters, series: int) -> None:
+def _draw_operations(axes: Axes, variant: str, h: Hyperparameters, look: Look) -> LineEnd:
     """Draw a model's multiply-adds by length, and the part of attention: the quadratic one."""
     quadratic = of_pair(h)
     values = [multiply_adds(h, float(length)) for length in LENGTHS]
-    style: Style = {"color": colour(series)}
-    label: Style = {"label": short_name(variant), "marker": marker(series), "markevery": 8}
-    axes.plot(LENGTHS, values, **label, **style)
+    axes.plot(LENGTHS, values, label=short_name(variant), markevery=8, **look.style)
     if quadratic:
-        axes.plot(LENGTHS, quadratic * LENGTHS**2, linestyle=(0, (3, 1.5)), lw=1, **style)
+        axes.plot(LENGTHS, quadratic * LENGTHS**2, lw=0.8, color=look.colour, linestyle=look.dash)
+    return look.end(variant, LENGTHS, values)
 
 
 def _power_of_ten(value: float, _: int | None = None) -> str:
@@ -262,12 +163,7 @@ def _alignment(
         source=len(sentence.source_words),
         reference=len(sentence.reference_words),
     )
-    rows, columns = len(sentence.reference_words), len(sentence.source_words)
-    labels, heads = (
-        LETTER * max(map(len, map(short_name, words)), default=0)
-        for words in (sentence.reference_words, sentence.source_words)
-    )
-    width = len(names) * (columns * CELL + 0.25) + labels + 0.2
+    layout = _layout(sentence, len(names))
     text = say(
         "Source: {source} Reference: {reference}",
         source=sentence.source,
@@ -278,17 +174,50 @@ def _alignment(
         title,
         caption,
         sentence_sources(results, experiment, "weights"),
-        lambda figure: _draw_alignment(figure, sentence, names),
-        (max(width, WIDTH), rows * CELL + heads + 0.6),
+        lambda figure: _draw_alignment(figure, sentence, names, layout),
+        layout.size,
         subject=" / ".join(names),
         alt_text=drawing.alt_text(experiment, f"{title}. {caption} {text}"),
         mark=experiment.mark,
-        wide=width > WIDTH,
+        wide=layout.size[0] > WIDTH,
     )
 
 
-def _draw_alignment(figure: matplotlib.figure.Figure, sentence: Sentence, names: list[str]) -> None:
-    grid = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The size of a figure, how many heat maps stand side by side, and the inches of a cell."""
+
+    size: tuple[float, float]
+    columns: int
+    cell: float
+
+
+def _layout(sentence: Sentence, count: int) -> Layout:
+    """Return the layout of so many heat maps: side by side or stacked, with the larger cells."""
+    rows, columns = len(sentence.reference_words), len(sentence.source_words)
+    labels, heads = (
+        LETTER * max(map(len, map(short_name, words)), default=0)
+        for words in (sentence.reference_words, sentence.source_words)
+    )
+    layouts = []
+    for across in {count, 1}:
+        down = count // across
+        width = (WIDE - labels - 0.2 - 0.25 * across) / (across * columns)
+        height = ((MAX_HEIGHT - 0.2) / down - heads - 0.4) / rows
+        cell = min(CELL, width, height)
+        size = (
+            max(across * (columns * cell + 0.25) + labels + 0.2, WIDTH),
+            down * (rows * cell + heads + 0.4) + 0.2,
+        )
+        layouts.append(Layout(size, across, cell))
+    return max(layouts, key=lambda each: (each.cell, each.columns))
+
+
+def _draw_alignment(
+    figure: matplotlib.figure.Figure, sentence: Sentence, names: list[str], layout: Layout
+) -> None:
+    shape = len(names) // layout.columns, layout.columns
+    grid = figure.subplots(*shape, squeeze=False, sharey=True).flat
     rows, columns = len(sentence.reference_words), len(sentence.source_words)
     for axes, name in zip(grid, names, strict=True):
         if name in sentence.weights:
@@ -302,7 +231,7 @@ def _draw_alignment(figure: matplotlib.figure.Figure, sentence: Sentence, names:
         axes.set_ylim(rows - 0.5, -0.5)
         axes.set_aspect("equal")
         axes.grid(visible=False)
-        axes.tick_params(length=0, labelsize=7)
+        axes.tick_params(length=0, labelsize=max(4, min(7, 44 * layout.cell)))
 
 
 def _draw_weights(axes: Axes, weights: np.ndarray) -> None:
@@ -326,15 +255,18 @@ def _outline_gold(axes: Axes, sentence: Sentence) -> None:
         axes.add_patch(Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, **style))
 
 
-def draw_groups(axes: Axes, variant: str, table: pd.DataFrame, series: int) -> None:
-    """Draw the `value` of each group at its `x`: a point for each seed, a line for their mean."""
-    style: Style = {"color": colour(series), "marker": marker(series)}
-    axes.plot(
-        table["x"], table["value"], linestyle="none", markersize=3, alpha=0.6, **_hollow(style)
-    )
+def draw_groups(axes: Axes, variant: str, table: pd.DataFrame, look: Look) -> LineEnd:
+    """Draw the `value` of each group at its `x`: a point for each seed, a line for their mean.
+
+    Returns the end of the line, for its label.
+    """
+    style = look.style
+    points = _hollow(style | {"linestyle": "none"})
+    axes.plot(table["x"], table["value"], markersize=3, alpha=0.6, **points)
     groups = table.groupby("longest")
     x, mean = groups["x"].mean(), groups["value"].mean()
     axes.plot(x, mean, label=short_name(variant), **style)
+    return look.end(variant, x, mean)
 
 
 def _hollow(style: Style) -> Style:
@@ -353,51 +285,3 @@ def _ranges(furthest: list[int]) -> list[str]:
 def _attends(results: Results, experiment: Experiment, variant: str) -> bool:
     models = results.comparison.experiments[experiment.key].models
     return bool(models[variant].hyperparameters.attends)
-
-
-def left_out(results: Results, experiment: Experiment, variants: list[str]) -> str:
-    """Return which models a figure or a table leaves out; empty where it has all."""
-    others = [name for name in results.models(experiment) if name not in variants]
-    if not others:
-        return ""
-    return " " + say("Not shown: {names}.", names=", ".join(others))
-
-
-def series_of(variants: list[str]) -> dict[str, int]:
-    """Return the series of each variant: the baseline is the second in every figure."""
-    others = [name for name in variants if name != BASELINE]
-    numbers = itertools.chain([0], itertools.count(2))
-    return {BASELINE: 1} | dict(zip(others, numbers, strict=False))
-
-
-def read_tables(results: Results, experiment: Experiment, name: str, variants: list[str]) -> Tables:
-    """Return a table of `heed evaluate` by variant."""
-    models = results.models(experiment)
-    return {
-        variant: read_table(results.evaluation_folder(models[variant]) / f"{name}.csv")
-        for variant in variants
-    }
-
-
-def make_figure(
-    results: Results,
-    experiment: Experiment,
-    key: str,
-    table: str,
-    title: str,
-    caption: str,
-    size: tuple[float, float],
-    draw: Draw,
-    variants: list[str],
-) -> Figure:
-    """Return a figure of a table of these variants; without a table, of the comparison."""
-    models = results.models(experiment)
-    folders = [results.evaluation_folder(models[each]) for each in variants]
-    sources = (
-        results.sources.add(*(folder / f"{table}.csv" for folder in folders))
-        if table
-        else results.comparison_sources
-    )
-    text = drawing.alt_text(experiment, f"{title}. {caption}")
-    name = f"{experiment.key}_{key}"
-    return Figure(name, title, caption, sources, draw, size, alt_text=text, mark=experiment.mark)

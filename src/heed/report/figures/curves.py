@@ -1,0 +1,201 @@
+"""Learning curves: loss and the validated figure by epoch, as bands over seeds."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from heed.report.blocks import Figure
+from heed.report.collapsed import collapsed_seeds
+from heed.report.experiments import Experiment
+from heed.report.figures.drawing import INK, MAX_HEIGHT, SOFT, WIDE, WIDTH, Style, short_name
+from heed.report.figures.labels import LINE_HEIGHT, LineEnd, label_ends, spread_apart
+from heed.report.figures.variants import (
+    DASHED,
+    MAX_VARIANTS,
+    PANEL_NAME,
+    Look,
+    Tables,
+    describe_choice,
+    looks,
+    make_figure,
+    panel_columns,
+    read_tables,
+    validation_measure,
+)
+from heed.report.language import say, say_count
+from heed.report.measures import Measure
+from heed.report.results import Results
+
+PANEL, FRAME = 1.0, 0.9  # inches: the height of a panel, and of all that is around the panels
+TRAIN, VALIDATION = "train_loss", "validation_loss"
+
+
+@dataclasses.dataclass(frozen=True)
+class Curves:
+    """The runs of a variant: validations by seed and epoch, and the seeds that collapsed.
+
+    Where every run collapsed, none of them is drawn apart from the others.
+    """
+
+    history: pd.DataFrame
+    collapsed: list[int]
+    all_collapsed: bool
+    look: Look
+
+
+def curves(
+    results: Results, experiment: Experiment, variants: Sequence[str], key: str = "curves"
+) -> Figure:
+    """Return loss (above) and the validated figure (below) by epoch, in a panel for each variant.
+
+    A run that collapsed is no part of the band, and is drawn alone.
+    """
+    measure = validation_measure(experiment)
+    tables = read_tables(results, experiment, "history", variants)
+    drawn = _read_curves(results, experiment, tables)
+    rows = 2 * -(-len(variants) // panel_columns(len(variants)))
+    size = (
+        WIDTH if len(variants) <= MAX_VARIANTS else WIDE,
+        min(FRAME + PANEL * rows, MAX_HEIGHT),
+    )
+    return make_figure(
+        results,
+        experiment,
+        key,
+        "history",
+        say("Training and validation by epoch"),
+        _describe(measure, drawn) + describe_choice(results, experiment, variants),
+        size,
+        lambda figure: _draw(figure, drawn, measure),
+        variants,
+    )
+
+
+def _read_curves(results: Results, experiment: Experiment, tables: Tables) -> dict[str, Curves]:
+    result, seeds = results.comparison.experiments[experiment.key], results.comparison.seeds
+    look, drawn = looks(results), {}
+    for variant, table in tables.items():
+        collapsed = list(collapsed_seeds(result.models[variant], result, seeds))
+        kept = len(collapsed) < len(seeds)
+        drawn[variant] = Curves(table, collapsed if kept else [], not kept, look[variant])
+    return drawn
+
+
+def _describe(measure: Measure, drawn: dict[str, Curves]) -> str:
+    """Return what is drawn, and which runs collapsed."""
+    text = say(
+        "Above: the loss, dashed on the training part, solid on the validation part. Below: "
+        "{figure} on the validation part. Line: the mean over seeds; band: from the lowest seed to "
+        "the highest. Where a seed has ended its training, it is that of the others. All models "
+        "on the same scales.",
+        figure=measure.name,
+    )
+    collapsed = [
+        say_count(
+            "{name} with seed {seeds}",
+            "{name} with seeds {seeds}",
+            len(each.collapsed),
+            name=name,
+            seeds=", ".join(map(str, each.collapsed)),
+        )
+        for name, each in drawn.items()
+        if each.collapsed
+    ]
+    if collapsed:
+        runs = "; ".join(collapsed)
+        text += " " + say("Thin, and no part of a band: runs that collapsed ({runs}).", runs=runs)
+    if names := [name for name, each in drawn.items() if each.all_collapsed]:
+        text += " " + say("Every run collapsed of: {names}.", names=", ".join(names))
+    return text
+
+
+def _draw(figure: matplotlib.figure.Figure, drawn: dict[str, Curves], measure: Measure) -> None:
+    columns = panel_columns(len(drawn))
+    rows = -(-len(drawn) // columns)
+    grid = figure.subplots(2 * rows, columns, squeeze=False, sharex=True)
+    losses, figures = grid[0::2], grid[1::2]
+    for (variant, each), loss, axes in zip(drawn.items(), losses.flat, figures.flat, strict=False):
+        _draw_runs(loss, each, TRAIN, dashed=True)
+        _draw_runs(loss, each, VALIDATION)
+        _draw_runs(axes, each, f"validation_{measure.metric}", measure.scaled(1.0) or 1.0)
+        loss.set_title(short_name(variant, PANEL_NAME), fontsize=8)
+        axes.xaxis.set_major_locator(MaxNLocator(3, integer=True, min_n_ticks=1))
+    last = max(int(each.history["epoch"].max()) for each in drawn.values())
+    grid[0][0].set_xlim(0.5, last + 0.5)
+    for block, name in ((losses, say("loss")), (figures, measure.name)):
+        _share_scale(block[:], len(drawn))
+        for row in block:
+            row[0].set_ylabel(short_name(name))
+    for each, axes in zip(drawn.values(), figures.flat, strict=False):
+        _name_collapsed(axes, each, f"validation_{measure.metric}", measure.scaled(1.0) or 1.0)
+    _hide_empty(losses, len(drawn))
+    _hide_empty(figures, len(drawn))
+    figure.supxlabel(say("epoch"), fontsize=9, color=SOFT)
+    _label_parts(losses[0][-1], [*drawn.values()][columns - 1])
+
+
+def _hide_empty(block: np.ndarray, count: int) -> None:
+    for axes in block.flat[count:]:
+        axes.set_visible(False)
+    columns = block.shape[1]
+    if count % columns and len(block) > 1:  # what stands above an empty place has the epochs
+        for axes in block.flat[count - columns : (len(block) - 1) * columns]:
+            axes.tick_params(labelbottom=True)
+
+
+def _share_scale(block: np.ndarray, count: int) -> None:
+    """Give all panels of a quantity the same scale; print it at the left alone."""
+    drawn = list(block.flat[:count])
+    low = min(axes.get_ylim()[0] for axes in drawn)
+    high = max(axes.get_ylim()[1] for axes in drawn)
+    for number, axes in enumerate(drawn):
+        axes.set_ylim(low, high)
+        axes.tick_params(labelleft=not number % block.shape[1])
+
+
+def _draw_runs(
+    axes: Axes, each: Curves, column: str, scale: float = 1.0, dashed: bool = False
+) -> None:
+    """Draw the band and the mean of the runs that did not collapse, and the others alone."""
+    values = scale * each.history.pivot(index="epoch", columns="seed", values=column)
+    kept = values.drop(columns=each.collapsed, errors="ignore")
+    style: Style = {"color": each.look.colour, "linestyle": DASHED if dashed else "solid"}
+    if kept.shape[1]:
+        low, high = kept.min(axis=1), kept.max(axis=1)
+        axes.fill_between(kept.index, low, high, color=each.look.colour, alpha=0.2, lw=0)
+        marker: Style = {} if dashed else {"marker": each.look.marker, "markevery": [-1]}
+        axes.plot(kept.index, kept.mean(axis=1), lw=1 if dashed else 1.4, **style, **marker)
+    for seed in each.collapsed:
+        run = values[seed].dropna()
+        axes.plot(run.index, run, lw=0.6, marker=".", markevery=[-1], **style)
+
+
+def _name_collapsed(axes: Axes, each: Curves, column: str, scale: float) -> None:
+    """Print the seed of each run that collapsed at its end, none of them over another."""
+    ends = [
+        each.history[each.history["seed"] == seed].dropna(subset=column).iloc[-1]
+        for seed in each.collapsed
+    ]
+    low, high = axes.get_ylim()
+    heights = [(scale * end[column] - low) / (high - low) for end in ends]
+    places = spread_apart(heights, LINE_HEIGHT / (PANEL * 0.7))
+    for seed, end, height in zip(each.collapsed, ends, places, strict=True):
+        axes.annotate(
+            say("seed {seed}", seed=seed), (end["epoch"], low + height * (high - low)), (-4, 0),
+            "data", "offset points", ha="right", va="center", fontsize=6.5, color=INK, gid="label",
+        )  # fmt: skip
+
+
+def _label_parts(axes: Axes, each: Curves) -> None:
+    """Say at the ends of the lines of a panel which is that of training, which of validation."""
+    means = each.history.groupby("epoch")[[TRAIN, VALIDATION]].mean()
+    ends = [
+        LineEnd(float(means.index[-1]), float(means[column].iloc[-1]), text, each.look.colour)
+        for column, text in ((TRAIN, say("train")), (VALIDATION, say("validate")))
+    ]
+    label_ends(axes, ends, PANEL * 0.7)

@@ -1,0 +1,228 @@
+"""How the variants of a study look in its figures, and which of them a figure draws.
+
+A variant has one colour, one marker and one kind of line in the whole report. A figure draws at
+most four variants; where an experiment has more, a second figure has a panel for each.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+
+import matplotlib.figure
+import pandas as pd
+from matplotlib.axes import Axes
+
+from heed.evaluation.families import BASELINE
+from heed.report.blocks import EVERYWHERE, PAGE, Figure
+from heed.report.experiments import Experiment
+from heed.report.figures import drawing
+from heed.report.figures.drawing import MARKERS, SERIES, WIDE, WIDTH, Draw, Style, short_name
+from heed.report.figures.labels import LineEnd
+from heed.report.language import say
+from heed.report.measures import Measure
+from heed.report.results import Results, read_table
+from heed.tasks import task_module
+
+MAX_VARIANTS = 4  # in a figure
+PANELS = 5  # side by side at most, in a figure of all variants
+PANEL_NAME = 14  # characters of a panel's title
+SOLID, DASHED, DASH_DOTTED, DOTTED = "solid", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1.2))
+# Numbers of colours by role, so that baseline, attention, a control and another variant, which
+# stand in one figure, never share one.
+ATTENTION, WITHOUT, OF_CONTROLS, OF_OTHERS = 0, 1, (2, 4, 5), (3, 6, 7)
+Tables = dict[str, pd.DataFrame]
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """The colour, the marker and the kind of line of a variant."""
+
+    colour: str
+    marker: str
+    dash: str | tuple[int, tuple[float, ...]]
+
+    @property
+    def style(self) -> Style:
+        """The arguments of matplotlib for a line with markers."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.dash}
+
+    def end(self, variant: str, x: Iterable[float], y: Iterable[float]) -> LineEnd:
+        """Return the end of the variant's line through these points."""
+        *_, last = (point for point in zip(x, y, strict=True) if point[1] == point[1])
+        return LineEnd(*last, variant, self.colour, self.marker)
+
+
+def looks(results: Results) -> dict[str, Look]:
+    """Return the look of each variant of the study: the same in all of its experiments.
+
+    The baseline and the first variant of the study's question look the same in every study.
+    """
+    experiments = results.comparison.experiments.values()
+    first = next((each.attention[0] for each in experiments if each.attention), "")
+    controls = dict.fromkeys(
+        name for each in experiments for name in each.models if name in each.controls
+    )
+    others = dict.fromkeys(name for each in experiments for name in each.models)
+    fixed = {
+        first: Look(SERIES[ATTENTION], MARKERS[0], SOLID),
+        BASELINE: Look(SERIES[WITHOUT], MARKERS[1], DASHED),
+    }
+    controls = dict.fromkeys(name for name in controls if name not in fixed)
+    others = dict.fromkeys(name for name in others if name not in (*fixed, *controls))
+    return (
+        fixed
+        | _looks_of(controls, OF_CONTROLS, 2, DASH_DOTTED)
+        | _looks_of(others, OF_OTHERS, 3, DOTTED)
+    )
+
+
+def _looks_of(
+    names: Iterable[str], colours: Sequence[int], first: int, dash: tuple[int, tuple[float, ...]]
+) -> dict[str, Look]:
+    """Return looks with one of these colours each; where a colour is repeated, its marker is not.
+
+    The three colours and the nine markers change at different steps: 27 variants differ.
+    """
+    step = len(colours)
+    return {
+        name: Look(
+            SERIES[colours[number % step]],
+            MARKERS[(first + 2 * number + number // len(MARKERS)) % len(MARKERS)],
+            dash,
+        )
+        for number, name in enumerate(names)
+    }
+
+
+def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
+    """Return the variants that a figure draws, the baseline first.
+
+    All where there are four or fewer. Else the baseline, the first variant of the study's question,
+    the best control and the best of the others, by the figure of the validation part, and never by
+    that of the test part. The next best take the place of a role that the experiment lacks.
+    """
+    result = results.comparison.experiments[experiment.key]
+    names = ordered_variants(results, experiment)
+    if len(names) <= MAX_VARIANTS:
+        return names
+    chosen = [name for name in (BASELINE, *result.attention[:1]) if name in names]
+    rest = sorted(
+        (name for name in names if name not in chosen),
+        key=lambda name: -_validated(results, experiment, name),
+    )
+    controls = [name for name in rest if name in result.controls]
+    others = [name for name in rest if name not in controls]
+    chosen += [*controls[:1], *others[:1]]
+    chosen += [name for name in rest if name not in chosen]
+    return [name for name in names if name in chosen[:MAX_VARIANTS]]
+
+
+def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
+    """Return the models in the order of the figures: baseline, those of the question, others."""
+    result = results.comparison.experiments[experiment.key]
+    order = [BASELINE, *result.attention, *result.controls, *result.models]
+    return [name for name in dict.fromkeys(order) if name in result.models]
+
+
+def _validated(results: Results, experiment: Experiment, variant: str) -> float:
+    """Return the mean over seeds of a variant's best figure on the validation part."""
+    history = read_tables(results, experiment, "history", [variant])[variant]
+    column = f"validation_{validation_measure(experiment).metric}"
+    return float(history.groupby("seed")[column].max().mean())
+
+
+def validation_measure(experiment: Experiment) -> Measure:
+    """Return the figure that the task validates after each epoch."""
+    task = experiment.measure.task
+    return Measure(task, task_module(task, "recipe").FIGURES[0])
+
+
+def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[str]) -> str:
+    """Return by which rule variants were chosen, to follow a caption; empty where all are drawn."""
+    others = [name for name in ordered_variants(results, experiment) if name not in drawn]
+    if not others:
+        return ""
+    return " " + say(
+        "Chosen: the baseline, the first variant of the study’s question, the best control and the "
+        "best other variant (without a control the next best) by {figure} on the validation part, "
+        "and never by the test part. Not drawn: {names}.",
+        figure=validation_measure(experiment).name,
+        names=", ".join(others),
+    )
+
+
+def read_tables(
+    results: Results, experiment: Experiment, name: str, variants: Iterable[str]
+) -> Tables:
+    """Return a table of `heed evaluate` by variant."""
+    models = results.models(experiment)
+    return {
+        variant: read_table(results.evaluation_folder(models[variant]) / f"{name}.csv")
+        for variant in variants
+    }
+
+
+def make_figure(
+    results: Results,
+    experiment: Experiment,
+    key: str,
+    table: str,
+    title: str,
+    caption: str,
+    size: tuple[float, float],
+    draw: Draw,
+    variants: Iterable[str],
+) -> Figure:
+    """Return a figure of a table of these variants; without a table, of the comparison.
+
+    A figure with all variants, whose key ends in `-all`, is on the page alone.
+    """
+    models = results.models(experiment)
+    folders = [results.evaluation_folder(models[each]) for each in variants]
+    sources = (
+        results.sources.add(*(folder / f"{table}.csv" for folder in folders))
+        if table
+        else results.comparison_sources
+    )
+    return Figure(
+        f"{experiment.key}_{key}",
+        title,
+        caption,
+        sources,
+        draw,
+        size,
+        alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
+        mark=experiment.mark,
+        wide=size[0] > WIDTH,
+        media=(PAGE,) if key.endswith("-all") else EVERYWHERE,
+    )
+
+
+def panel_size(count: int, height: float, frame: float) -> tuple[float, float]:
+    """Return the size of a figure with so many panels of this height, in inches."""
+    return WIDE, min(frame + height * -(-count // panel_columns(count)), drawing.MAX_HEIGHT)
+
+
+def panel_columns(count: int) -> int:
+    """Return how many of so many panels stand side by side: rows are about equally long."""
+    rows = -(-count // PANELS)
+    return -(-count // rows)
+
+
+def draw_panels(
+    figure: matplotlib.figure.Figure,
+    variants: Sequence[str],
+    draw: Callable[[Axes, str], None],
+) -> list[Axes]:
+    """Draw a panel for each variant, all on the same scales; return the axes at the left."""
+    columns = panel_columns(len(variants))
+    rows = -(-len(variants) // columns)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for axes, variant in zip(grid.flat, variants, strict=False):
+        draw(axes, variant)
+        axes.set_title(short_name(variant, PANEL_NAME), fontsize=8)
+    for number, axes in enumerate(grid.flat):
+        if number >= len(variants):
+            axes.set_visible(False)
+        elif number + columns >= len(variants):
+            axes.tick_params(labelbottom=True)
+    return list(grid[:, 0])

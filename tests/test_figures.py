@@ -1,0 +1,268 @@
+"""Figures: every variant can be told from the others, labels do not overlap, and all fit a page."""
+
+import dataclasses
+import itertools
+import re
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Drawing
+
+from heed.evaluation.results import Comparison, spread
+from heed.report import chapters
+from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
+from heed.report.chapters import classification, translation
+from heed.report.figures import confusion
+from heed.report.figures.curves import curves
+from heed.report.figures.drawing import (
+    DARK,
+    MAX_HEIGHT,
+    SERIES,
+    STYLE,
+    WIDE,
+    WIDTH,
+)
+from heed.report.figures.labels import LINE_HEIGHT, LineEnd, label_ends, spread_apart
+from heed.report.figures.lengths import by_length
+from heed.report.figures.variants import (
+    MAX_VARIANTS,
+    drawn_variants,
+    looks,
+    ordered_variants,
+    panel_columns,
+)
+from heed.report.results import Results, read_results
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up, made_up_translation
+
+FEW_CLASSES, MANY_CLASSES = "letters-author", "news"  # experiments of the talk
+NAMES = ("pooling", "hybrid", "wide", "uniform", "searched", "searched-baseline", "searched-mean")
+
+
+def comparison_with(names: tuple[str, ...], study: str = "sample") -> Comparison:
+    """The made-up comparison with further models in each experiment: of the talk, in two."""
+    data = made_up.comparison(study)
+    if study == "talk":
+        kept = {name: data.experiments[name] for name in (FEW_CLASSES, MANY_CLASSES)}
+        data = dataclasses.replace(data, experiments=kept)
+    for result in data.experiments.values():
+        first = result.models["attention"]
+        for name in names:
+            model = first.model.replace("attention", name)
+            result.models[name] = dataclasses.replace(first, model=model)
+        result.controls.extend(name for name in ("wide", "uniform") if name in names)
+    return data
+
+
+def with_variants(folder: Path, names: tuple[str, ...] = NAMES, study: str = "sample") -> Results:
+    """The made-up study with further models in each experiment, as the chapters get it."""
+    data = comparison_with(names, study)
+    written = made_up.results(data, folder / "results")
+    return read_results(made_up.study(study), data, ROOT / "data/published", written, False)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return with_variants(tmp_path_factory.mktemp("figures"))
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return with_variants(tmp_path_factory.mktemp("talk"), study="talk")
+
+
+def figures_of(blocks) -> list[Figure]:
+    return [block for block in walk_blocks(blocks) if isinstance(block, Figure)]
+
+
+def draw(figure: Figure) -> Drawing:
+    """The figure as matplotlib lays it out, without its files."""
+    with mpl.rc_context(STYLE):
+        drawing = Drawing(figsize=figure.size, layout="constrained")
+        figure.draw(drawing)
+        FigureCanvasAgg(drawing).draw()
+    return drawing
+
+
+def test_a_variant_looks_the_same_in_all_experiments_and_like_no_other(results):
+    look = looks(results)
+    assert len(look) == len(NAMES) + 3
+    assert len({(each.colour, each.marker) for each in look.values()}) == len(look)
+    assert look["attention"].colour == SERIES[0] and look["baseline"].colour == SERIES[1]
+
+
+def test_many_variants_of_one_role_still_differ():
+    names = tuple(f"variant-{number}" for number in range(24))
+    look = looks(SimpleNamespace(comparison=comparison_with(names)))
+    assert len({(each.colour, each.marker) for each in look.values()}) == 27
+
+
+def test_the_four_variants_of_a_figure_have_four_colours_and_four_kinds_of_line(results):
+    experiment, look = results.experiments[0], looks(results)
+    drawn = [look[name] for name in drawn_variants(results, experiment)]
+    assert len(drawn) == MAX_VARIANTS
+    assert len({each.colour for each in drawn}) == len({each.dash for each in drawn}) == 4
+    assert len({DARK[each.colour] for each in drawn}) == 4
+
+
+def test_the_best_control_and_the_best_other_variant_are_chosen_on_the_validation_part(tmp_path):
+    results = with_variants(tmp_path)
+    experiment = results.experiments[0]
+    for name, value in (("uniform", 0.91), ("hybrid", 0.92)):
+        path = results.evaluation_folder(results.models(experiment)[name]) / "history.csv"
+        pd.read_csv(path).assign(validation_accuracy=value).to_csv(path, index=False)
+    drawn = drawn_variants(results, experiment)
+    assert drawn == ["baseline", "attention", "uniform", "hybrid"]
+    caption = by_length(results, experiment, drawn).caption
+    assert "best control and the best other variant" in caption and "validation part" in caption
+    assert caption.endswith("searched, searched-baseline, searched-mean.")
+
+
+def test_a_figure_of_all_variants_is_on_the_page_alone_and_has_a_panel_for_each(results):
+    experiment = results.experiments[0]
+    blocks = classification.chapter(results, experiment)
+    (more,) = (each for each in blocks if getattr(each, "style", "") == "figures-all")
+    assert isinstance(more, Disclosure) and more.media == (PAGE,)
+    names = {figure.key.removeprefix(experiment.key) for figure in figures_of([more])}
+    assert names == {"_lengths-all", "_curves-all", "_calibration-all"}
+    every = ordered_variants(results, experiment)
+    drawing = draw(by_length(results, experiment, every, "lengths-all"))
+    assert [axes.get_title("left") for axes in drawing.axes] == [
+        name if len(name) <= 14 else f"{name[:13]}…" for name in every
+    ]
+    limits = {(axes.get_xlim(), axes.get_ylim()) for axes in drawing.axes}
+    assert len(limits) == 1, "all panels have the same scales"
+
+
+def test_a_study_with_four_variants_has_no_second_figure_of_all(tmp_path):
+    results = with_variants(tmp_path, ())
+    blocks = classification.chapter(results, results.experiments[0])
+    assert not any(getattr(each, "style", "") == "figures-all" for each in blocks)
+
+
+@pytest.mark.parametrize(("count", "columns"), [(1, 1), (4, 4), (6, 3), (9, 5), (10, 5), (11, 4)])
+def test_panels_stand_in_rows_that_are_about_equally_long(count, columns):
+    assert panel_columns(count) == columns
+    assert -count % columns < columns
+
+
+def test_no_figure_is_larger_than_a_page(talk):
+    for figure in figures_of(chapters.report(talk)):
+        assert figure.size[0] <= WIDE and figure.size[1] <= MAX_HEIGHT, figure.key
+        assert figure.wide == (figure.size[0] > WIDTH), figure.key
+
+
+def test_a_figure_of_a_translation_fits_a_page_and_draws_four_variants(tmp_path):
+    data = made_up_translation.comparison()
+    written = made_up.results(data, tmp_path / "results")
+    published = ROOT / "data/published"
+    results = read_results(made_up_translation.study(), data, published, written, True)
+    (experiment,) = results.experiments
+    for figure in figures_of(translation.chapter(results, experiment)):
+        assert figure.size[0] <= WIDE and figure.size[1] <= MAX_HEIGHT, figure.key
+    drawing = draw(by_length(results, experiment, drawn_variants(results, experiment)))
+    assert len([line for line in drawing.axes[0].lines if len(line.get_xdata()) > 1]) == 4
+
+
+def test_labels_at_the_ends_of_lines_do_not_overlap(results):
+    drawn = drawn_variants(results, results.experiments[0])
+    drawing = draw(by_length(results, results.experiments[0], drawn))
+    boxes = [text.get_window_extent() for text in drawing.axes[0].texts if text.get_gid()]
+    assert len(boxes) == MAX_VARIANTS
+    boxes.sort(key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 for below, above in itertools.pairwise(boxes))
+    assert all(box.x1 <= drawing.bbox.x1 for box in boxes), "no label leaves the figure"
+
+
+def test_labels_of_lines_that_end_at_one_point_are_pushed_apart():
+    drawing = Drawing(figsize=(4, 3), layout="constrained")
+    axes = drawing.subplots()
+    axes.plot([0, 1], [0, 1])
+    label_ends(axes, [LineEnd(1, 1, f"line {number}", "black", "o") for number in range(4)], 2.0)
+    FigureCanvasAgg(drawing).draw()
+    boxes = sorted(text.get_window_extent().y0 for text in axes.texts if text.get_gid())
+    assert min(b - a for a, b in itertools.pairwise(boxes)) > 8
+    assert axes.get_ylim() == pytest.approx((-0.05, 1.05)), "labels do not change the scale"
+
+
+@pytest.mark.parametrize(
+    ("positions", "expected"),
+    [
+        ([0.1, 0.5, 0.9], [0.1, 0.5, 0.9]),
+        ([0.5, 0.5], [0.5, 0.6]),
+        ([1.0, 1.0, 0.2], [0.9, 1.0, 0.2]),
+        ([0.0, -0.3], [0.1, 0.0]),
+    ],
+)
+def test_labels_move_no_further_than_they_must(positions, expected):
+    assert spread_apart(positions, 0.1) == pytest.approx(expected)
+
+
+def test_labels_without_room_for_all_still_do_not_overlap():
+    places = sorted(spread_apart([0.5] * 12, LINE_HEIGHT))
+    assert all(b - a >= LINE_HEIGHT - 1e-9 for a, b in itertools.pairwise(places))
+
+
+def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp_path):
+    results = with_variants(tmp_path, ())
+    experiment = results.experiments[0]
+    model = results.comparison.experiments[experiment.key].models["attention"]
+    model.summary["accuracy"] = spread([0.9, 0.3, 0.92])
+    figure = curves(results, experiment, drawn_variants(results, experiment))
+    seed = results.comparison.seeds[1]
+    assert f"runs that collapsed (attention with seed {seed})" in figure.caption
+    drawing = draw(figure)
+    names = [[text.get_text() for text in axes.texts] for axes in drawing.axes]
+    assert [f"seed {seed}"] in names and names.count([f"seed {seed}"]) == 1
+    panel = drawing.axes[names.index([f"seed {seed}"])]
+    assert len(panel.lines) == 2, "the mean of the others, and the run"
+    widths = sorted(line.get_linewidth() for line in panel.lines)
+    assert widths[0] < 1 < widths[1]
+
+
+def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
+    results = with_variants(tmp_path, ())
+    experiment = results.experiments[0]
+    model = results.comparison.experiments[experiment.key].models["attention"]
+    model.summary["accuracy"] = spread([0.01] * 3)
+    figure = curves(results, experiment, drawn_variants(results, experiment))
+    assert "Every run collapsed of: attention." in figure.caption
+    assert not any(text.get_text().startswith("seed") for text in draw(figure).axes[0].texts)
+
+
+def test_few_classes_have_matrices_in_one_figure_and_many_have_those_with_the_most_errors(talk):
+    few, many = talk.experiments
+    assert len(confusion.class_names(few)) <= confusion.LARGE < len(confusion.class_names(many))
+    keys = {figure.key for figure in figures_of(classification.chapter(talk, few))}
+    assert f"{few.key}_confusion" in keys and f"{few.key}_errors" not in keys
+    assert classification.matrices(talk, few) == []
+    keys = {figure.key for figure in figures_of(classification.chapter(talk, many))}
+    assert f"{many.key}_errors" in keys and not any(key.endswith("_confusion") for key in keys)
+    large = figures_of(classification.matrices(talk, many))
+    assert len(large) == len(talk.models(many)) and all(PAPER not in each.media for each in large)
+
+
+def test_the_classes_with_the_most_errors_come_first(talk):
+    _, news = talk.experiments
+    drawn, wrong = drawn_variants(talk, news), Counter()
+    for variant in drawn:
+        path = talk.evaluation_folder(talk.models(news)[variant]) / "confusion.csv"
+        table = pd.read_csv(path).query("label != predicted")
+        wrong.update(table.groupby("label")["documents"].sum().to_dict())
+    drawing = draw(confusion.largest_errors(talk, news, drawn))
+    labels = [text.get_text().split(" → ")[0] for text in drawing.axes[0].get_yticklabels()]
+    counts = [next(wrong[name] for name in wrong if name.startswith(each[:14])) for each in labels]
+    assert counts == sorted(wrong.values())[::-1][: confusion.SHOWN]
+
+
+def test_what_a_shade_means_holds_in_dark_mode_too():
+    """In dark mode a strong colour is a light one: no text may call it dark."""
+    texts = [path.read_text() for path in (ROOT / "src/heed/report").rglob("figures/*.py")]
+    texts += [path.read_text() for path in (ROOT / "src/heed/report/chapters").glob("*.py")]
+    assert len(texts) > 20
+    assert not [text for text in texts if re.search(r"[Dd]arker", text)]
