@@ -24,7 +24,8 @@ from heed.report.chapters.shared import join_columns
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
 from heed.report.figures import classification as figures
-from heed.report.formats import PRINTED, TEXT, decimals, format_number, format_points
+from heed.report.figures.class_gain import class_changes, class_gain
+from heed.report.formats import POINTS, PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
 from heed.report.results import Results
 
@@ -38,7 +39,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the tables and figures of baseline and attention, then those of all others."""
     drawn = (
         figures.curves(results, experiment),
-        *figures.class_gain(results, experiment),
+        *class_gain(results, experiment),
         figures.by_length(results, experiment),
         figures.calibration(results, experiment),
     )
@@ -47,7 +48,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the same of a multi-label classification, which has no confusion of classes."""
-    drawn = (figures.curves(results, experiment), *figures.class_gain(results, experiment))
+    drawn = (figures.curves(results, experiment), *class_gain(results, experiment))
     return _blocks(results, experiment, drawn, lambda *_: ())
 
 
@@ -58,6 +59,7 @@ def _blocks(
         Group(tuple(_talk_table(results, experiment, table) for table in experiment.pair), "pair"),
         *_pair_table(results, experiment),
         _seeds_file(experiment),
+        *_class_gain_file(results, experiment),
         Heading(say("Figures"), experiment.mark),
         Group(
             (*drawn, *matrices(results, experiment, experiment.pair)),
@@ -273,6 +275,26 @@ def _seeds_file(experiment: Experiment) -> Group:
         )
         links = (*links, ", ", side)
     return Group((table, Paragraph(links, "small", media=(PAGE,))))
+
+
+def _class_gain_file(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the file of all classes with the value of each seed."""
+    if len(experiment.pair) < 2:
+        return []
+    columns = (
+        *join_columns(lambda _: experiment),
+        Column("class", "", value=lambda each: each.name),
+        Column("support", "", decimals(1), lambda each: each.support),
+        Column("recall_change_pp", "", POINTS, lambda each: each.mean),
+        Column("std_pp", "", decimals(3), lambda each: each.deviation),
+        Column("by_seed_pp", "", value=lambda each: " ".join(f"{v:+.2f}" for v in each.values)),
+        Column("published_change_pp", "", POINTS, lambda each: each.talk),
+    )
+    rows = make_rows(columns, class_changes(*experiment.pair))
+    title = say("Change in recall by class")
+    sources = results.comparison_sources
+    key = f"{experiment.key}_class-gain"
+    return [Table(key, title, columns, rows, sources=sources, files=("csv",), media=())]
 
 
 def _pair_table(results: Results, experiment: Experiment) -> list[Table]:

@@ -70,7 +70,7 @@ def head_table(
     chosen = choose_short_documents(
         predictions["label"].to_numpy(),
         np.where(lengths <= max_tokens, lengths, 0),
-        lambda index: bool(marked) and marked.mask(rows[index]).any(),
+        lambda index: bool(marked and marked.mask(rows[index]).any()),
     )
     frames = [pd.DataFrame(columns=list(COLUMNS))]
     for index in chosen:
