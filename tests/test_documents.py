@@ -134,7 +134,7 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
     data.experiments["sample-author"] = dataclasses.replace(result, corpus=corpus)
     into = render_to(params, data, tmp_path / "reports")
     index = (into / "index.html").read_text()
-    assert f"<p>Evidence, {PLANTED}, is " in index and f"<p>Evidence, {MARKED}, is " in index
+    assert f"Evidence: {PLANTED}." in index and f"Evidence: {MARKED}." in index
     names = re.findall(r'href="(documents/[^"]+)"', index)
     assert names and sorted(names) == sorted(
         f"documents/{path.name}" for path in (into / "documents").iterdir()

@@ -12,11 +12,11 @@ from heed.report.blocks import EVERYWHERE, PAGE, Figure
 from heed.report.documents import read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
-from heed.report.figures.drawing import INK, SERIES, SOFT, Style, short_name
+from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_name
 from heed.report.language import say
 from heed.report.results import Results
 
-CELL, LETTER = 0.125, 0.062  # inches: a pair of words, a letter of a label
+CELL, LETTER = 0.115, 0.062  # inches: a pair of words, a letter of a label
 ACROSS = 2  # heads side by side: more are too wide for paper
 MAX_HEADS = 8  # that are drawn
 SHADES = 20  # steps of a weight's shade
@@ -61,6 +61,7 @@ def _figure(
     rows = -(-min(heads, MAX_HEADS) // columns)
     label = LETTER * max(len(short_name(word)) for word in words)
     side = CELL * len(words)
+    width = columns * (side + 0.25) + label + 0.2
     text = " ".join(words)
     return Figure(
         f"{model}_heads-{number}",
@@ -68,11 +69,11 @@ def _figure(
         caption,
         results.sources.add(results.prediction_folder(model) / "heads.parquet"),
         lambda figure: _draw(figure, document, words, (rows, columns)),
-        (columns * (side + 0.25) + label + 0.2, rows * (side + 0.35) + label + 0.2),
+        (max(width, WIDTH), rows * (side + 0.3) + label + 0.2),
         subject=variant,
         alt_text=drawing.alt_text(experiment, f"{title}. {caption} {text}"),
         mark=experiment.mark,
-        wide=True,
+        wide=width > WIDTH,
         media=EVERYWHERE if experiment.generated else (PAGE,),
     )
 
