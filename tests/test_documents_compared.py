@@ -20,6 +20,7 @@ from heed.report.chapters.documents import choose_hierarchical
 from heed.report.chapters.weight_shares import equal_weights_control
 from heed.report.documents import HEAVIEST, Browser, read_browser
 from heed.report.figures.class_gain import MAX_CLASSES, class_changes, class_gain
+from heed.report.renderers.templates import TEMPLATES
 from heed.report.results import read_results
 from heed.tasks.classification.head_weights import (
     DOCUMENTS,
@@ -246,3 +247,33 @@ def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
     assert changes[0].deviation == pytest.approx(np.std(differences, ddof=1))
     (figure,) = class_gain(results, experiment)
     assert f"The {MAX_CLASSES} of {len(changes)} classes" in figure.caption
+
+
+def luminance(colour: np.ndarray) -> float:
+    """The relative luminance of a colour from 0 to 255 (WCAG 2.2)."""
+    parts = colour / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(first: np.ndarray, second: np.ndarray) -> float:
+    """The contrast ratio of two colours (WCAG 2.2)."""
+    light, dark = sorted(map(luminance, (first, second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize(("scheme", "ground", "ink"), [(0, "ffffff", "1a1a1a"),
+                                                       (1, "161616", "e8e8e5")])  # fmt: skip
+def test_more_weight_is_further_from_the_ground_and_readable_in_light_and_dark(scheme, ground, ink):
+    css = (TEMPLATES / "shades.css.jinja").read_text()
+    word = np.array(re.findall(r"--word: (\d+) (\d+) (\d+)", css)[scheme], float)
+    strongest = float(re.findall(r"--strongest: ([\d.]+)", css)[scheme])
+    page = (TEMPLATES / "index.html.jinja").read_text()
+    assert f"--ground: #{ground[0] * 3 if ground == 'ffffff' else ground}" in page
+    background, text = (
+        np.array([int(each[i : i + 2], 16) for i in (0, 2, 4)]) for each in (ground, ink)
+    )
+    mixed = [background + weight * strongest * (word - background) for weight in (0, 0.3, 0.6, 1)]
+    distances = [contrast(colour, background) for colour in mixed]
+    assert distances == sorted(distances) and distances[-1] > 2
+    assert min(contrast(colour, text) for colour in mixed) >= 4.5

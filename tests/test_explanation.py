@@ -85,7 +85,7 @@ def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
     of_query = heads.groupby(["id", "head", "query"])
     assert of_query["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)
     assert of_query["key"].agg(list).map(lambda keys: keys == [*range(len(keys))]).all()
-    assert heads["evidence"].equals(heads["key_word"] == "fine")
+    assert (heads["evidence"] == (heads["key_word"] == "fine")).all()
     assert heads["label"].nunique() == heads["id"].nunique()
     if hierarchical:
         of_sentence = weights.groupby(["id", "sentence"]).agg(

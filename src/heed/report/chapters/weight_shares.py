@@ -116,18 +116,22 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
         Column("high_pp", "", POINTS, lambda each: each.interval and each.interval[1]),
         Column("documents", "", COUNT, lambda each: each.browser.heaviest.documents),
         Column("heaviest_percent", say("Weight on the {count} heaviest words", count=HEAVIEST),
-               share, _percent(lambda each: each.browser.heaviest, "weight"), unit="%"),
+               share, _percent(lambda each: each.browser.heaviest, "weight"), unit="%",
+               short=say("on heaviest, %")),
         Column("heaviest_equal_percent", say("with equal weights"), share,
-               _percent(lambda each: each.browser.heaviest, "words"), unit="%"),
+               _percent(lambda each: each.browser.heaviest, "words"), unit="%",
+               short=say("if equal, %")),
     )  # fmt: skip
     if results.comparison.experiments[experiment.key].corpus.facts.evidence is None:
         return columns
     return (
         *columns,
         Column("evidence_percent", say("Weight on evidence"), share,
-               _percent(lambda each: each.browser.evidence, "weight"), unit="%"),
+               _percent(lambda each: each.browser.evidence, "weight"), unit="%",
+               short=say("on evidence, %")),
         Column("evidence_equal_percent", say("on evidence with equal weights"), share,
-               _percent(lambda each: each.browser.evidence, "words"), unit="%"),
+               _percent(lambda each: each.browser.evidence, "words"), unit="%",
+               short=say("if equal, %")),
     )  # fmt: skip
 
 
