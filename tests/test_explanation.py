@@ -80,6 +80,13 @@ def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
         )
     assert weights["evidence"].any() and weights["token"].max() == 11, "cut at max_tokens: 12"
     assert weights["sentence_weight"].isna().all() != hierarchical
+    heads = pd.read_parquet(INTO / "heads.parquet")
+    assert heads.empty == hierarchical
+    of_query = heads.groupby(["id", "head", "query"])
+    assert of_query["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)
+    assert of_query["key"].agg(list).map(lambda keys: keys == [*range(len(keys))]).all()
+    assert (heads["evidence"] == (heads["key_word"] == "fine")).all()
+    assert heads["label"].nunique() == heads["id"].nunique()
     if hierarchical:
         of_sentence = weights.groupby(["id", "sentence"]).agg(
             {"weight": "sum", "sentence_weight": ["first", "nunique"]}

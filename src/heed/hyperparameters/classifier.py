@@ -164,6 +164,12 @@ class Architecture(Preprocessing):
         return by_attention or self.pooling in ATTENTION_POOLINGS or self.encoder == "transformer"
 
     @property
+    def attends_to_states(self) -> bool:
+        """Whether states attend to each other with learned weights: by self-attention."""
+        by_attention = self.attention in ("multi-head", "single-head")
+        return by_attention or (self.attention == "none" and self.encoder == "transformer")
+
+    @property
     def score_functions(self) -> dict[str, str]:
         """The network's score functions → where they are.
 

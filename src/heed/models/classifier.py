@@ -99,6 +99,18 @@ class Classifier(nn.Module):
             self.network.embed(batch), self.network.sequence_lengths(batch)
         )
 
+    def head_weights(self, batch: Batch) -> torch.Tensor | None:
+        """Return the weights of each head of the self-attention, (batch, heads, queries, keys).
+
+        `Encoder.head_weights` says which. None for a model without self-attention, and for a
+        hierarchical one, whose words attend only within their sentences.
+        """
+        if self.network is None or isinstance(self.network.encoder, HierarchicalEncoder):
+            return None
+        return self.network.encoder.head_weights(
+            self.network.embed(batch), self.network.sequence_lengths(batch)
+        )
+
     def sentence_weights(self, batch: Batch) -> torch.Tensor | None:
         """Return the weight of each sentence, (batch, sentences); rows sum to 1.
 

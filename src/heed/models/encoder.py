@@ -117,6 +117,20 @@ class Encoder(nn.Module):
         """Return the weight of each token, (batch, time); see `weights`."""
         return self.weights(self.encode(inputs, lengths))
 
+    def head_weights(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor | None:
+        """Return how much each token attends to each other, (batch, heads, queries, keys).
+
+        Of the self-attention over the states, or without one of a transformer's last layer; None
+        for a model that has neither. Rows sum to 1 over the keys, and are 0 at padding.
+        """
+        if self.attention is not None:
+            states = self.encode(inputs, lengths)
+            return self.attention.weights(states.vectors, states.vectors, states.padding)
+        if self.transformer is not None:
+            padding = padding_mask(lengths, inputs.shape[1])
+            return self.transformer.last_weights(self.scale * inputs, padding)
+        return None
+
     def weights(self, states: States) -> torch.Tensor:
         """Return the weight of each position, (batch, time); rows sum to 1, 0 at padding.
 

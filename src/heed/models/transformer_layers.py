@@ -67,6 +67,11 @@ class EncoderLayer(nn.Module):
         states = states + self.dropout(self.attention(normed, normed, normed, padding))
         return states + self.dropout(self.feed_forward(self.feed_forward_norm(states)))
 
+    def weights(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the attention weights (batch, heads, time, time); arguments as in `forward`."""
+        normed = self.attention_norm(states)
+        return self.attention.weights(normed, normed, padding)
+
 
 class TransformerEncoder(nn.Module):
     """Positions and a stack of encoder layers."""
@@ -94,6 +99,18 @@ class TransformerEncoder(nn.Module):
         for layer in self.layers:
             states = layer(states, padding)
         return self.norm(states)
+
+    def last_weights(self, inputs: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return the weights of the last layer (batch, heads, time, time).
+
+        Arguments as in `forward`.
+        """
+        states = self.dropout(inputs + positions(inputs))
+        for layer in self.layers[:-1]:
+            states = layer(states, padding)
+        last = self.layers[-1]
+        assert isinstance(last, EncoderLayer)
+        return last.weights(states, padding)
 
 
 class DecoderLayer(nn.Module):

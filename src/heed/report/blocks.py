@@ -270,6 +270,63 @@ class Figure(Block):
     claim: str = ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A word with its `shade` from 0 to 1, or the text between two words, with None."""
+
+    text: str
+    shade: float | None = None
+    weight: float = 0.0
+    evidence: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Sentence:
+    """The pieces of a sentence; hierarchical models have its `weight` and `shade`.
+
+    `shade` is the weight over the largest weight of the document's sentences.
+    """
+
+    pieces: list[Piece]
+    weight: float | None = None
+    shade: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Legend(Block):
+    """The legend of shaded texts: what no and full colour mean.
+
+    `evidence` names underlined words and `sentence` the bar beside a sentence, where there are any.
+    """
+
+    weak: str
+    strong: str
+    evidence: str = ""
+    sentence: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """What a model made of a document: its words shaded by weight, and what it predicted.
+
+    `probability` is drawn as a bar, and `description` says of what it is; None: no bar.
+    """
+
+    title: str
+    description: str
+    sentences: list[Sentence]
+    probability: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ShadedDocument(Block):
+    """A document as one model, or several side by side, have read it."""
+
+    title: str
+    description: str
+    readings: tuple[Reading, ...]
+
+
 def make_rows(
     columns: Iterable[Column],
     records: Iterable[Record],

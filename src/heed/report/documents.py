@@ -8,16 +8,19 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from heed.files import reading
 from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
 from heed.recipe import CorpusFacts
+from heed.report.blocks import Legend, Piece, Sentence
 from heed.report.language import say
 from heed.tasks.multilabel.labels import joined
 
 MAX_WORDS = 10  # in the table of each document
+HEAVIEST = 5  # words of a document, whose share of the weight is measured
 POOLINGS = {
     "last": "the pooling reads the last state of each direction",
     "mean": "the pooling counts all positions alike",
@@ -34,28 +37,6 @@ EVIDENCE = {
     "given": "the words that the corpus’s own file marks",
 }
 MIN_SHADE = 0.05  # of a document's largest weight: words below it are not shaded
-
-
-@dataclasses.dataclass(frozen=True)
-class Piece:
-    """A word with its `shade` from 0 to 1, or the text between two words, with None."""
-
-    text: str
-    shade: float | None = None
-    weight: float = 0.0
-    evidence: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Sentence:
-    """The pieces of a sentence; hierarchical models have its `weight` and `shade`.
-
-    `shade` is the weight over the largest weight of the document's sentences.
-    """
-
-    pieces: list[Piece]
-    weight: float | None = None
-    shade: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +57,8 @@ class Document:
     predicted: str
     probability: float
     rule: str
+    text: str
+    tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
     sentences: list[Sentence]
     unread: str
     heaviest: list[tuple[str, float]]  # the words with the largest weights
@@ -88,8 +71,11 @@ class Document:
 
 
 @dataclasses.dataclass(frozen=True)
-class Evidence:
-    """The shares of weight on evidence and of words that are evidence, with documents."""
+class WeightShare:
+    """The share of weight on some words, and of all words that they are, mean over documents.
+
+    The second is the share that equal weights would put on them.
+    """
 
     weight: float
     words: float
@@ -98,17 +84,34 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True)
 class Browser:
-    """The content of one model's page."""
+    """The content of one model's page.
+
+    `heaviest` is of the words with the largest weights of each document, `evidence` of those that
+    are known to decide the label.
+    """
 
     documents: list[Document]
-    evidence: Evidence | None
+    heaviest: WeightShare
+    evidence: WeightShare | None
     sentences: bool
     classes: list[str]  # the true classes that occur
+
+    @property
+    def legend(self) -> Legend:
+        """The legend of the shaded texts."""
+        return make_legend(self.evidence is not None, self.sentences)
 
 
 def describe_weights(hyperparameters: Architecture) -> str:
     """Return what a word's weight means, and that a linear branch has a part in the prediction."""
     sentences = [_describe_pooling(hyperparameters)]
+    if hyperparameters.encoder == "embeddings":
+        sentences.append(
+            say(
+                "There is no recurrence: the weights are of the words’ embeddings themselves, and "
+                "no word has read another."
+            )
+        )
     if hyperparameters.encoder == "transformer":
         sentences.append(
             say(
@@ -161,29 +164,33 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         HeedError: a file is missing or broken.
 
     """
-    documents, weights = _read(folder / "documents.parquet"), _read(folder / "weights.parquet")
+    documents, weights = (
+        read_prediction_table(folder / f"{name}.parquet") for name in ("documents", "weights")
+    )
     tokens = dict(list(weights.groupby("id", sort=False)))
     predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
-        table = _read(other / PREDICTED, ["id", "split", "label", "predicted"])
+        table = read_prediction_table(other / PREDICTED, ["id", "split", "label", "predicted"])
         table = table[(table["split"] == "test") & table["id"].isin(predictions)]
-        table = table.assign(**{key: table[key].map(_text) for key in ("label", "predicted")})
+        table = table.assign(**{key: table[key].map(label_text) for key in ("label", "predicted")})
         for name, rows in table.groupby("id", sort=False):
             predictions[str(name)].append(_count_predictions(variant, rows))
     return Browser(
         [_document(row, tokens[row.id], predictions[row.id]) for row in _rows(documents)],
+        _heaviest(weights),
         _evidence(weights),
         bool(weights["sentence_weight"].notna().any()),
         sorted(set(documents["label"])),
     )
 
 
-def _read(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Return a table of `heed predict`. Raises HeedError: it is missing or broken."""
     with reading(path, f"heed predict {path.parent.name}"):
         return pd.read_parquet(path, columns=columns)
 
 
-def _text(prediction: Any) -> str:
+def label_text(prediction: Any) -> str:
     """Return a class, or the classes of a multi-label prediction, as `documents` has them."""
     return prediction if isinstance(prediction, str) else joined(prediction)
 
@@ -205,14 +212,23 @@ def _rows(frame: pd.DataFrame) -> list[Any]:
     return list(frame.itertuples())
 
 
-def _evidence(weights: pd.DataFrame) -> Evidence | None:
+def _heaviest(weights: pd.DataFrame) -> WeightShare:
+    """Return the shares of the heaviest words of each document."""
+    ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
+    return _share(weights, ranks <= HEAVIEST)
+
+
+def _evidence(weights: pd.DataFrame) -> WeightShare | None:
     """Return the shares of evidence in the documents that have any; None without any."""
     weights = weights[weights.groupby("id")["evidence"].transform("any")]
-    if weights.empty:
-        return None
-    by_document = weights.groupby("id")
-    weight = (weights["weight"] * weights["evidence"]).groupby(weights["id"]).sum()
-    return Evidence(float(weight.mean()), float(by_document["evidence"].mean().mean()), len(weight))
+    return None if weights.empty else _share(weights, weights["evidence"])
+
+
+def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
+    """Return the shares of the chosen rows, mean over documents."""
+    weight = (weights["weight"] * chosen).groupby(weights["id"]).sum()
+    words = chosen.groupby(weights["id"]).mean()
+    return WeightShare(float(weight.mean()), float(words.mean()), len(weight))
 
 
 def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictions]) -> Document:
@@ -223,27 +239,35 @@ def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictio
         row.predicted,
         float(row.probability),
         row.rule,
-        _sentences(row.text, tokens),
+        row.text,
+        tokens,
+        shade_sentences(row.text, tokens),
         row.text[tokens["end"].max() :].strip(),
         [(row.text[word.start : word.end], float(word.weight)) for word in _rows(heaviest)],
         predictions,
     )
 
 
-def _sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
-    """Return the sentences of a text with the weights of its tokens."""
-    largest = max(float(tokens["weight"].max()), 1e-12)
+def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
+    """Return the sentences of a text with the weights of these tokens, or of a part of them.
+
+    Shades are relative to the heaviest token. A hierarchical model's word is shaded by
+    sqrt(p_s) p_w, with the weights p_s of its sentence and p_w within the sentence, so that words
+    of light sentences can be seen as well (Yang et al. 2016, section 3.6).
+    """
+    strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
+    shades = strengths / max(float(strengths.max()), 1e-12)
     weights = tokens.groupby("sentence")["sentence_weight"].first()
     largest_sentence = float(weights.max()) if weights.notna().any() else None
     sentences: list[Sentence] = []
-    end = 0  # of the word before
-    for number, words in tokens.groupby("sentence"):
+    end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
+    for number, words in tokens.assign(shade=shades).groupby("sentence"):
         pieces = []
         for word in _rows(words):
             if word.start > end:
                 pieces.append(Piece(_gap(text[end : word.start])))
+            shade = float(word.shade) if word.shade >= MIN_SHADE else None
             weight = float(word.weight)
-            shade = weight / largest if weight / largest >= MIN_SHADE else None
             pieces.append(Piece(text[word.start : word.end], shade, weight, bool(word.evidence)))
             end = word.end
         if largest_sentence is None:
@@ -252,6 +276,16 @@ def _sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
             weight = float(weights.loc[number])
             sentences.append(Sentence(pieces, weight, weight / largest_sentence))
     return sentences
+
+
+def make_legend(evidence: bool, sentences: bool) -> Legend:
+    """Return the legend of shaded texts: of evidence and sentence weights where they have any."""
+    return Legend(
+        say("little weight"),
+        say("most weight"),
+        say("evidence") if evidence else "",
+        say("weight of the sentence") if sentences else "",
+    )
 
 
 def _gap(text: str) -> str:

@@ -107,7 +107,7 @@ def _write_documents(results: Results, folder: Path) -> None:
     """Write the document browser: a page for each model that has weights."""
     template = html.environment().get_template("documents.html.jinja")
     with writing_folder(folder) as out:
-        for experiment in results.experiments:
+        for experiment in results.experiments if results.with_documents else []:
             result = results.comparison.experiments[experiment.key]
             for variant, model in result.models.items():
                 if model.model in results.browsers:

@@ -41,7 +41,8 @@ class Results:
     """The results of a study, for the chapters.
 
     `browsers` are by model; `explanations` are of the models that `heed explain` has tested;
-    `with_documents`: whether text of corpora is printed that heed did not generate.
+    `with_documents`: whether there is a document browser, and on the page text of corpora that heed
+    did not generate.
     """
 
     params: "Params"
@@ -115,10 +116,18 @@ class Results:
             if search.experiment == experiment.key and search.trials
         ]
 
+    def prediction_folder(self, model: str) -> Path:
+        """Return the folder of a model's predictions."""
+        return self.folder / "predict" / model
+
     def document_sources(self, model: str) -> tuple[Source, ...]:
         """Return the sources of a model's document browser."""
-        folder = self.folder / "predict" / model
+        folder = self.prediction_folder(model)
         return self.sources.add(*(folder / f"{name}.parquet" for name in DOCUMENT_FILES))
+
+    def prints_texts(self, experiment: Experiment) -> bool:
+        """Return whether the page prints texts of an experiment's corpus."""
+        return experiment.generated or self.with_documents
 
 
 def read_results(
@@ -131,7 +140,8 @@ def read_results(
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
         folder: results/, with the results of the other stages.
-        with_documents: whether to read the document browsers, which have text of the corpora.
+        with_documents: whether there is a document browser, and on the page text of corpora that
+            heed did not generate.
 
     Raises:
         HeedError: an experiment names one that the talk does not have; a file is missing or broken.
@@ -152,7 +162,7 @@ def read_results(
         sources.add(published / EXPLANATION, published / SENTENCES)
     return dataclasses.replace(
         results,
-        browsers=_read_browsers(results) if with_documents else {},
+        browsers=_read_browsers(results),
         explanations=explanations,
         papers=read_papers(published) if explanations else NO_PAPERS,
     )

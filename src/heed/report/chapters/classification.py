@@ -22,12 +22,13 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import all_models, join_columns
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
-from heed.report.figures import classification as figures
 from heed.report.figures import confusion
+from heed.report.figures.calibration import calibration
+from heed.report.figures.class_gain import class_changes, class_gain
 from heed.report.figures.curves import curves
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import drawn_variants, ordered_variants
-from heed.report.formats import PRINTED, TEXT, decimals, format_number, format_points
+from heed.report.formats import POINTS, PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
 from heed.report.results import Results
 
@@ -38,16 +39,13 @@ MEASURES = FIGURES[:3]
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a row of figures, then on demand the figures by class and all other figures."""
     variants = drawn_variants(results, experiment)
-    gains = figures.class_gain(results, experiment)
-    compact = not _has_many_classes(experiment)
     shown = (
         by_length(results, experiment, variants),
-        *(gains if compact else ()),
-        figures.calibration(results, experiment, variants),
+        *class_gain(results, experiment),
+        calibration(results, experiment, variants),
     )
     others = (
         curves(results, experiment, variants),
-        *(() if compact else gains),
         _errors(results, experiment, variants),
     )
     return _blocks(results, experiment, shown, others, _all_variants(results, experiment, variants))
@@ -56,7 +54,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the same of a multi-label classification, which has no confusion of classes."""
     variants = drawn_variants(results, experiment)
-    shown = (curves(results, experiment, variants), *figures.class_gain(results, experiment))
+    shown = (curves(results, experiment, variants), *class_gain(results, experiment))
     every = ordered_variants(results, experiment)
     more = () if every == variants else (curves(results, experiment, every, "curves-all"),)
     return _blocks(results, experiment, shown, (), more)
@@ -76,7 +74,7 @@ def appendix(results: Results, experiment: Experiment) -> list[Block]:
 def multilabel_appendix(results: Results, experiment: Experiment) -> list[Block]:
     """Return the values of each run."""
     by_run = [_by_run(results, experiment, table) for table in experiment.tables if table.runs]
-    return [*by_run, _seeds_file(experiment)]
+    return [*by_run, _seeds_file(experiment), *_class_gain_file(results, experiment)]
 
 
 def _has_many_classes(experiment: Experiment) -> bool:
@@ -99,7 +97,7 @@ def _all_variants(results: Results, experiment: Experiment, drawn: list[str]) ->
     return (
         by_length(results, experiment, variants, "lengths-all"),
         curves(results, experiment, variants, "curves-all"),
-        figures.calibration(results, experiment, variants, "calibration-all"),
+        calibration(results, experiment, variants, "calibration-all"),
     )
 
 
@@ -323,6 +321,26 @@ def _seeds_file(experiment: Experiment) -> Group:
         )
         links = (*links, ", ", side)
     return Group((table, Paragraph(links, "small", media=(PAGE,))))
+
+
+def _class_gain_file(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the file of all classes with the value of each seed."""
+    if len(experiment.pair) < 2:
+        return []
+    columns = (
+        *join_columns(lambda _: experiment),
+        Column("class", "", value=lambda each: each.name),
+        Column("support", "", decimals(1), lambda each: each.support),
+        Column("recall_change_pp", "", POINTS, lambda each: each.mean),
+        Column("std_pp", "", decimals(3), lambda each: each.deviation),
+        Column("by_seed_pp", "", value=lambda each: " ".join(f"{v:+.2f}" for v in each.values)),
+        Column("published_change_pp", "", POINTS, lambda each: each.talk),
+    )
+    rows = make_rows(columns, class_changes(*experiment.pair))
+    title = say("Change in recall by class")
+    sources = results.comparison_sources
+    key = f"{experiment.key}_class-gain"
+    return [Table(key, title, columns, rows, sources=sources, files=("csv",), media=())]
 
 
 def _pair_table(results: Results, experiment: Experiment) -> list[Table]:

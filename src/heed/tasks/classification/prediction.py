@@ -14,6 +14,7 @@ from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
+from heed.tasks.classification.head_weights import head_table
 from heed.tasks.classification.learning import (
     VOCABULARY,
     class_indices,
@@ -80,14 +81,18 @@ class ClassificationPredictor(Predictor):
         return statistics_table(predictions, self.recipe.data.classes)
 
     def explain(self, tokens: Tokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return the tables `documents`, at most 200, and `weights`, a row for each token.
+        """Return the tables `documents`, at most 200, `weights` of their tokens, and `heads`.
 
-        token_weights.py has the rule by which the documents are chosen.
+        token_weights.py and head_weights.py have the rules by which the documents are chosen.
         """
+        certainties = self.certainties(predictions)
         documents, weights = weight_tables(
-            lambda rows: self.reader(tokens, rows), tokens, self.certainties(predictions)
+            lambda rows: self.reader(tokens, rows), tokens, certainties
         )
-        return {"documents": documents, "weights": weights}
+        heads = head_table(
+            lambda row: self._read_heads(tokens, row), tokens, certainties, self.max_tokens
+        )
+        return {"documents": documents, "weights": weights, "heads": heads}
 
     def certainties(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability of each prediction."""
@@ -104,6 +109,19 @@ class ClassificationPredictor(Predictor):
         """
         encoded = self._encode(tokens, rows, texts)
         return lambda row: self._read(encoded, np.asarray([row], np.int64))
+
+    @property
+    def max_tokens(self) -> int:
+        """The length cap: how many tokens of a document are read."""
+        return self.recipe.hyperparameters.max_tokens
+
+    def _read_heads(self, tokens: Tokens, row: int) -> np.ndarray | None:
+        """Return the weights of each head, (heads, tokens, tokens); None without self-attention."""
+        rows = np.asarray([row], np.int64)
+        batch = self._encode(tokens, rows).batch(rows).to(self.device)
+        with torch.inference_mode():
+            weights = self.model.head_weights(batch)
+        return None if weights is None else weights[0].float().cpu().numpy()
 
     def _read(self, encoded: EncodedCorpus, rows: np.ndarray) -> WeightedDocument:
         positions, token_mask = encoded.positions(rows)

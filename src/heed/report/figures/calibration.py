@@ -1,25 +1,20 @@
-"""Figures of a classification: gain by class and calibration."""
+"""Calibration: the share of right predictions against their probability."""
 
 from collections.abc import Mapping, Sequence
 
 import matplotlib.figure
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from heed.report.blocks import Figure
-from heed.report.class_tables import ClassTable
 from heed.report.experiments import Experiment
 from heed.report.figures.drawing import (
     GROUND,
     INK,
-    MAX_HEIGHT,
-    SERIES,
     SOFT,
     WIDTH,
     Style,
-    legend,
     short_name,
 )
 from heed.report.figures.labels import label_ends
@@ -36,75 +31,6 @@ from heed.report.figures.variants import (
 )
 from heed.report.language import say
 from heed.report.results import Results
-
-ROW = 0.17  # inches of a class
-ClassGain = tuple[str, list[float], float | None]  # a class, the gain of each seed, the talk's gain
-
-
-def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return F1 with attention minus F1 without, by class; nothing where one model is missing."""
-    if len(experiment.pair) < 2:
-        return []
-    gains = _class_gains(*experiment.pair)
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        axes = figure.subplots()
-        for row, gain in enumerate(gains):
-            _draw_gain(axes, row, gain)
-        axes.axvline(0, color=INK, lw=1)
-        size = min(8.0, 8 * (MAX_HEIGHT - 1) / (ROW * len(gains)))
-        names = [short_name(name) for name, _, _ in gains]
-        axes.set_yticks(range(len(gains)), names, fontsize=size)
-        axes.grid(axis="y", visible=False)
-        axes.set_ylim(-0.7, len(gains) - 0.3)
-        axes.set_xlabel(say("F1, percentage points"))
-        legend(figure, axes, 3)
-
-    figure = make_figure(
-        results,
-        experiment,
-        "class-gain",
-        "classes",
-        say("Gain by class"),
-        say(
-            "F1 with attention minus F1 without, paired by seed. Dot: the mean; strokes: the "
-            "seeds. With few test documents a class varies much by chance."
-        ),
-        (WIDTH, min(1.0 + ROW * len(gains), MAX_HEIGHT)),
-        draw,
-        [table.key for table in experiment.pair],
-    )
-    return [figure]
-
-
-def _class_gains(baseline: ClassTable, attention: ClassTable) -> list[ClassGain]:
-    """Return each class's gain of F1 in percentage points, the smallest first."""
-    without, with_attention = (
-        {row.name: row.cells["f1"] for row in table.rows if row.kind == "class"}
-        for table in (baseline, attention)
-    )
-    gains = []
-    for name, cell in with_attention.items():
-        other = without[name]
-        values = [100 * (a - b) for a, b in zip(cell.values, other.values, strict=True)]
-        published = cell.published and other.published
-        talk = 100 * (float(cell.published) - float(other.published)) if published else None
-        gains.append((name, values, talk))
-    return sorted(gains, key=lambda gain: (float(np.mean(gain[1])), gain[0]))
-
-
-def _draw_gain(axes: Axes, row: int, gain: ClassGain) -> None:
-    """Draw the gain of a class; the first row has the legend's labels."""
-    _, values, talk = gain
-    mean, gain_colour, talk_colour = float(np.mean(values)), SERIES[0], SERIES[1]
-    first = not row
-    axes.plot([0, mean], [row, row], color=gain_colour, lw=1)
-    seeds = say("each seed") if first else None
-    axes.plot(values, [row] * len(values), "|", color=SOFT, markersize=5, label=seeds)
-    axes.plot([mean], [row], "o", color=gain_colour, label=say("mean") if first else None)
-    if talk is not None:
-        label = say("the talk") if first else None
-        axes.plot([talk], [row], "D", color=talk_colour, markerfacecolor="none", label=label)
 
 
 def calibration(

@@ -1,0 +1,279 @@
+"""Attention in texts: what it fixed and broke, head by head, sentence by sentence, by class."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from heed.hyperparameters.classifier import Architecture
+from heed.inputs.batches import Batch
+from heed.models.classifier import Classifier
+from heed.report.changed_documents import (
+    WORDS,
+    fixed_weights,
+    heaviest_part,
+    read_changed_documents,
+)
+from heed.report.chapters.documents import choose_hierarchical
+from heed.report.chapters.weight_shares import equal_weights_control
+from heed.report.documents import HEAVIEST, Browser, read_browser
+from heed.report.figures.class_gain import MAX_CLASSES, class_changes, class_gain
+from heed.report.renderers.templates import TEMPLATES
+from heed.report.results import read_results
+from heed.tasks.classification.head_weights import (
+    DOCUMENTS,
+    LONGEST,
+    SHORTEST,
+    choose_short_documents,
+)
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+from tests.test_report import render_to
+
+# seed → right or wrong, by document: of the baseline, then of attention
+ANSWERS = {"fixed": ("001", "111"), "lost": ("11", "00"), "more": ("000", "111"),
+           "same": ("01", "10")}  # fmt: skip
+
+
+def write_browser(folder, weights: dict[str, list[float]], sentences=None) -> Browser:
+    """Write the documents and weights of a model, one word a number; return its browser."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {name: " ".join(f"w{i}" for i in range(len(each))) for name, each in weights.items()}
+    rows = []
+    for name, text in texts.items():
+        for i, word in enumerate(re.finditer(r"\S+", text)):
+            number, weight = sentences[name][i] if sentences else (0, np.nan)
+            rows.append(
+                {"id": name, "token": i, "start": word.start(), "end": word.end(),
+                 "weight": weights[name][i], "sentence": number, "sentence_weight": weight,
+                 "evidence": i == 0}
+            )  # fmt: skip
+    head = {"label": "good", "predicted": "good", "probability": 0.9, "rule": "right, short"}
+    documents = [{"id": name, "text": text, **head} for name, text in texts.items()]
+    pd.DataFrame(documents).to_parquet(folder / "documents.parquet")
+    pd.DataFrame(rows).to_parquet(folder / "weights.parquet")
+    return read_browser(folder, {})
+
+
+def write_answers(folder, index: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {"seed": seed, "id": name, "split": "test", "label": "good",
+         "predicted": "good" if right == "1" else "bad",
+         "p:bad": 0.8 - 0.6 * int(right), "p:good": 0.2 + 0.6 * int(right)}
+        for name, answers in ANSWERS.items()
+        for seed, right in enumerate(answers[index], 1)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_parquet(folder / "predictions.parquet")
+
+
+def test_a_fixed_document_is_wrong_for_the_baseline_in_more_seeds_than_for_attention(tmp_path):
+    browser = write_browser(tmp_path / "attention", {name: [0.5, 0.5] for name in ANSWERS})
+    for index, model in enumerate(("baseline", "attention")):
+        write_answers(tmp_path / model, index)
+    changed = read_changed_documents(browser, tmp_path / "baseline", tmp_path / "attention")
+    # the largest change first, ties by name; a document that is right as often is not among them
+    assert [(each.document.id, each.change) for each in changed] == [
+        ("more", 3), ("fixed", 2), ("lost", -2),
+    ]  # fmt: skip
+    fixed = changed[1]
+    assert fixed.baseline.right == (False, False, True) and fixed.attention.seeds_right == 3
+    assert fixed.baseline.probability == pytest.approx((0.2 + 0.2 + 0.8) / 3)
+    assert fixed.attention.probability == pytest.approx(0.8)
+
+
+def test_of_a_long_document_the_part_with_the_most_weight_is_shown(tmp_path):
+    weights = [0.0] * 300
+    weights[10], weights[200], weights[210] = 0.4, 0.3, 0.3
+    tokens = write_browser(tmp_path, {"d": weights}).documents[0].tokens
+    part = heaviest_part(tokens)
+    assert len(part) == WORDS and {200, 210} <= set(part["token"]) and 10 not in set(part["token"])
+    assert len(heaviest_part(tokens.head(7))) == 7
+
+
+def test_a_pooling_that_does_not_choose_weighs_by_position_alone(tmp_path):
+    sentences = {"d": [(0, 0.9), (0, 0.9), (0, 0.9), (1, 0.1), (1, 0.1)]}
+    tokens = write_browser(tmp_path, {"d": [0.2] * 5}, sentences).documents[0].tokens
+
+    def weights(**changes) -> list[float]:
+        return fixed_weights(Architecture(**changes), tokens)["weight"].tolist()
+
+    assert weights(pooling="last") == [0.5, 0, 0, 0, 0.5]
+    assert weights(pooling="mean") == pytest.approx([0.2] * 5)
+    assert weights(pooling="last", hierarchical=True) == [0.25, 0, 0.25, 0.25, 0.25]
+    assert weights(pooling="mean", hierarchical=True) == pytest.approx([1 / 6] * 3 + [1 / 4] * 2)
+    assert fixed_weights(Architecture(pooling="max"), tokens) is None
+
+
+def test_a_words_colour_is_yang_et_als_in_a_hierarchical_model(tmp_path):
+    sentences = {"d": [(0, 0.64), (0, 0.64), (1, 0.36), (1, 0.36)]}
+    products = [0.64 * 0.5, 0.64 * 0.5, 0.36 * 1.0, 0.0]
+    (document,) = write_browser(tmp_path, {"d": products}, sentences).documents
+    shades = [piece.shade for each in document.sentences for piece in each.pieces if piece.weight]
+    # sqrt(p_s) p_w: 0.8 * 0.5, 0.8 * 0.5, 0.6 * 1
+    assert shades == pytest.approx([0.4 / 0.6, 0.4 / 0.6, 1.0])
+    assert [each.shade for each in document.sentences] == pytest.approx([1, 0.36 / 0.64])
+
+
+def test_hierarchical_documents_are_right_short_and_have_three_sentences(tmp_path):
+    def numbered(count: int, words: int) -> list[tuple[int, float]]:
+        return [(i % count, 1 / count) for i in range(words)]
+
+    lengths = {"long": (3, 200), "short": (3, 6), "shorter": (2, 4), "tie": (3, 6)}
+    sentences = {name: sorted(numbered(*each)) for name, each in lengths.items()}
+    weights = {name: [1 / words] * words for name, (_, words) in lengths.items()}
+    chosen = choose_hierarchical(write_browser(tmp_path, weights, sentences))
+    assert [document.id for document in chosen] == ["short"]  # one class, so one document
+
+
+def test_the_heaviest_words_have_more_than_their_share_unless_weights_are_equal(tmp_path):
+    equal = write_browser(tmp_path / "equal", {"d": [0.1] * 10}).heaviest
+    assert equal.weight == pytest.approx(equal.words) == HEAVIEST / 10
+    peaked = write_browser(tmp_path / "peaked", {"d": [0.55] + [0.05] * 9}).heaviest
+    assert peaked.weight == pytest.approx(0.75) and peaked.words == HEAVIEST / 10
+
+
+@pytest.mark.parametrize("changes", [
+    {"attention": "multi-head", "heads": 2}, {"attention": "single-head"},
+    {"encoder": "transformer", "pooling": "mean", "heads": 2},
+])  # fmt: skip
+def test_the_weights_of_every_head_sum_to_1_over_the_keys_and_are_0_on_padding(changes):
+    torch.manual_seed(0)
+    model = Classifier(9, 2, Architecture(embedding_dim=8, hidden_size=4, **changes)).eval()
+    batch = Batch(torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]]), torch.tensor([4, 2]), np.arange(2))
+    weights = model.head_weights(batch)
+    heads = 1 if changes.get("attention") == "single-head" else 2
+    assert weights.shape == (2, heads, 4, 4)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, heads, 4))
+    assert (weights[1, :, :, 2:] == 0).all()
+    alone = model.head_weights(Batch(batch.ids[1:, :2], batch.lengths[1:], np.arange(1)))
+    torch.testing.assert_close(weights[1:, :, :2, :2], alone)
+
+
+def test_models_without_self_attention_have_no_heads():
+    batch = Batch(torch.tensor([[2, 3]]), torch.tensor([2]), np.arange(1), torch.tensor([[2]]))
+    for changes in ({"pooling": "attention"}, {"hierarchical": True, "attention": "single-head"}):
+        model = Classifier(9, 2, Architecture(embedding_dim=8, hidden_size=4, **changes)).eval()
+        assert model.head_weights(batch) is None
+
+
+def test_attention_on_embeddings_without_recurrence_weighs_each_word_by_itself():
+    """Lecture 001: no state has read another word, so the order of the words does not matter."""
+    torch.manual_seed(0)
+    h = Architecture(embedding_dim=8, encoder="embeddings", pooling="attention", score="additive")
+    model = Classifier(9, 2, h).eval()
+    order = torch.tensor([2, 0, 3, 1])
+    ids, lengths = torch.tensor([[2, 3, 4, 5]]), torch.tensor([4])
+    batches = [Batch(each, lengths, np.arange(1)) for each in (ids, ids[:, order])]
+    first, second = (model.token_weights(batch) for batch in batches)
+    torch.testing.assert_close(first[:, order], second)
+    torch.testing.assert_close(first.sum(), torch.tensor(1.0))
+    torch.testing.assert_close(model(batches[0]), model(batches[1]))
+    assert h.chooses_weights
+
+
+def test_sentence_weights_times_word_weights_sum_to_1():
+    torch.manual_seed(0)
+    h = Architecture(embedding_dim=8, hidden_size=4, hierarchical=True, pooling="attention")
+    model = Classifier(9, 2, h).eval()
+    ids, sentences = torch.tensor([[2, 3, 4, 5, 6]]), torch.tensor([[2, 3]])
+    batch = Batch(ids, torch.tensor([5]), np.arange(1), sentences)
+    encoder, vectors = model.network.encoder, model.network.embed(batch)
+    words = encoder.word_weights(vectors, sentences)[0]
+    of_sentences = model.sentence_weights(batch)[0]
+    torch.testing.assert_close(words[:2].sum(), torch.tensor(1.0))
+    torch.testing.assert_close(words[2:].sum(), torch.tensor(1.0))
+    products = words * of_sentences.repeat_interleave(sentences[0])
+    torch.testing.assert_close(products, model.token_weights(batch)[0])
+    torch.testing.assert_close(products.sum(), torch.tensor(1.0))
+
+
+def test_documents_of_the_heads_are_chosen_by_length_class_and_evidence_alone():
+    labels = np.array(["a", "a", "b", "b", "a"], object)
+    lengths = np.array([SHORTEST - 1, 12, LONGEST + 1, 20, 10])
+    assert choose_short_documents(labels, lengths, lambda _: False) == [4, 3]
+    assert choose_short_documents(labels, lengths, lambda index: index == 1) == [1, 3]
+    assert choose_short_documents(labels, np.full(5, LONGEST + 1), lambda _: True) == []
+    assert len(choose_short_documents(np.array(list("abc"), object), np.full(3, 9), bool)) == (
+        DOCUMENTS
+    )
+
+
+def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
+    result = made_up.comparison("sample").experiments["sample-sentiment"]
+    assert result.models["attention"].hyperparameters.attention == "multi-head"
+    assert equal_weights_control(result, "attention") == "mean"
+    result.models["uniform"] = result.models["mean"]
+    assert equal_weights_control(result, "attention") == "uniform"
+    del result.models["uniform"], result.models["mean"]
+    assert equal_weights_control(result, "attention") == ""
+
+
+def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
+    params, data = made_up.study("sample"), made_up.comparison("sample")
+    reports = render_to(params, data, tmp_path / "reports")
+    page, paper = ((reports / name).read_text() for name in ("index.html", "report.tex"))
+    heads = "sample-sentiment-attention_heads-1"
+    assert f'id="figure-{heads}"' in page and (reports / f"figures/{heads}.pdf").exists()
+    assert f"figures/{heads}.pdf" in paper  # the text is heed's own
+    table = pd.read_csv(reports / "tables/sample-sentiment_weights.csv")
+    row = table[table["variant"] == "attention"].iloc[0]
+    accuracies = [data.experiments["sample-sentiment"].figure_of(each) for each in
+                  ("attention", "mean")]  # fmt: skip
+    assert row["control"] == "mean"
+    assert row["gain_pp"] == pytest.approx(100 * (accuracies[0] - accuracies[1]), abs=0.006)
+    assert "Attention fixed 1 document: it is right in more seeds than the baseline." in page
+    assert "It broke 1 document, where it is right in fewer seeds." in page
+    assert "\\colorbox{word!75}{" in paper and "&lt;b&gt;" in page and "<b>Bold" not in page
+
+
+def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
+    params, data = made_up.study("talk"), made_up.comparison("talk")
+    folder = made_up.results(data, tmp_path)
+    results = read_results(params, data, ROOT / "data/published", folder, True)
+    experiment = max(results.experiments, key=lambda each: len(each.pair[0].rows))
+    changes = class_changes(*experiment.pair)
+    assert len(changes) > MAX_CLASSES
+    means = [each.mean for each in changes]
+    assert means == sorted(means, reverse=True)
+    models = data.experiments[experiment.key].models
+    name = changes[0].name
+    by_seed = [models[each].details["classes"][name]["recall"].values for each in
+               ("attention", "baseline")]  # fmt: skip
+    differences = [100 * (a - b) for a, b in zip(*by_seed, strict=True)]
+    assert changes[0].values == pytest.approx(differences)
+    assert changes[0].deviation == pytest.approx(np.std(differences, ddof=1))
+    (figure,) = class_gain(results, experiment)
+    assert f"The {MAX_CLASSES} of {len(changes)} classes" in figure.caption
+
+
+def luminance(colour: np.ndarray) -> float:
+    """The relative luminance of a colour from 0 to 255 (WCAG 2.2)."""
+    parts = colour / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(first: np.ndarray, second: np.ndarray) -> float:
+    """The contrast ratio of two colours (WCAG 2.2)."""
+    light, dark = sorted(map(luminance, (first, second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize(("scheme", "ground", "ink"), [(0, "ffffff", "1a1a1a"),
+                                                       (1, "161616", "e8e8e5")])  # fmt: skip
+def test_more_weight_is_further_from_the_ground_and_readable_in_light_and_dark(scheme, ground, ink):
+    css = (TEMPLATES / "shades.css.jinja").read_text()
+    word = np.array(re.findall(r"--word: (\d+) (\d+) (\d+)", css)[scheme], float)
+    strongest = float(re.findall(r"--strongest: ([\d.]+)", css)[scheme])
+    page = (TEMPLATES / "index.html.jinja").read_text()
+    assert f"--ground: #{ground[0] * 3 if ground == 'ffffff' else ground}" in page
+    background, text = (
+        np.array([int(each[i : i + 2], 16) for i in (0, 2, 4)]) for each in (ground, ink)
+    )
+    mixed = [background + weight * strongest * (word - background) for weight in (0, 0.3, 0.6, 1)]
+    distances = [contrast(colour, background) for colour in mixed]
+    assert distances == sorted(distances) and distances[-1] > 2
+    assert min(contrast(colour, text) for colour in mixed) >= 4.5
