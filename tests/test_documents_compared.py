@@ -113,8 +113,14 @@ def test_a_words_colour_is_yang_et_als_in_a_hierarchical_model(tmp_path):
     (document,) = write_browser(tmp_path, {"d": products}, sentences).documents
     shades = [piece.shade for each in document.sentences for piece in each.pieces if piece.weight]
     # sqrt(p_s) p_w: 0.8 * 0.5, 0.8 * 0.5, 0.6 * 1
-    assert shades == pytest.approx([0.4 / 0.6, 0.4 / 0.6, 1.0])
+    assert np.divide(shades, shades[2]) == pytest.approx([0.4 / 0.6, 0.4 / 0.6, 1.0])
     assert [each.shade for each in document.sentences] == pytest.approx([1, 0.36 / 0.64])
+
+
+def test_a_text_of_equal_weights_is_pale_and_one_heavy_word_has_the_full_colour(tmp_path):
+    for weights, shade in (([0.1] * 10, 1 / 3), ([0.55] + [0.05] * 9, 1.0)):
+        (document,) = write_browser(tmp_path, {"d": weights}).documents
+        assert document.sentences[0].pieces[0].shade == pytest.approx(shade)
 
 
 def test_hierarchical_documents_are_right_short_and_have_three_sentences(tmp_path):

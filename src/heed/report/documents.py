@@ -36,7 +36,10 @@ EVIDENCE = {
     "human": "the words that people marked as the reason for the label",
     "given": "the words that the corpus’s own file marks",
 }
-MIN_SHADE = 0.05  # of a document's largest weight: words below it are not shaded
+MIN_SHADE = 0.05  # of the full colour: words below it are not shaded
+# The full colour is the heaviest word's, but at least so many times the mean: without it, a text
+# whose words weigh all alike would have the full colour everywhere.
+FULL_COLOUR = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,12 +254,12 @@ def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictio
 def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
     """Return the sentences of a text with the weights of these tokens, or of a part of them.
 
-    Shades are relative to the heaviest token. A hierarchical model's word is shaded by
-    sqrt(p_s) p_w, with the weights p_s of its sentence and p_w within the sentence, so that words
-    of light sentences can be seen as well (Yang et al. 2016, section 3.6).
+    Shades are relative to the heaviest token (see `full_colour`). A hierarchical model's word is
+    shaded by sqrt(p_s) p_w, with the weights p_s of its sentence and p_w within the sentence, so
+    that words of light sentences can be seen as well (Yang et al. 2016, section 3.6).
     """
     strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
-    shades = strengths / max(float(strengths.max()), 1e-12)
+    shades = strengths / full_colour(strengths.to_numpy())
     weights = tokens.groupby("sentence")["sentence_weight"].first()
     largest_sentence = float(weights.max()) if weights.notna().any() else None
     sentences: list[Sentence] = []
@@ -276,6 +279,11 @@ def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
             weight = float(weights.loc[number])
             sentences.append(Sentence(pieces, weight, weight / largest_sentence))
     return sentences
+
+
+def full_colour(weights: np.ndarray) -> float:
+    """Return the weight that has the full colour: the largest, or three times the mean."""
+    return max(float(weights.max()), FULL_COLOUR * float(weights.mean()), 1e-12)
 
 
 def make_legend(evidence: bool, sentences: bool) -> Legend:

@@ -9,7 +9,7 @@ from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
 from heed.report.blocks import EVERYWHERE, PAGE, Figure
-from heed.report.documents import read_prediction_table
+from heed.report.documents import full_colour, read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_name
@@ -48,7 +48,7 @@ def _figure(
         "Document {name}, {label}, predicted {predicted}; first seed. A row is a word that "
         "attends, a column a word that it attends to; the weights of a row sum to 1. The stronger "
         "the colour of a square, the more weight; full colour is the head’s largest weight, "
-        "printed above it.",
+        "printed above it, or three times an equal weight, whichever is more.",
         name=first["id"],
         label=first["label"],
         predicted=first["predicted"],
@@ -104,7 +104,7 @@ def _draw(
 
 def _draw_head(axes: Axes, weights: np.ndarray) -> None:
     """Draw a square for each weight; one path for each shade keeps the file small."""
-    shades = np.rint(SHADES * weights / weights.max()).astype(int)
+    shades = np.rint(SHADES * weights / full_colour(weights)).astype(int)
     for shade in np.unique(shades[shades > 0]):
         squares = [
             Path.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
