@@ -188,6 +188,14 @@ def test_translations_and_classifications_have_one_sentence_and_each_difference_
     assert "(statistical)" in text and "(linear)" in text
 
 
+def test_a_multi_label_experiment_is_judged_as_any_classification():
+    result = dataclasses.replace(make_experiment(mean=NOISY, linear=0.95), task="multilabel")
+    assert headline([experiment_of(result, "a")], 3) == (
+        "One corpus: attention beats the last-state baseline. Not shown better than a control. A "
+        "linear model beats it."
+    )
+
+
 def test_the_sentence_in_german():
     with use_language("de"):
         cases = MIXES["bad news first, and a linear model that mostly wins"][0]

@@ -344,9 +344,9 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
         verdict="better" if p and p < 0.05 else "undecided",
     )
     made = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
-    assert next(each for each in made if each.key == "letters-author").line.reproduction.startswith(
-        text
-    )
+    (letters,) = (each for each in made if each.key == "letters-author")
+    assert letters.line.reproduction.sentence.startswith(text)
+    assert text.startswith(f"{letters.line.reproduction.verdict}: ")
 
 
 def draw_chart(data: Comparison, study: str) -> tuple[list, Figure]:
@@ -502,7 +502,7 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
     page = Page(folder / "index.html")
     assert "– (one seed has no deviation)" in page.text and "One seed has neither" in page.text
     assert page.tables["first"][1][4:6] == ["–", "–"] and "over 1 seed." in page.text
-    assert "one seed has no interval" in page.text and "undecided. " in page.text
+    assert "one seed has no interval" in page.text and "undecided." in page.text
     assert not re.search(r"\b(None|nan)\b", page.text)
     assert "one seed has no deviation" in (folder / "report.tex").read_text()
 

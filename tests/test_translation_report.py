@@ -79,8 +79,9 @@ def module_figures():
 
 def test_the_answer_says_bleu_points_and_never_percentage_points(report):
     text = Page(report / "index.html").text
-    answer = text[: text.index("Gain of attention")]
-    assert "attention did better than the baseline: +41.67 BLEU points (95% interval" in answer
+    assert "attention beats the baseline" in text[: text.index("Gain of attention")]
+    answer = text[: text.index("BLEU on test, and gain")]
+    assert "Attention did better than the baseline: +41.67 BLEU points (95% interval" in answer
     assert "the variant input (64.00)" in answer.lower()
     for name in ("index.html", "report.tex"):
         content = (report / name).read_text(encoding="utf-8")
@@ -316,8 +317,8 @@ def test_an_edition_has_sentences_only_where_heed_generated_them(tmp_path, gener
     assert any("alignment-" in name for name in texts) == generated
     assert any("examples" in name for name in texts) == generated
     readme = (root / "README.md").read_text()
-    assert "| BLEU 21.00 | BLEU 62.67 | 50.00 (statistical) | +41.67 BLEU points |" in readme
-    assert "better |" in readme and "test accuracy" not in readme
+    assert "with differences in BLEU points" in readme and "▲ better +41.67 |" in readme
+    assert "Against statistical translation" in readme and "percentage points" not in readme
 
 
 def test_paper_goes_with_an_edition_so_it_has_no_sentence_that_heed_did_not_generate(tmp_path):

@@ -14,6 +14,7 @@ from heed.report.language import say
 from heed.report.sources import Source
 
 KEY = "verdicts"
+TITLE_WIDTH, WIDTH = 36, 27  # millimetres on paper
 # A verdict is told by its word, its sign and its colour, which is that of its style.
 SIGNS = {
     BETTER: "▲",
@@ -50,7 +51,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     columns = (
         *join_columns(lambda each: each),
         Column("variant", "", value=_variant),
-        Column("", say("Experiment"), value=_title(experiments)),
+        Column("", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
         *(column for rival in _rivals(experiments) for column in _columns(rival, bool(unit))),
         *_talk_columns(experiments),
     )
@@ -136,7 +137,7 @@ def _columns(rival: Rival, has_unit: bool) -> tuple[Column, ...]:
         return lambda experiment: get_value(experiment) or ""
 
     return (
-        Column("", rival.heading, TEXT, cell, short=rival.short),
+        Column("", rival.heading, TEXT, cell, short=rival.short, width=WIDTH),
         Column(rival.key, "", value=value(lambda each: each.second)),
         Column(f"{rival.key}_verdict", "", value=value(lambda each: each.verdict)),
         Column(f"{rival.key}_pp", "", POINTS, difference_value(rival.get, lambda each: each.mean)),
@@ -148,7 +149,7 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     if not any(each.line.reproduction for each in experiments):
         return ()
     return (
-        Column("", say("The talk’s gain"), TEXT, _talk),
+        Column("", say("The talk’s gain"), TEXT, _talk, width=WIDTH),
         Column("talk_verdict", "", value=_reproduction),
         Column("talk_gain_pp", "", POINTS, lambda each: each.line.talk_gain),
     )
