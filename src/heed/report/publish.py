@@ -14,8 +14,10 @@ from heed.files import HeedError, read_json, write_text, writing_folder
 from heed.report.answer import tested_differences
 from heed.report.experiments import is_generated
 from heed.report.formats import DASH, format_interval, format_number, format_p, format_points
+from heed.report.links import Links
 from heed.report.local_paths import map_texts, path_remover
 from heed.report.measures import measure_of
+from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.renderers import markdown
 from heed.study.studies import own_study_file
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 COPIED = ("params.yaml", "dvc.lock", "metrics.json")
 TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of an edition
-README, PDF = "README.md", "report.pdf"
+README, PDF, PROVENANCE = "README.md", "report.pdf", "provenance.html"
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
 PRINTED = Path(".heed/pdf/printed.tex")
@@ -39,10 +41,11 @@ def publish(
 
     A study of the user's own has no summary in README.md unless there is a place for it.
 
-    The folder has the page, its figures and tables, the files of COPIED, and reports/report.pdf if
-    there is one. Text of a corpus is not for git: the page has a document browser only where heed
-    generated all texts, and sentences of a translation only where heed generated them. Nor are the
-    paths of this machine. README.md in the folder is written by hand, and stays.
+    The folder has the page, its figures and tables, its provenance, the files of COPIED, and
+    reports/report.pdf if there is one. Text of a corpus is not for git: the page has a document
+    browser only where heed generated all texts, and sentences of a translation only where heed
+    generated them. Nor are the paths of this machine. README.md in the folder is written by hand,
+    and stays.
 
     Args:
         params: the study.
@@ -69,7 +72,8 @@ def publish(
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
     with writing_folder(folder) as out:
-        render(params, comparison, published, results, out, with_documents=generated)
+        render(params, comparison, published, results, out, generated, _links(root, folder))
+        write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
         _copy_files(root, out, remove_paths)
@@ -77,6 +81,17 @@ def publish(
             shutil.copyfile(folder / README, out / README)
     write_text(root / README, readme)
     return folder
+
+
+def _links(root: Path, folder: Path) -> Links:
+    """Return the addresses of the files that stand next to the page of an edition."""
+    return Links(
+        params="params.yaml",
+        method="../../statistics.md",
+        paper=PDF if (root / "reports" / PDF).exists() else "",
+        reading=README if (folder / README).exists() else "",
+        provenance=PROVENANCE,
+    )
 
 
 def _copy_files(root: Path, out: Path, remove_paths: Callable[[str], str]) -> None:
