@@ -180,7 +180,7 @@ def pasted(page: Page) -> str:
 def test_the_contents_follow_the_reader_and_a_phone_has_them_closed(browser, reports):
     page = opened(browser, reports["talk"] / "index.html", viewport={"width": 1440, "height": 900})
     current = page.locator(".contents.side a[aria-current]")
-    for key in ("experiment-imdb", "glossary", "answer"):
+    for key in ("experiment-imdb", "experiment-news", "answer"):
         page.locator(f"[id='{key}']").evaluate("each => each.scrollIntoView()")
         page.locator(f".contents.side a[href='#{key}'][aria-current]").wait_for(timeout=5000)
         assert current.count() == 1
