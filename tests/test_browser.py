@@ -161,7 +161,7 @@ def test_a_table_is_copied_as_its_files_have_it(browser, reports, key):
     assert len(copied.splitlines()) == figure.locator("tr").count() + 1  # a line below the head
     for row, line in zip(figure.locator("tbody tr").all(), copied.splitlines()[2:], strict=True):
         assert line.count(" | ") >= row.locator("th, td").count() - 1
-    page.keyboard.press("Escape")
+    figure.locator(".menu > summary").press("Escape")
     assert figure.locator(".menu[open]").count() == 0 and page.messages == []
 
 
