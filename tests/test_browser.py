@@ -122,6 +122,7 @@ def test_the_page_opens_offline_without_a_word_on_the_console(browser, reports):
 def test_tables_sort_and_search(browser, reports):
     page = opened(browser, reports["talk"] / "index.html")
     table = "#table-news--attention table.figures"
+    page.locator("details", has=page.locator(table)).locator("> summary").click()
     head = page.locator(f"{table} thead th").nth(3)
     before = column(page, table, 4)
     head.locator("button").click()
@@ -143,6 +144,63 @@ def test_tables_sort_and_search(browser, reports):
     assert page.locator("#table-imdb--attention > label input").count() == 0
 
 
+@pytest.mark.parametrize("key", ["sample-author_scores", "sample-author--attention", "sources"])
+def test_a_table_is_copied_as_its_files_have_it(browser, reports, key):
+    page = opened(browser, reports["sample"] / "index.html")
+    figure = page.locator(f"#table-{key}")
+    page.evaluate("key => { location.hash = `table-${key}`; }", key)  # opens what it stands in
+    figure.locator(".menu > summary").focus()
+    page.keyboard.press("Enter")
+    for name, ending in (("CSV", "csv"), ("LaTeX", "tex"), ("Markdown", "")):
+        figure.locator(".menu").get_by_role("button", name=name).press("Enter")
+        figure.locator(".menu [role=status]", has_text=f"{name}: copied").wait_for(timeout=5000)
+        copied = pasted(page)
+        file = reports["sample"] / f"tables/{key}.{ending}"
+        if ending and file.exists():
+            assert copied == file.read_text()
+    assert len(copied.splitlines()) == figure.locator("tr").count() + 1  # a line below the head
+    for row, line in zip(figure.locator("tbody tr").all(), copied.splitlines()[2:], strict=True):
+        assert line.count(" | ") >= row.locator("th, td").count() - 1
+    figure.locator(".menu > summary").press("Escape")
+    assert figure.locator(".menu[open]").count() == 0 and page.messages == []
+
+
+def pasted(page: Page) -> str:
+    """The text of the clipboard, put into a box as a reader does."""
+    page.evaluate(
+        "() => { const area = document.createElement('textarea'); area.id = 'box'; "
+        "document.body.append(area); area.focus(); }"
+    )
+    page.keyboard.press("Control+V")
+    text = page.locator("#box").input_value()
+    page.evaluate("document.getElementById('box').remove()")
+    return text
+
+
+def test_the_contents_follow_the_reader_and_a_phone_has_them_closed(browser, reports):
+    page = opened(browser, reports["talk"] / "index.html", viewport={"width": 1440, "height": 900})
+    current = page.locator(".contents.side a[aria-current]")
+    for key in ("experiment-imdb", "experiment-news", "answer"):
+        page.locator(f"[id='{key}']").evaluate("each => each.scrollIntoView()")
+        page.locator(f".contents.side a[href='#{key}'][aria-current]").wait_for(timeout=5000)
+        assert current.count() == 1
+        assert page.locator(".contents.side").bounding_box()["y"] >= 0  # it stays in the window
+    page = opened(browser, reports["talk"] / "index.html", viewport={"width": 390, "height": 844})
+    assert page.locator(".contents a:visible").count() == 0
+    page.locator(".contents.top summary").click()
+    assert page.locator(".contents.top a:visible").count() > 5
+    assert not page.locator(".contents.side").is_visible()
+
+
+def test_a_models_name_has_its_explanation_and_leads_to_the_glossary(browser, reports):
+    page = opened(browser, reports["sample"] / "index.html")
+    link = page.locator("#table-sample-author_scores tbody th a").first
+    assert "What every other variant is compared with" in link.get_attribute("title")
+    assert not page.locator("#glossary-baseline").is_visible()
+    link.click()
+    page.locator("#glossary-baseline").wait_for(timeout=5000)
+
+
 def test_documents_are_filtered_by_class_answers_and_certainty(browser, reports):
     page = opened(browser, sorted((reports["sample"] / "documents").glob("*attention.html"))[0])
     every = page.locator("article").count()
@@ -159,10 +217,16 @@ def test_documents_are_filtered_by_class_answers_and_certainty(browser, reports)
 
 def test_without_javascript_every_table_and_figure_still_reads(browser, reports):
     page = opened(browser, reports["sample"] / "index.html", java_script_enabled=False)
-    assert page.locator("table:visible").count() >= 5 and page.locator("th button").count() == 0
+    assert page.locator("#table-sample-author_scores tbody tr:visible").count() >= 4
+    assert page.locator("th button, .menu").count() == 0
+    for part in page.locator("main details").all():
+        part.locator("> summary").click()
+    assert page.locator("table:visible").count() >= 5
     assert page.locator("#table-sample-author--attention tbody tr:visible").count() == 7
     for figure in page.locator("figure.plot img:visible").all():
         assert figure.bounding_box()["height"] > 100 and figure.get_attribute("alt")
+    links = page.locator(".contents.side a").evaluate_all("all => all.map(a => a.hash.slice(1))")
+    assert len(links) > 5 and all(page.locator(f"[id='{link}']").count() == 1 for link in links)
     page = opened(
         browser,
         sorted((reports["sample"] / "documents").glob("*.html"))[0],
@@ -238,7 +302,7 @@ def test_a_large_report_links_its_figures_and_shows_them(browser, tmp_path, monk
     page = opened(browser, folder / "index.html")
     sources = page.evaluate("[...document.images].map(i => i.getAttribute('src'))")
     assert sources and all(re.fullmatch(r"figures/[\w-]+\.svg", source) for source in sources)
-    image = page.locator("figure.plot img").first
+    image = page.locator("figure.plot img:visible").first
     image.scroll_into_view_if_needed()
     page.wait_for_function(
         "document.querySelector('figure.plot img').naturalWidth > 0", timeout=5000

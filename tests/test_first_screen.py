@@ -331,9 +331,7 @@ def test_at_most_150_words_stand_before_the_chart(tmp_path: Path, name: str):
     results = Results(params, data, experiments, tmp_path, Sources(), {})
     note = "A note begins with what matters. " + "It may go on for a long time. " * 20
     blocks = answer_chapter.chapter(results)
-    page = html.page(
-        blocks, lambda _: "", lambda _: {}, params.study.title, "GENERATED TEXT.", note, (), ""
-    )
+    page = html.page(blocks, lambda _: "", params.study.title, "GENERATED TEXT.", note)
     text = VisibleText(page).text
     assert len(words_of(text)) <= 150, text
     assert headline(experiments, len(data.seeds)) in " ".join(text.split())

@@ -77,6 +77,10 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     )
     assert ("documents/" in (into / "index.html").read_text()) == generated
     assert (into / "README.md").read_text() == "what came out"
+    page = (into / "index.html").read_text()
+    for name in ("params.yaml", "README.md", "provenance.html"):
+        assert f'href="{name}"' in page and (into / name).is_file()
+    assert 'href="../../statistics.md"' in page and "make pdf" in page
     text = (root / "README.md").read_text()
     (row,) = csv.DictReader(
         line

@@ -88,16 +88,20 @@ class Trainings:
     in_study: bool
 
 
-def write_provenance(root: Path, path: Path, models: Collection[str]) -> None:
-    """Write reports/provenance.html.
+def write_provenance(
+    root: Path, path: Path, models: Collection[str], with_hosts: bool = True
+) -> None:
+    """Write provenance.html, for reports/ or for a published edition.
 
     Args:
         root: the top folder of the clone.
         path: the file to write.
         models: those of the study.
+        with_hosts: whether to name the machines that trained, beside their kinds; a published
+            edition does not.
 
     """
-    trainings = _read_trainings(root / "results", models)
+    trainings = _read_trainings(root / "results", models, with_hosts)
     context = {
         "git": git_state(root),
         "machine": machine(),
@@ -109,6 +113,7 @@ def write_provenance(root: Path, path: Path, models: Collection[str]) -> None:
         ],
         "trainings": trainings,
         "searches": _read_searches(root / "results" / "timing" / "search"),
+        "with_hosts": with_hosts,
         "core_hours": sum(each.core_hours for each in trainings),
     }
     write_text(path, environment().get_template("provenance.html.jinja").render(context))
@@ -160,7 +165,7 @@ def _run_git(root: Path, *arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _read_trainings(results: Path, models: Collection[str]) -> list[Trainings]:
+def _read_trainings(results: Path, models: Collection[str], with_hosts: bool) -> list[Trainings]:
     """Return the trainings of each model that has any.
 
     Times of models that the study no longer has are left out where an older heed wrote them.
@@ -172,7 +177,11 @@ def _read_trainings(results: Path, models: Collection[str]) -> list[Trainings]:
         with contextlib.suppress(*of_others):
             if runs := [read_training_time(results, folder.name, seed) for seed in seeds]:
                 kinds = [_read_machine_kind(results, folder.name, seed) for seed in seeds]
-                trainings.append(_summarize(folder.name, runs, kinds, models))
+                hosts = [f"{run.host}: " if with_hosts else "" for run in runs]
+                machines = sorted(
+                    {f"{host}{kind}" for host, kind in zip(hosts, kinds, strict=True)}
+                )
+                trainings.append(_summarize(folder.name, runs, machines, models))
     return trainings
 
 
@@ -186,14 +195,14 @@ def _read_machine_kind(results: Path, model: str, seed: int) -> str:
 
 
 def _summarize(
-    model: str, runs: list[TrainingTime], kinds: list[str], models: Collection[str]
+    model: str, runs: list[TrainingTime], machines: list[str], models: Collection[str]
 ) -> Trainings:
     return Trainings(
         model=model,
         runs=len(runs),
         seconds=sum(run.seconds for run in runs),
         core_hours=sum(run.core_minutes for run in runs) / 60,
-        machines=sorted({f"{run.host}: {kind}" for run, kind in zip(runs, kinds, strict=True)}),
+        machines=machines,
         first=min(run.ended for run in runs),
         last=max(run.ended for run in runs),
         in_study=model in models,

@@ -13,7 +13,9 @@ from heed.files import HeedError, write_text, writing_folder
 from heed.report.chapters.verdict_matrix import verdict_matrix
 from heed.report.experiments import Experiment, is_generated, read_experiments
 from heed.report.headline import headline
+from heed.report.links import Links
 from heed.report.local_paths import map_texts, path_remover
+from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.renderers import markdown
 from heed.study.studies import own_study_file
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 COPIED = ("params.yaml", "dvc.lock", "metrics.json")
 TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of an edition
-README, PDF = "README.md", "report.pdf"
+README, PDF, PROVENANCE = "README.md", "report.pdf", "provenance.html"
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
 PRINTED = Path(".heed/pdf/printed.tex")
@@ -37,10 +39,11 @@ def publish(
 
     A study of the user's own has no summary in README.md unless there is a place for it.
 
-    The folder has the page, its figures and tables, the files of COPIED, and reports/report.pdf if
-    there is one. Text of a corpus is not for git: the page has a document browser only where heed
-    generated all texts, and sentences of a translation only where heed generated them. Nor are the
-    paths of this machine. README.md in the folder is written by hand, and stays.
+    The folder has the page, its figures and tables, its provenance, the files of COPIED, and
+    reports/report.pdf if there is one. Text of a corpus is not for git: the page has a document
+    browser only where heed generated all texts, and sentences of a translation only where heed
+    generated them. Nor are the paths of this machine. README.md in the folder is written by hand,
+    and stays.
 
     Args:
         params: the study.
@@ -65,7 +68,8 @@ def publish(
     folder = root / "docs" / "studies" / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
     with writing_folder(folder) as out:
-        render(params, comparison, published, results, out, with_documents=generated)
+        render(params, comparison, published, results, out, generated, _links(root, folder))
+        write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
         _copy_files(root, out, remove_paths)
@@ -73,6 +77,17 @@ def publish(
             shutil.copyfile(folder / README, out / README)
     write_text(root / README, readme)
     return folder
+
+
+def _links(root: Path, folder: Path) -> Links:
+    """Return the addresses of the files that stand next to the page of an edition."""
+    return Links(
+        params="params.yaml",
+        method="../../statistics.md",
+        paper=PDF if (root / "reports" / PDF).exists() else "",
+        reading=README if (folder / README).exists() else "",
+        provenance=PROVENANCE,
+    )
 
 
 def _copy_files(root: Path, out: Path, remove_paths: Callable[[str], str]) -> None:

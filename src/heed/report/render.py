@@ -62,8 +62,9 @@ def render(
         study = params.study
         header = (study.title, generated_warning(results.experiments), study.note)
         write_text(folder / "report.tex", latex.document(_select(report, PAPER), *header))
-        head = (links.listed(), citation(study.name))
-        page = html.page(_select(report, PAGE), image, copies, *header, *head)
+        page = html.page(
+            _select(report, PAGE), image, *header, copies, links.listed(), citation(study.name)
+        )
         write_text(folder / "index.html", page)
         return headline(results.experiments, len(comparison.seeds))
 

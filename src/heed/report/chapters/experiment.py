@@ -186,46 +186,29 @@ def _difference_columns(results: Results, attention: str) -> tuple[Column, ...]:
     def gain(line: Line) -> TestedDifference | None:
         return line.gain
 
-    def rival(line: Line) -> TestedDifference | None:
-        return line.rival if line.name != BASELINE else None
-
+    covers = say("{covers} interval", covers=results.coverage)
     return (
-        Column(
-            "gain_pp",
-            say("Over the baseline"),
-            POINTS,
-            _strong(gain),
-            unit=say("p.p."),
-        ),
-        Column(
-            "",
-            say("{covers} interval", covers=results.coverage),
-            INTERVAL,
-            difference_value(gain, lambda each: each.ends),
-        ),
+        Column("gain_pp", say("Over the baseline"), POINTS, _strong(gain), unit=say("p.p.")),
+        Column("", covers, INTERVAL, difference_value(gain, lambda each: each.ends)),
         *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
         p_column(gain),
         corrected_p_column(gain),
         Column("verdict", say("Verdict"), VERDICT, difference_value(gain, _verdict)),
-        *(
-            (
-                Column(
-                    "attention_minus_this_pp",
-                    say("{variant} over it", variant=attention),
-                    POINTS,
-                    _strong(rival),
-                    unit=say("p.p."),
-                ),
-                Column(
-                    "attention_over_this",
-                    say("Verdict"),
-                    VERDICT,
-                    difference_value(rival, _verdict),
-                ),
-            )
-            if attention
-            else ()
-        ),
+        *(_rival_columns(attention) if attention else ()),
+    )
+
+
+def _rival_columns(attention: str) -> tuple[Column, ...]:
+    """Return the columns of the study's first attention variant over each other model."""
+
+    def rival(line: Line) -> TestedDifference | None:
+        return line.rival if line.name != BASELINE else None
+
+    heading, value = say("{variant} over it", variant=attention), _strong(rival)
+    verdict = difference_value(rival, _verdict)
+    return (
+        Column("attention_minus_this_pp", heading, POINTS, value, unit=say("p.p.")),
+        Column("attention_over_this", say("Verdict"), VERDICT, verdict),
     )
 
 

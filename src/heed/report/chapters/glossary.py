@@ -64,10 +64,16 @@ def _opponent(name: str) -> tuple[str, str]:
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words of the report, each with its name and its explanation, by key."""
-    method = results.comparison.significance
-    measure = results.experiments[0].measure
     explained = dict.fromkeys(map(explain_collapse, results.comparison.experiments.values()))
-    margin, limit = measure.margin(method.margin_pp), measure.limit(method.convergence_pp)
+    return {
+        **_roles(),
+        **_verdicts(results),
+        COLLAPSED: (say("collapsed run"), " ".join(explained)),
+    }
+
+
+def _roles() -> dict[str, tuple[str, str]]:
+    """Return the words for what is compared."""
     return {
         "gain": (say("gain"), say("Attention minus baseline, paired by seed and test document.")),
         "control": (
@@ -88,6 +94,14 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
                 "is repeated with several, since its result varies with them."
             ),
         ),
+    }
+
+
+def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
+    """Return the words for what is said of a difference."""
+    method, measure = results.comparison.significance, results.experiments[0].measure
+    margin, limit = measure.margin(method.margin_pp), measure.limit(method.convergence_pp)
+    return {
         "verdict": (say("verdict"), say("What the tests support on a difference, in a word.")),
         "better": (
             say("better, worse"),
@@ -115,7 +129,6 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
                 limit=limit,
             ),
         ),
-        COLLAPSED: (say("collapsed run"), " ".join(explained)),
         "corrected-p": (
             say("corrected p"),
             say(

@@ -117,7 +117,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         Heading(say("Figures"), experiment.mark),
         Group(drawn, "plots"),
         *all_models(_all_variants(results, experiment, variants)),
-        *_sentences(results, experiment),
+        Disclosure(
+            say("Sentences chosen by rule"), tuple(_sentences(results, experiment)), "others"
+        ),
     ]
 
 
@@ -445,7 +447,6 @@ def _sentences(results: Results, experiment: Experiment) -> list[Block]:
 
     Paper goes along with an edition that is published, so it has generated sentences only.
     """
-    heading = Heading(say("Sentences chosen by rule"), experiment.mark)
     media = tuple(
         medium
         for medium, printed in (
@@ -454,7 +455,7 @@ def _sentences(results: Results, experiment: Experiment) -> list[Block]:
         )
         if printed
     )
-    blocks: list[Block] = [heading, *_printed_sentences(results, experiment, media)]
+    blocks = _printed_sentences(results, experiment, media)
     reason = say(
         "The sentences of this corpus are left out of what may be published, since heed did not "
         "generate them. reports/index.html has them, with the attention between their words and "

@@ -52,23 +52,23 @@ def spans(texts: tuple[str | Span, ...]) -> list[Span]:
 def page(
     blocks: list[Block],
     image: ImageAddress,
-    copies: TableCopies,
     title: str,
     warning: str,
     note: str,
-    links: Iterable[Link],
-    citation: str,
+    copies: TableCopies = lambda _: {},
+    links: Iterable[Link] = (),
+    citation: str = "",
 ) -> str:
     """Return the page.
 
     Args:
         blocks: its sections.
         image: returns the address of a figure's image.
-        copies: returns a table as texts to copy, by the name of the format.
         title: of the study.
         warning: such as that all text is generated; or empty.
         note: of the study, framed below its title; or empty. Of a long one the page shows the
             first sentence, and the others on demand.
+        copies: returns a table as texts to copy, by the name of the format.
         links: to files next to the page: the text, the address or nothing, and a command or
             another explanation.
         citation: in BibTeX.

@@ -114,6 +114,11 @@ function reveal() {
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();
 
+// Printed images must be there, seen before or not.
+addEventListener("beforeprint", () => {
+  for (const image of document.images) image.loading = "eager";
+});
+
 // The section at the upper edge of the window is the current one in the contents.
 const visibleSections = new Set();
 const observer = new IntersectionObserver((entries) => {

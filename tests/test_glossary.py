@@ -1,0 +1,91 @@
+"""The glossary says of every variant what its hyperparameters are, and the citation is ours."""
+
+import dataclasses
+
+import pytest
+from ruamel.yaml import YAML
+
+from heed.hyperparameters.translator import ATTENTION_DECODERS
+from heed.report.chapters import glossary
+from heed.report.links import AUTHOR, TITLE, VERSION, YEAR, citation
+from heed.report.results import read_results
+from heed.report.variants import describe_network, read_variants
+from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks.translation.recipe import Hyperparameters as Translator
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+
+
+@pytest.fixture
+def results(tmp_path):
+    data, params = made_up.comparison("sample"), made_up.study("sample")
+    return read_results(
+        params, data, ROOT / "data/published", made_up.results(data, tmp_path), with_documents=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ["BiLSTM", "the text is the last state"]),
+        ({"pooling": "mean"}, ["the text is the mean of the states"]),
+        ({"pooling": "attention", "score": "dot"}, ["learned query (score dot)"]),
+        ({"attention": "multi-head", "heads": 4}, ["self-attention of 4 heads"]),
+        ({"attention": "multi-head"}, ["self-attention of 1 head lets"]),
+        ({"attention": "uniform"}, ["equal weights in place of learned ones"]),
+        ({"encoder": "transformer", "encoder_layers": 2}, ["A transformer of 2 layers"]),
+        ({"hierarchical": True}, ["the words of each sentence, then the sentences"]),
+        ({"linear_branch": "both"}, ["TF-IDF of words and characters is added"]),
+        ({"encoder": "none", "linear_branch": "words"}, ["No network: a linear model"]),
+    ],
+)
+def test_a_classifier_is_described_by_its_hyperparameters(changes, words):
+    text = describe_network(dataclasses.replace(Hyperparameters(), **changes))
+    assert all(word in text for word in words) and text.endswith(".")
+    has_attention = changes.get("attention", "none") in ("multi-head", "single-head")
+    assert ("self-attention" in text.replace("layer of self-attention", "")) == has_attention
+
+
+def test_a_translator_is_said_to_attend_where_its_decoder_does():
+    for decoder in ("last-state", "concatenate", *ATTENTION_DECODERS):
+        text = describe_network(dataclasses.replace(Translator(), decoder=decoder))
+        assert ("attention" in text) == (decoder in ATTENTION_DECODERS), text
+
+
+def test_a_name_of_two_networks_has_an_entry_for_each(results):
+    name, result = next(iter(results.comparison.experiments.items()))
+    model = result.models["attention"]
+    other = dataclasses.replace(model.hyperparameters, attention="none", pooling="max")
+    result.models["attention"] = dataclasses.replace(model, hyperparameters=other)
+    first, second = read_variants(results)["attention"]
+    assert first.experiments == [results.params.experiments[name].title]
+    assert "maximum of the states" in first.description
+    assert "self-attention" in second.description
+
+
+def test_two_variants_of_one_network_are_told_apart_by_their_hyperparameters(results):
+    result = next(iter(results.comparison.experiments.values()))
+    model = result.models["attention"]
+    wide = dataclasses.replace(model.hyperparameters, linear_size=777)
+    result.models["mine"] = dataclasses.replace(model, hyperparameters=wide)
+    assert "The same network as attention, but linear_size 777." in (
+        read_variants(results)["mine"][0].description
+    )
+
+
+def test_every_variant_opponent_and_word_has_one_entry(results):
+    (section,) = glossary.chapter(results)
+    keys = [term.key for part in section.blocks for term in part.blocks[0].blocks]
+    assert len(keys) == len(set(keys))
+    words = ("control", "opponent", "undecided", "not-converged", "same", "seed", "gain", "verdict")
+    for name in (*read_variants(results), "linear", "majority", "corrected-p", *words):
+        assert f"glossary-{name}" in keys
+
+
+def test_the_citation_is_that_of_citation_cff():
+    declared = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (declared["title"], declared["authors"]) == (TITLE, [{"name": AUTHOR}])
+    assert (declared["version"], str(declared["date-released"])[:4]) == (VERSION, YEAR)
+    entry = citation("desk")
+    assert TITLE in entry and VERSION in entry and "Study desk" in entry
+    assert entry.count("{") == entry.count("}")
