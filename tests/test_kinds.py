@@ -289,7 +289,7 @@ def test_a_new_kind_is_one_module_and_one_entry(tmp_path: Path) -> None:
     (tmp_path / "src/heed/corpora/toy.py").write_text(TOY)
     registry = tmp_path / "src/heed/corpora/kinds.py"
     registry.write_text(re.sub(r"\btable,\n", "table, toy,\n", registry.read_text()))
-    text = (ROOT / "workflow/studies/sample.yaml").read_text()
+    text = (ROOT / "tests/studies/small.yaml").read_text()
     mine = (
         "  mine: {kind: proverbs, documents: 40}\n",
         "  mine: {source: mine, kind: proverbs, split: {kind: random, test: 0.2}}\n",

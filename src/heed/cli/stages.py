@@ -218,7 +218,8 @@ def report(check: bool) -> None:
         return
     from heed.report.render import render
 
-    render(*inputs)
+    if failures := render(*inputs):
+        print_line("\n".join(failures), error=True)
 
 
 def read_comparison() -> "Comparison":

@@ -7,6 +7,7 @@ from heed.evaluation.results import Comparison
 from heed.files import write_text, writing_folder
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
+from heed.report.chapters import truths
 from heed.report.chapters.answer import generated_warning
 from heed.report.documents import describe_evidence, describe_weights
 from heed.report.figures.drawing import draw
@@ -26,7 +27,7 @@ def render(
     results_folder: Path,
     folder: Path,
     with_documents: bool = True,
-) -> None:
+) -> list[str]:
     """Write all of reports/: the same bytes for the same results.
 
     Args:
@@ -36,6 +37,9 @@ def render(
         results_folder: results/, with the results of the other stages.
         folder: reports/.
         with_documents: whether to write the document browser, which has text of the corpora.
+
+    Returns:
+        lines on the truths that are known of the study, and that it did not find.
 
     Raises:
         HeedError: an experiment names one that the talk does not have; a file is missing or broken.
@@ -57,6 +61,7 @@ def render(
         header = (study.title, generated_warning(results.experiments), study.note)
         write_text(folder / "report.tex", latex.document(_select(report, PAPER), *header))
         write_text(folder / "index.html", html.page(_select(report, PAGE), image, *header))
+        return truths.failure_lines(results)
 
 
 def _select(blocks: list[Block], medium: str) -> list[Block]:
