@@ -118,7 +118,7 @@ def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
         remove_corpus("more")
     activate_study("sample", force=False)
     with pytest.raises(HeedError, match="is no study of your own"):
-        remove_corpus("sample-letters")
+        remove_corpus("match")
 
 
 def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
