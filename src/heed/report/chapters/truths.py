@@ -127,7 +127,7 @@ def expected_text(results: Results, finding: Finding) -> str:
             "criterion “{criterion}” of {variant}: {outcome}",
             criterion=_criterion_name(truth.criterion),
             variant=model,
-            outcome=say(truth.outcome or ""),
+            outcome=say(str(truth.outcome)),
         )
     limits = [
         say("at least {limit}", limit=_figure_text(results, finding, truth.at_least)),
