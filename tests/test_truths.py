@@ -35,7 +35,7 @@ RESULT = DATA.experiments[SENTIMENT]
 # --- declared in params.yaml ----------------------------------------------------------------------
 
 
-def message_of(truth: str, experiment: str = "rank") -> str:
+def message_of(truth: str, experiment: str = "topic") -> str:
     """The message about a study one of whose truths is replaced by this one."""
     head, tail = SAMPLE.split(f"\n  {experiment}:\n    task", 1)
     first = re.search(r"^      - \{.*\}$", tail, re.MULTILINE)
@@ -81,7 +81,7 @@ def message_of(truth: str, experiment: str = "rank") -> str:
         ("claim: x, variant: attention, figur: accuracy", "unknown key; did you mean figure?"),
         (
             "claim: x, variant: atention, figure: accuracy, at_least: 0.5",
-            "no variant of rank atention; did you mean attention?",
+            "no variant of topic atention; did you mean attention?",
         ),
         (
             "claim: x, variant: attention, figure: acuracy, at_least: 0.5",
@@ -93,15 +93,15 @@ def message_of(truth: str, experiment: str = "rank") -> str:
         ),
         (
             "claim: x, variant: baseline, criterion: evidence, outcome: fail",
-            "rank-baseline is not in explain.models",
+            "topic-baseline is not in explain.models",
         ),
         (
             "claim: x, variant: baseline, figure: evidence_weight, at_most: 0.5",
-            "rank-baseline is not in explain.models, where evidence_weight is measured",
+            "topic-baseline is not in explain.models, where evidence_weight is measured",
         ),
         (
             "claim: x, adversary: deceiv, figure: accuracy, at_least: 0.5",
-            "no adversary of rank deceiv; did you mean deceive?",
+            "no adversary of topic deceiv; did you mean deceive?",
         ),
         (
             "claim: x, adversary: deceive, figure: aer, at_least: 0.5",
