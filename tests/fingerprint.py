@@ -1,4 +1,6 @@
-"""The fingerprint of a finished sample study: values that a refactoring must not change, by key.
+"""The fingerprint of the finished small study (tests/studies/small.yaml), by key.
+
+Its values must not change by a refactoring.
 
 `python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written on
 the machine kind that it names; results are the same bytes on one machine kind only. Its values are

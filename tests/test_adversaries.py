@@ -404,7 +404,7 @@ def test_padded_values_are_those_of_their_rows():
 
 # params.yaml
 
-SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 MODEL = "sample-sentiment-attention"
 EXPLAINED = ", ".join(
     f"sample-sentiment-{variant}: {{corpus: sample-sentiment, noise: sample-sentiment}}"

@@ -427,7 +427,7 @@ def test_the_stage_predict_takes_no_text_and_names_the_command_that_does(study, 
 
 
 def params(**changes):
-    text = (ROOT / "workflow/studies/sample.yaml").read_text()
+    text = (ROOT / "tests/studies/small.yaml").read_text()
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)

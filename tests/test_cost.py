@@ -24,7 +24,7 @@ from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
-SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 
 
 @pytest.fixture(autouse=True)

@@ -404,7 +404,7 @@ def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_pat
     from heed.study import load
     from tests.conftest import ROOT
 
-    declared = load(ROOT / "workflow/studies/sample.yaml").sources["sample"]
+    declared = load(ROOT / "tests/studies/small.yaml").sources["sample"]
     source.download("sample", declared, tmp_path / "a")
     assert (
         hashlib.sha256((tmp_path / "a" / sample.FILE).read_bytes()).hexdigest() == declared.sha256

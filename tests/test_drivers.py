@@ -1038,16 +1038,16 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
 
 
 @pytest.fixture(scope="module")
-def sample_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The sample study, run by the real heed under each driver: the folders of both clones."""
+def small_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The small study, run by the real heed under each driver: the folders of both clones."""
     clones = []
     for driver in (DVC, SNAKEMAKE):
-        folder = tmp_path_factory.mktemp(f"sample-{driver[0]}")
-        make_clone(folder / "clone", ROOT / "params.yaml")
+        folder = tmp_path_factory.mktemp(f"small-{driver[0]}")
+        make_clone(folder / "clone", ROOT / "tests/studies/small.yaml")
         toy = Toy(folder / "clone")  # without a stub
         toy.run("git", "init", "--quiet")
         toy.run("git", "add", "--all")
-        toy.run("git", "commit", "--quiet", "--message", "sample")
+        toy.run("git", "commit", "--quiet", "--message", "small")
         toy.run(*driver)
         assert "up to date" in toy.run("dvc", "status")
         assert "stages are up to date" in toy.run("snakemake", "-n")
@@ -1057,11 +1057,11 @@ def sample_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.xdist_group("sample studies")  # one worker runs them
-def test_the_sample_study_under_both_drivers_gives_the_same_bytes(
-    sample_studies: list[Path],
+@pytest.mark.xdist_group("small studies")  # one worker runs them
+def test_the_small_study_under_both_drivers_gives_the_same_bytes(
+    small_studies: list[Path],
 ) -> None:
-    first, second = sample_studies
+    first, second = small_studies
     for folder in ("data/tokens", "results", "reports"):
         files = sorted(
             path.relative_to(first) for path in (first / folder).rglob("*") if path.is_file()
@@ -1075,9 +1075,9 @@ def test_the_sample_study_under_both_drivers_gives_the_same_bytes(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.xdist_group("sample studies")
-def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(
-    sample_studies: list[Path],
+@pytest.mark.xdist_group("small studies")
+def test_the_small_study_has_the_figures_that_it_had_before_the_code_was_moved(
+    small_studies: list[Path],
 ) -> None:
     """Weights, predictions, tables and statistics, bit for bit, by key: tests/fingerprint.py."""
     reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
@@ -1085,7 +1085,7 @@ def test_the_sample_study_has_the_figures_that_it_had_before_the_code_was_moved(
         pytest.skip(
             f"the fingerprint is of another machine kind: {reference['machine']}, not {machine}"
         )
-    values = fingerprint.fingerprint(sample_studies[0])
+    values = fingerprint.fingerprint(small_studies[0])
     assert len(reference["values"]) > 2000
     assert fingerprint.differences(reference["values"], values) == []
 

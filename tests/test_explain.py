@@ -304,7 +304,7 @@ def test_a_wrong_number_of_documents_is_one_message(text, tmp_path, monkeypatch)
         read_scale()
 
 
-SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 MODEL = "sample-sentiment-mean"
 CORPUS, NOISE = "corpus: sample-sentiment", "noise: sample-letters"
 

@@ -28,6 +28,7 @@ from heed.corpora import (
     multi30k,
     sample,
     sample_translation,
+    sample_truths,
 )
 from heed.corpora.kinds import (
     KINDS,
@@ -125,6 +126,8 @@ def write_raw(folder: Path, source: str) -> Path:
     """Write a few documents in the format of a source."""
     if source == "sample":
         sample.write_sample(folder / sample.FILE, 3, 1)
+    if source in sample_truths.DRAWN:
+        sample_truths.make("x", Source(kind=source, documents=3, seed=1), folder)
     if source == "imdb":
         write_archive(folder / imdb.ARCHIVE, {"aclImdb/test/pos/1_9.txt": b""})
     if source == "movies":
@@ -176,8 +179,8 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
         assert tuple(document.labels) == (kind.labels or ("l",))
         assert bool(document.split) == ("given" in kind.splits)
         assert document.group or not kind.grouped
-        # the reviews without a cue are what sample-neutral is for
-        without = document.labels == {"sentiment": "neutral"}
+        # the reviews without a cue are what sample-neutral is for; no pair of words does not fit
+        without = document.labels in ({"sentiment": "neutral"}, {"pair": "none"})
         assert bool(document.evidence) == (kind.evidence is not None and not without)
 
 
@@ -289,7 +292,7 @@ def test_a_new_kind_is_one_module_and_one_entry(tmp_path: Path) -> None:
     (tmp_path / "src/heed/corpora/toy.py").write_text(TOY)
     registry = tmp_path / "src/heed/corpora/kinds.py"
     registry.write_text(re.sub(r"\btable,\n", "table, toy,\n", registry.read_text()))
-    text = (ROOT / "workflow/studies/sample.yaml").read_text()
+    text = (ROOT / "tests/studies/small.yaml").read_text()
     mine = (
         "  mine: {kind: proverbs, documents: 40}\n",
         "  mine: {source: mine, kind: proverbs, split: {kind: random, test: 0.2}}\n",

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
 DESK = (ROOT / "workflow/studies/desk.yaml").read_text()
-SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 HEAD, MODELS = SAMPLE.split("\nmodels:\n")
 PARAMS = Path("params.yaml")
 FOLLOWING = re.compile(r"(experiment|corpus|variant|tuned_by|match): [a-z0-9-]+(, |(?=\}))")

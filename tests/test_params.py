@@ -11,7 +11,7 @@ from heed.files import HeedError
 from heed.study.reference import json_schema, reference
 from tests.conftest import ROOT
 
-SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 
 
 def error_message(text: str) -> str:

@@ -11,7 +11,7 @@ from heed.study.defaults import SECTIONS
 from heed.study.presets import PRESETS, choose_preset, recommend_linear
 from tests.conftest import ROOT
 
-SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 SMALL = PRESETS["classification"]["small"].values
 # a preset of the study, and the line of a model that has it
 QUICK = SAMPLE.replace(

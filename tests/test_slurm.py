@@ -220,7 +220,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> No
 
 def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
-    make_clone(clone, ROOT / "params.yaml")
+    make_clone(clone, ROOT / "tests/studies/small.yaml")
     environment = slurm.environment | {
         "PATH": f"{slurm.folder / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
         + os.environ["PATH"],

@@ -260,7 +260,7 @@ def test_the_recipe_asks_for_the_size_of_the_vectors(workplace):
 
 
 def test_a_model_whose_source_has_no_vectors_is_a_mistake_in_params(tmp_path):
-    text = (ROOT / "workflow/studies/sample.yaml").read_text()
+    text = (ROOT / "tests/studies/small.yaml").read_text()
     (tmp_path / "params.yaml").write_text(
         text.replace("attention: multi-head, heads: 4}", "attention: multi-head, vectors: frozen}")
     )

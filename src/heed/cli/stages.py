@@ -221,7 +221,10 @@ def report(check: bool) -> None:
         return
     from heed.report.render import render
 
-    print_line(render(*inputs))
+    outcome = render(*inputs)
+    if outcome.failures:
+        print_line("\n".join(outcome.failures), error=True)
+    print_line(outcome.answer)
 
 
 def read_comparison() -> "Comparison":

@@ -19,6 +19,7 @@ from heed.corpora import (
     parallel,
     sample,
     sample_translation,
+    sample_truths,
     sst_wiki,
     table,
 )
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 PUBLICATIONS = (
     sample,
+    sample_truths,
     imdb,
     letters,
     huffpost,

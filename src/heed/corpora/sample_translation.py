@@ -36,9 +36,11 @@ FILE = "sample-translation.jsonl"
 NORVIC, SOLDAN = "norvic", "soldan"
 LINKS = f"{NORVIC}-{SOLDAN}"
 PAIRS, LONG_PAIRS = "sample-translation", "sample-translation-long"
+SHORT_PAIRS = "sample-translation-short"
 LONG = "long"  # the part of sentences that are longer than any in training
 SHORTEST, LONGEST = 3, 30  # words of a sentence of Norvic
 LONG_LENGTHS = range(33, 46)
+SHORT = 10  # words of Norvic that a sentence of SHORT_PAIRS has at most
 # How many words of each kind there are; a verb in TWO_WORD_VERBS has two words in Soldan.
 SIZES = {
     "noun": 40, "verb": 16, "adjective": 12, "preposition": 8, "pronoun": 4, "adverb": 3,
@@ -283,12 +285,17 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
 
 
 def read_pairs(raw: Path, corpus: "Corpus") -> ParallelDocuments:
-    """Yield the pairs; those of the test part are long ones in a corpus of kind LONG_PAIRS."""
+    """Yield the pairs of a corpus.
+
+    Those of the test part are long ones in a corpus of kind LONG_PAIRS, and those of all parts are
+    short ones in a corpus of kind SHORT_PAIRS.
+    """
     path = require_file(raw, FILE)
     test = LONG if corpus.kind == LONG_PAIRS else "test"
     parts = {"train": "train", "validation": "validation", test: "test"}
     for number, row in read_json_lines(path):
-        if row["part"] in parts:
+        is_long = row[NORVIC].count(" ") >= SHORT
+        if row["part"] in parts and not (corpus.kind == SHORT_PAIRS and is_long):
             links = read_links(row[LINKS], 0, f"{path}:{number}")
             texts: dict[str, str | bytes] = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
             yield ParallelDocument(row["id"], texts, {LINKS: links}, parts[row["part"]])
@@ -311,6 +318,17 @@ KINDS = (
         splits=("given", "random", "folds"),
         generated=True,
         tokens_per_document=33,
+    ),
+    Kind(
+        name=SHORT_PAIRS,
+        source=SOURCE,
+        read=read_pairs,
+        parallel=True,
+        languages=(NORVIC, SOLDAN),
+        splits=("given", "random", "folds"),
+        generated=True,
+        joined=(LONGEST + 1 - SHORTEST) / (SHORT + 1 - SHORTEST),
+        tokens_per_document=13,
     ),
     Kind(
         name=LONG_PAIRS,

@@ -1,5 +1,6 @@
 """The files of the report: a page, a document for paper, a file for each table and figure."""
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from heed.evaluation.results import Comparison
 from heed.files import write_text, writing_folder
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
+from heed.report.chapters import truths
 from heed.report.chapters.answer import generated_warning
 from heed.report.documents import describe_evidence, describe_weights
 from heed.report.figures.drawing import draw
@@ -21,6 +23,18 @@ if TYPE_CHECKING:
     from heed.study import Params
 
 
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What the report says first.
+
+    `answer` is one sentence over all experiments; `failures` are lines on the truths that are known
+    of the study, and that it did not find.
+    """
+
+    answer: str
+    failures: list[str]
+
+
 def render(
     params: "Params",
     comparison: Comparison,
@@ -29,8 +43,8 @@ def render(
     folder: Path,
     with_documents: bool = True,
     links: Links = IN_REPORTS,
-) -> str:
-    """Write all of reports/: the same bytes for the same results; return the answer in a sentence.
+) -> Outcome:
+    """Write all of reports/: the same bytes for the same results; return what it says first.
 
     Args:
         params: the study: its title, note, experiments and searches.
@@ -66,7 +80,8 @@ def render(
             _select(report, PAGE), image, *header, copies, links.listed(), citation(study.name)
         )
         write_text(folder / "index.html", page)
-        return headline(results.experiments, len(comparison.seeds))
+        answer = headline(results.experiments, len(comparison.seeds))
+        return Outcome(answer, truths.failure_lines(results))
 
 
 def _select(blocks: list[Block], medium: str) -> list[Block]:

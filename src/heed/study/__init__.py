@@ -8,8 +8,9 @@ section for each key:
 | `section` | the base class of all sections |
 | `corpora` `experiments` `defaults` `models` `searches` | the sections, with checks within one |
 | `schema` | `Params`: all sections together |
+| `truths` | what is known of an experiment beforehand |
 | `presets` | heed's presets, which a model takes by name |
-| `rules` `model_rules` `preset_rules` `search_rules` | the checks across sections |
+| `rules` `model_rules` `preset_rules` `search_rules` `truth_rules` | the checks across sections |
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
 | `following` | what follows of a model from its name and its experiment |
@@ -29,6 +30,7 @@ from heed.study.models import Model
 from heed.study.reader import load, parse
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
+from heed.study.truths import Truth
 
 __all__ = [
     "Corpus",
@@ -39,6 +41,7 @@ __all__ = [
     "Search",
     "Source",
     "Split",
+    "Truth",
     "load",
     "parse",
 ]

@@ -96,13 +96,11 @@ class Source(Section):
     documents: Documents | None = Field(
         None,
         description=(
-            "kinds sample and sample-translation: how many documents each generated corpus has "
+            "kinds of generated text (sample, sample-…): how many documents each corpus has "
             "(without the long ones)"
         ),
     )
-    seed: Seed | None = Field(
-        None, description="kinds sample and sample-translation: the generator's seed"
-    )
+    seed: Seed | None = Field(None, description="kinds of generated text: the generator's seed")
     path: str | None = Field(
         None,
         description="kinds table and parallel: the file, .csv, .tsv, .json, .jsonl or .parquet",

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from heed.study.section import Name, Section
+from heed.study.truths import Truth
 
 
 class Study(Section):
@@ -87,6 +88,13 @@ class Experiment(Section):
     suboptimal_of: str | None = Field(
         None,
         description="the experiment whose hyperparameters are deliberately degraded in this one",
+    )
+    truths: list[Truth] = Field(
+        [],
+        description=(
+            "what is known of this experiment beforehand, such as of generated text; the report "
+            "says whether the study found it"
+        ),
     )
 
 

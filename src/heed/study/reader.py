@@ -21,6 +21,7 @@ from heed.study.schema import SINGULAR, Key, Params
 from heed.study.searches import Dimension, Search
 from heed.study.suggestions import most_similar, suggest
 from heed.study.syntax import read_yaml
+from heed.study.truths import Truth
 
 MAX_SHOWN = 200  # characters of a key or a value in a message
 
@@ -200,6 +201,7 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
         "models": Model,
         "split": Split,
         "published": Published,
+        "truths": Truth,
         "space": Dimension,
         "explain": Explain,
         "adversaries": Adversary,
@@ -234,7 +236,7 @@ def _line(tree: Node, key: tuple[Any, ...]) -> int:
             if pair is None:
                 return line
             line, node = pair[0].start_mark.line + 1, pair[1]
-        elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = node.value[part]
+        elif isinstance(node, SequenceNode) and str(part).isdigit() and int(part) < len(node.value):
+            node = node.value[int(part)]
             line = node.start_mark.line + 1
     return line

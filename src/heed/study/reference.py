@@ -14,6 +14,7 @@ from heed.study.models import Model
 from heed.study.presets import PRESETS
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
+from heed.study.truths import Truth
 
 WRITING_A_MODEL = """
 ## Writing a model
@@ -117,6 +118,7 @@ def _titles() -> dict[Any, str]:
         titles[experiment.DATA] = f"experiments.NAME.data (task {task})"
     titles |= {
         Published: "experiments.NAME.published",
+        Truth: "experiments.NAME.truths (a list)",
         Search: "searches.NAME",
         Dimension: "searches.NAME.space.HYPERPARAMETER",
     }

@@ -27,6 +27,7 @@ from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
 from heed.study.suggestions import suggest, unknown_name
 from heed.study.tasks import RECIPES, RULES
+from heed.study.truth_rules import truth_contradictions
 
 NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
 
@@ -195,6 +196,7 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
             unknown_name(experiment.metric or "", f"metric of {experiment.task}", names),
         )
     yield from _data_contradictions(params, name, experiment)
+    yield from truth_contradictions(params, name)
 
 
 def _split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:

@@ -22,6 +22,7 @@ from heed.report.chapters import (
     scores,
     searches,
     translation,
+    truths,
 )
 from heed.report.experiments import Experiment
 from heed.report.language import say
@@ -31,7 +32,7 @@ StudyChapter = Callable[[Results], list[Block]]
 ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
 # Before and after the sections of the experiments.
-FIRST_CHAPTERS: list[StudyChapter] = [answer.chapter]
+FIRST_CHAPTERS: list[StudyChapter] = [truths.failures, answer.chapter, truths.chapter]
 LAST_CHAPTERS: list[StudyChapter] = [
     explanation.chapter,
     scores.chapter,

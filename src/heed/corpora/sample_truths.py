@@ -1,0 +1,202 @@
+"""Four generated corpora on which it is known what attention can gain, and what it cannot.
+
+Each has one planted difficulty, and the words that decide a label are recorded as its evidence.
+
+- `sample-place`: three cue words decide, mostly in the middle of a long text: the last state of a
+  recurrent network has forgotten them, any pooling over all states keeps them.
+- `sample-rank`: of many voices those of the highest rank decide, few among many: an average dilutes
+  them, attention selects them.
+- `sample-topic`: words of the topic stand all over the text: there is nothing to find.
+- `sample-match`: does a key in the text have its lock? Two distant words decide together.
+
+Scores on them say nothing about language. All come from Python's random generator with a fixed
+seed: the same bytes on every machine.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heed.corpora.letters import read_json_lines
+from heed.corpora.publication import Document, Documents, Kind, SourceKind, require_file
+from heed.corpora.sample import CUES, DISTRACTORS, verify_generated
+from heed.files import write_text
+
+if TYPE_CHECKING:
+    from heed.study import Corpus, Source
+
+Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its evidence
+
+PLACES = {"beginning": 1, "middle": 10, "end": 1}  # of the cues of `place`, and how often
+EDGE = 8  # words that the beginning and the end of a text have
+RUN = 3  # cues, one after the other
+# The voices of each rank, from the lowest; what they say is behind the dash.
+RANKS = (("porter", "clerk", "cook"), ("mayor", "bishop"), ("king",))
+VOICES = ((50, 76), (10, 21), (1, 2))  # how many of each rank speak (the second number excluded)
+HIGHEST = (2, 4, 4)  # how often each rank is the highest in a text
+SAYS = {"positive": "yes", "negative": "no"}
+TOPICS = {
+    "sea": ["ship", "sail", "wave", "harbour", "anchor", "tide", "gull", "mast", "reef", "coast"],
+    "wood": ["oak", "pine", "fern", "moss", "fox", "owl", "deer", "branch", "trunk", "leaf"],
+}
+OF_TOPIC, OF_OTHER = 0.28, 0.02  # shares of a text's words
+PAIRS = "abcdefgh"  # of keys and locks
+OF_EACH = 2  # keys in a text, and locks
+
+
+def _distractors(generator: random.Random, low: int, high: int) -> list[str]:
+    """Return from `low` to `high` words that say nothing."""
+    return [generator.choice(DISTRACTORS) for _ in range(generator.randint(low, high))]
+
+
+def place(generator: random.Random) -> Words:
+    """Return a long text with a run of cues at its beginning, in its middle or at its end.
+
+    Most are in the middle: where the three places are equally frequent, the texts with cues at
+    their ends teach the last state of a BiLSTM to carry those of the middle too.
+    """
+    label = generator.choice(sorted(CUES))
+    words = _distractors(generator, 280, 340)
+    size = len(words)
+    where = generator.choices([*PLACES], [*PLACES.values()])[0]
+    low, high = {
+        "beginning": (0, EDGE),
+        "middle": (9 * size // 20, 11 * size // 20),
+        "end": (size - EDGE - RUN, size - RUN),
+    }[where]
+    start = generator.randrange(low, high)
+    words[start : start + RUN] = [generator.choice(CUES[label]) for _ in range(RUN)]
+    return words, label, list(range(start, start + RUN))
+
+
+def rank(generator: random.Random) -> Words:
+    """Return a text with many voices; all of the highest rank in it say its label.
+
+    Those of lower ranks speak at random, and often most of them say the opposite.
+    """
+    label = generator.choice(sorted(SAYS))
+    highest = generator.choices(range(len(RANKS)), HIGHEST)[0]
+    words = _distractors(generator, 130, 160)
+    voices = []
+    for level in range(highest + 1):
+        share = generator.random()  # of those that say yes; whichever has the majority
+        for _ in range(generator.randrange(*VOICES[level])):
+            says = "yes" if generator.random() < share else "no"
+            says = SAYS[label] if level == highest else says
+            voices.append(f"{generator.choice(RANKS[level])}-{says}")
+    positions = generator.sample(range(len(words)), len(voices))
+    for position, voice in zip(positions, voices, strict=True):
+        words[position] = voice
+    names = RANKS[highest]
+    deciding = [i for i in positions if words[i].split("-")[0] in names]
+    return words, label, sorted(deciding)
+
+
+def topic(generator: random.Random) -> Words:
+    """Return a text that has words of its topic everywhere, and few of the other topic."""
+    label, other = generator.sample(sorted(TOPICS), 2)
+    words = _distractors(generator, 40, 80)
+    evidence = []
+    for position in range(len(words)):
+        draw = generator.random()
+        if draw < OF_TOPIC:
+            words[position] = generator.choice(TOPICS[label])
+            evidence.append(position)
+        elif draw < OF_TOPIC + OF_OTHER:
+            words[position] = generator.choice(TOPICS[other])
+    return words, label, evidence
+
+
+def match(generator: random.Random) -> Words:
+    """Return a short text with keys and locks, of which one pair or none fits.
+
+    Each key and each lock alone says nothing about the label.
+    """
+    label = generator.choice(["fits", "none"])
+    words = _distractors(generator, 12, 16)
+    drawn = generator.sample(PAIRS, 2 * OF_EACH)
+    keys, locks = drawn[:OF_EACH], drawn[OF_EACH:]
+    if label == "fits":
+        locks[0] = keys[0]
+    names = [f"key-{key}" for key in keys] + [f"lock-{lock}" for lock in locks]
+    positions = generator.sample(range(len(words)), len(names))
+    for position, name in zip(positions, names, strict=True):
+        words[position] = name
+    return words, label, sorted((positions[0], positions[OF_EACH])) if label == "fits" else []
+
+
+# kind of source and of corpus → (the function that draws a text, the name of its label, mean words)
+DRAWN: dict[str, tuple[Callable[[random.Random], Words], str, int]] = {
+    "sample-place": (place, "sentiment", 310),
+    "sample-rank": (rank, "verdict", 145),
+    "sample-topic": (topic, "topic", 60),
+    "sample-match": (match, "pair", 14),
+}
+
+
+def generate_rows(kind: str, documents: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the documents of one kind: `id, text, labels, evidence` (character spans)."""
+    draw, label_name, _ = DRAWN[kind]
+    generator = random.Random(f"{kind} {seed}")
+    for number in range(documents):
+        words, label, evidence = draw(generator)
+        starts = [0]
+        for word in words:
+            starts.append(starts[-1] + len(word) + 1)
+        yield {
+            "id": f"{kind.removeprefix('sample-')}/{number}",
+            "text": " ".join(words),
+            "labels": {label_name: label},
+            "evidence": [(starts[i], starts[i] + len(words[i])) for i in evidence],
+        }
+
+
+def _file(kind: str) -> str:
+    return f"{kind}.jsonl"
+
+
+def make(name: str, source: "Source", folder: Path) -> list[str]:
+    """Generate the file of source `name` in `folder`, and return its name.
+
+    Raises:
+        HeedError: its hash is not the one in params.yaml.
+
+    """
+    assert source.documents and source.seed is not None
+    path = folder / _file(source.kind)
+    rows = generate_rows(source.kind, source.documents, source.seed)
+    write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
+    verify_generated(path, name, source)
+    return [path.name]
+
+
+def read_generated(raw: Path, corpus: "Corpus") -> Documents:
+    """Yield the documents of a corpus of one of these kinds."""
+    for _, row in read_json_lines(require_file(raw, _file(corpus.kind))):
+        evidence = tuple((start, end) for start, end in row["evidence"])
+        yield Document(row["id"], row["text"], row["labels"], evidence=evidence)
+
+
+def _kind(name: str, label: str, words: int) -> Kind:
+    """Return the kind of one of the corpora, whose source has its name."""
+    source = SourceKind(
+        name=name,
+        make=make,
+        required_keys=("documents", "seed"),
+        optional_keys=("sha256",),
+        size=3e6,
+    )
+    return Kind(
+        name=name,
+        source=source,
+        read=read_generated,
+        labels=(label,),
+        generated=True,
+        evidence="planted",
+        tokens_per_document=words,
+    )
+
+
+KINDS = tuple(_kind(name, label, words) for name, (_, label, words) in DRAWN.items())

@@ -1,0 +1,333 @@
+"""Known truths: how they are declared, what agrees with them, and what the report says of them."""
+
+import dataclasses
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from heed import study
+from heed.corpora.sample_truths import DRAWN, generate_rows
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
+from heed.files import HeedError
+from heed.report.blocks import Paragraph, Table, walk_blocks
+from heed.report.chapters import report
+from heed.report.chapters.truths import chapter, failure_lines
+from heed.report.explanations import Adversary, Explanation
+from heed.report.results import Results, read_results
+from heed.report.truths import judge
+from heed.study import Params, Truth
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up
+from tests.test_drivers import make_clone
+
+SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
+SENTIMENT = "sample-sentiment"
+DATA = made_up.comparison("sample")
+RESULT = DATA.experiments[SENTIMENT]
+
+
+# --- declared in params.yaml ----------------------------------------------------------------------
+
+
+def message_of(truth: str, experiment: str = "topic") -> str:
+    """The message about a study one of whose truths is replaced by this one."""
+    head, tail = SAMPLE.split(f"\n  {experiment}:\n    task", 1)
+    first = re.search(r"^      - \{.*\}$", tail, re.MULTILINE)
+    assert first
+    text = f"{head}\n  {experiment}:\n    task{tail.replace(first[0], f'      - {{{truth}}}', 1)}"
+    with pytest.raises(HeedError) as error:
+        study.parse(text)
+    (line,) = str(error.value).splitlines()
+    number = text[: text.index(f"      - {{{truth}}}")].count("\n") + 1
+    assert line.startswith(f"params.yaml:{number}: experiments.{experiment}.truths.0"), line
+    return line
+
+
+@pytest.mark.parametrize(
+    ("truth", "expected"),
+    [
+        ("claim: x, variant: attention", "one of verdict, figure, criterion; found none"),
+        (
+            "claim: x, variant: attention, against: baseline, verdict: better, figure: accuracy, "
+            "at_least: 0.5",
+            "found verdict and figure",
+        ),
+        ("claim: x, variant: attention, verdict: better", "`verdict` and `against` go together"),
+        (
+            "claim: x, variant: attention, figure: accuracy, at_least: 0.5, outcome: pass",
+            "`criterion` and `outcome` go together",
+        ),
+        ("claim: x, variant: attention, figure: accuracy", "a `figure` has a limit"),
+        (
+            "claim: x, variant: attention, against: baseline, verdict: better, at_most: 1",
+            "a `figure` has a limit",
+        ),
+        ("claim: x, verdict: better, against: baseline", "a variant, or else an adversary"),
+        (
+            "claim: x, adversary: deceive, criterion: seeds, outcome: fail",
+            "a `figure` is known, and no criterion",
+        ),
+        ("claim: x, variant: attention, figure: accuracy, at_least: 2", "less than or equal to 1"),
+        (
+            "claim: x, variant: attention, against: baseline, verdict: good",
+            "'better', 'worse', 'practically the same'",
+        ),
+        ("claim: x, variant: attention, figur: accuracy", "unknown key; did you mean figure?"),
+        (
+            "claim: x, variant: atention, figure: accuracy, at_least: 0.5",
+            "no variant of topic atention; did you mean attention?",
+        ),
+        (
+            "claim: x, variant: attention, figure: acuracy, at_least: 0.5",
+            "no figure of classification acuracy; did you mean accuracy?",
+        ),
+        (
+            "claim: x, variant: baseline, against: attention, verdict: worse",
+            "baseline is not compared with attention (docs/statistics.md). It is compared with: no",
+        ),
+        (
+            "claim: x, variant: baseline, criterion: evidence, outcome: fail",
+            "topic-baseline is not in explain.models",
+        ),
+        (
+            "claim: x, variant: baseline, figure: evidence_weight, at_most: 0.5",
+            "topic-baseline is not in explain.models, where evidence_weight is measured",
+        ),
+        (
+            "claim: x, adversary: deceiv, figure: accuracy, at_least: 0.5",
+            "no adversary of topic deceiv; did you mean deceive?",
+        ),
+        (
+            "claim: x, adversary: deceive, figure: aer, at_least: 0.5",
+            "no figure of adversaries aer. Known: accuracy, evidence_weight",
+        ),
+    ],
+)
+def test_a_wrong_truth_is_an_error_of_one_line_with_its_place(truth, expected):
+    assert expected in message_of(truth)
+
+
+def test_the_alignment_error_is_a_figure_of_translations_alone():
+    study.parse(SAMPLE)  # has one
+    assert "no figure of classification aer" in message_of(
+        "claim: x, variant: attention, figure: aer, at_most: 0.5"
+    )
+    message = message_of(
+        "claim: x, variant: attention, figure: evidence_weight, at_most: 0.5", "translation"
+    )
+    assert "no figure of translation evidence_weight" in message
+
+
+# --- what agrees ----------------------------------------------------------------------------------
+
+
+def truth(**values: object) -> Truth:
+    return Truth.model_validate({"claim": "It is known.", "variant": "attention"} | values)
+
+
+def with_verdict(verdict: str) -> object:
+    others = RESULT.comparisons["attention"]
+    difference = dataclasses.replace(others["baseline"], verdict=verdict)
+    comparisons = RESULT.comparisons | {"attention": others | {"baseline": difference}}
+    return dataclasses.replace(RESULT, comparisons=comparisons)
+
+
+@pytest.mark.parametrize("verdict", [BETTER, SAME, NOT_CONVERGED])
+def test_a_verdict_agrees_with_no_other(verdict):
+    for expected in (BETTER, SAME):
+        known = truth(against="baseline", verdict=expected)
+        finding = judge(SENTIMENT, known, with_verdict(verdict), [])
+        assert finding.found == verdict
+        assert finding.holds == (verdict == expected)
+
+
+def test_a_comparison_that_was_not_made_agrees_with_nothing():
+    finding = judge(SENTIMENT, truth(against="nobody", verdict=BETTER), RESULT, [])
+    assert (finding.found, finding.holds) == ("", False)
+
+
+def test_a_figure_agrees_within_its_limits_ends_included():
+    mean = RESULT.models["attention"].summary["accuracy"].mean
+    for limits, holds in (
+        ({"at_least": mean}, True),
+        ({"at_most": mean}, True),
+        ({"at_least": mean + 1e-6}, False),
+        ({"at_most": mean - 1e-6}, False),
+        ({"at_least": mean - 0.1, "at_most": mean + 0.1}, True),
+    ):
+        finding = judge(SENTIMENT, truth(figure="accuracy", **limits), RESULT, [])
+        assert (finding.value, finding.holds) == (mean, holds)
+
+
+def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> Explanation:
+    """An explanation of the model `attention`, with an adversary that has the same summary."""
+    return Explanation(
+        experiment=None,  # type: ignore[arg-type]
+        variant="attention",
+        model=f"{SENTIMENT}-attention",
+        folder=Path(),
+        summary=summary,
+        recency=recency,
+        adversaries=(Adversary("liar", Path(), summary),),
+        planted=True,
+    )
+
+
+def summary_of(test: str, measure: str, means: list[float]) -> pd.DataFrame:
+    rows = [
+        {"test": test, "measure": measure, "seed": seed, "documents": 10, "mean": mean}
+        for seed, mean in enumerate(means, 1)
+    ]
+    return pd.DataFrame(rows).assign(ranking=None, **{"class": None})
+
+
+def test_the_weight_on_evidence_is_the_mean_over_seeds():
+    explained = explanation(summary_of("adversarial_weights", "evidence_weight", [0.2, 0.6]))
+    known = truth(figure="evidence_weight", at_least=0.39, at_most=0.41)
+    finding = judge(SENTIMENT, known, RESULT, [explained])
+    assert finding.value == pytest.approx(0.4) and finding.holds
+    assert not judge(SENTIMENT, known, RESULT, []).holds, "not measured"
+
+
+def test_the_accuracy_in_the_middle_counts_documents_of_the_middle_fifth():
+    recency = pd.DataFrame(
+        [
+            {"seed": 1, "measure": "accuracy_by_place", "at": "3", "documents": 90, "mean": 1.0},
+            {"seed": 1, "measure": "accuracy_by_place", "at": "4", "documents": 30, "mean": 0.5},
+            {"seed": 1, "measure": "accuracy_by_place", "at": "5", "documents": 10, "mean": 0.9},
+            {"seed": 1, "measure": "importance", "at": "5", "documents": 10, "mean": 0.0},
+        ]
+    )
+    explained = explanation(summary_of("none", "none", [0.0]), recency)
+    known = truth(figure="accuracy_in_middle", at_most=0.7)
+    assert judge(SENTIMENT, known, RESULT, [explained]).value == pytest.approx(0.6)
+
+
+def test_a_figure_of_an_adversary_is_its_own():
+    explained = explanation(summary_of("adversary", "evidence_weight", [0.01, 0.03]))
+    values = {"variant": None, "figure": "evidence_weight", "at_most": 0.1}
+    found = judge(SENTIMENT, truth(adversary="liar", **values), RESULT, [explained])
+    assert found.value == pytest.approx(0.02) and found.holds
+    assert not judge(SENTIMENT, truth(adversary="other", **values), RESULT, [explained]).holds
+
+
+def test_a_criterion_agrees_with_its_outcome():
+    explained = explanation(summary_of("permutation", "permutation_change", [0.5, 0.3]))
+    for outcome, holds in (("pass", True), ("fail", False)):
+        known = truth(criterion="permutation", outcome=outcome)
+        assert judge(SENTIMENT, known, RESULT, [explained]).holds == holds
+    known = truth(criterion="evidence", outcome="pass")
+    assert not judge(SENTIMENT, known, RESULT, [explained]).holds, "undefined is no pass"
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_up.results(DATA, tmp_path_factory.mktemp("made-up") / "results")
+
+
+def results_with(folder: Path, *truths: Truth) -> Results:
+    params = made_up.study("sample")
+    experiment = params.experiments[SENTIMENT].model_copy(update={"truths": list(truths)})
+    changed: Params = params.model_copy(
+        update={"experiments": params.experiments | {SENTIMENT: experiment}}
+    )
+    return read_results(changed, DATA, ROOT / "data/published", folder, with_documents=False)
+
+
+def test_a_study_of_which_nothing_is_known_has_no_such_chapter(folder):
+    results = results_with(folder)
+    assert chapter(results) == [] and failure_lines(results) == []
+
+
+def test_the_report_begins_with_a_truth_that_was_not_found(folder):
+    verdict = RESULT.comparisons["attention"]["baseline"].verdict
+    right = truth(against="baseline", verdict=verdict, claim="This is so.")
+    wrong = truth(figure="accuracy", at_least=1.0, claim="Nothing is ever wrong.")
+    first, second, *_ = report(results_with(folder, right, wrong))
+    assert (first.key, second.key) == ("truths-not-found", "answer")
+    lines = failure_lines(results_with(folder, right, wrong))
+    assert "did not find 1 truth" in lines[0] and len(lines) == 2
+    assert "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000." in lines[1]
+    first, second, *_ = report(results_with(folder, right))
+    assert (first.key, second.key) == ("answer", "truths")
+
+
+def test_each_truth_has_a_row_with_what_was_expected_and_found(folder):
+    verdict = RESULT.comparisons["attention"]["baseline"].verdict
+    known = truth(against="baseline", verdict=verdict, claim="This is so.")
+    wrong = truth(figure="accuracy", at_least=1.0)
+    blocks = list(walk_blocks(chapter(results_with(folder, known, wrong))))
+    (table,) = [each for each in blocks if isinstance(each, Table)]
+    keys = [column.key for column in table.columns]
+    rows = [
+        dict(zip(keys, (str(cell.value) for cell in row.cells), strict=True)) for row in table.rows
+    ]
+    assert [row["holds"] for row in rows] == ["yes", "NO"]
+    assert rows[0]["claim"] == "This is so."
+    assert rows[0]["expected"] == f"attention against baseline: {verdict}"
+    assert rows[0]["found"].startswith(f"{verdict}, ")
+    (head,) = [each for each in blocks if isinstance(each, Paragraph)]
+    assert "2 truths are known beforehand; it found 1." in "".join(map(str, head.texts))
+
+
+# --- the generated texts --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", DRAWN)
+def test_evidence_is_where_the_rows_say_and_the_seed_decides_all(kind):
+    rows = list(generate_rows(kind, 50, seed=7))
+    assert rows == list(generate_rows(kind, 50, seed=7))
+    assert rows != list(generate_rows(kind, 50, seed=8))
+    (label,) = {name for row in rows for name in row["labels"]}
+    assert len(Counter(row["labels"][label] for row in rows)) == 2
+    for row in rows:
+        words = [row["text"][start:end] for start, end in row["evidence"]]
+        assert all(word and " " not in word for word in words)
+        if kind == "sample-rank":
+            says = {"positive": "yes", "negative": "no"}[row["labels"][label]]
+            assert words and all(word.endswith(f"-{says}") for word in words)
+            highest = [r for r in ("king", "mayor", "bishop") if f"{r}-" in row["text"]]
+            assert not highest or {word.split("-")[0] for word in words} & {*highest}
+        if kind == "sample-match":
+            keys, locks = (
+                {word[-1] for word in row["text"].split() if word.startswith(f"{name}-")}
+                for name in ("key", "lock")
+            )
+            assert bool(keys & locks) == (row["labels"][label] == "fits") == bool(words)
+        if kind == "sample-place":
+            assert len(words) == 3
+
+
+# --- the study itself -----------------------------------------------------------------------------
+
+
+def test_the_sample_study_declares_a_truth_for_every_experiment():
+    params = study.parse(SAMPLE)
+    assert all(experiment.truths for experiment in params.experiments.values())
+    trainings = len(params.seeds) * (len(params.models) + len(params.adversaries))
+    assert trainings <= 72
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_sample_study_finds_every_truth(tmp_path):
+    """Run the study; a wrong verdict fails, and another digit does not."""
+    clone = tmp_path / "clone"
+    make_clone(clone, ROOT / "workflow/studies/sample.yaml")
+    binaries = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": binaries, "PYTHONPATH": str(clone / "src")}
+    for command in (["git", "init", "--quiet"], ["snakemake", "--cores", "2"]):
+        done = subprocess.run(command, cwd=clone, env=environment, text=True, capture_output=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    found = pd.read_csv(clone / "reports/tables/truths.csv")
+    wrong = found[found["holds"] != "yes"]
+    assert len(found) and wrong.empty, wrong.to_string()
