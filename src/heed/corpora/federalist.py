@@ -84,8 +84,8 @@ def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
         author = "Madison" if number in MADISON or is_disputed else "Hamilton"
         part = "test" if is_disputed else "validation" if number in VALIDATION else "train"
         for place, text in enumerate(paragraphs, 1):
-            labels = {"author": author}
-            yield Document(f"{number}/{place}", text, labels, str(number), part if is_given else "")
+            split = part if is_given else ""
+            yield Document(f"{number}/{place}", text, {"author": author}, str(number), split)
 
 
 SOURCE = SourceKind(name="federalist", files=FILES, size=1.2e6)
