@@ -44,6 +44,16 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def assert_matrix_of(edition: Path, readme: str) -> None:
+    """README.md has the verdicts of the edition's table."""
+    with (edition / "tables/verdicts.csv").open() as file:
+        (row,) = (each for each in csv.DictReader(file) if each["experiment"] == "sample-author")
+    (line,) = (line for line in readme.splitlines() if "Sample letters by author" in line)
+    for rival in ("baseline", "control", "opponent"):
+        number = format_points(float(row[f"{rival}_pp"]))
+        assert f"{row[f'{rival}_verdict']} {number}" in line
+
+
 @pytest.mark.parametrize("generated", [True, False])
 def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_path, generated):
     root = clone(tmp_path)
@@ -82,15 +92,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
         assert f'href="{name}"' in page and (into / name).is_file()
     assert 'href="../../statistics.md"' in page and "make pdf" in page
     text = (root / "README.md").read_text()
-    (row,) = csv.DictReader(
-        line
-        for line in (into / "tables/verdicts.csv").read_text().splitlines()
-        if line.startswith(("experiment,", "sample-author,"))
-    )
-    (line,) = (line for line in text.splitlines() if "Sample letters by author" in line)
-    for rival in ("baseline", "control", "opponent"):
-        number = format_points(float(row[f"{rival}_pp"]))
-        assert f"{row[f'{rival}_verdict']} {number}" in line
+    assert_matrix_of(into, text)
     assert "**Two corpora: attention " in text
     assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
     assert "(docs/studies/sample/figures/gain.svg)" in text
