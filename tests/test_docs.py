@@ -98,9 +98,9 @@ def dead_links(site: Path) -> list[str]:
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             anchor = unquote(parts.fragment)
             if not target.is_file():
-                dead.append(f"{path}: {link}")
+                dead.append(f"{path}: no file {link}")
             elif anchor and target.suffix == ".html" and anchor not in pages[target].anchors:
-                dead.append(f"{path}: {link}")
+                dead.append(f"{path}: no anchor {link}")
     return dead
 
 
@@ -137,8 +137,10 @@ def test_the_check_of_links_finds_what_is_dead(tmp_path):
         '<script src="https://example.org/x.js"></script>'
     )
     assert sorted(dead_links(tmp_path)) == [
-        f"{page}: #none", f"{page}: loads https://example.org/x.js", f"{page}: none.html"
-    ]  # fmt: skip
+        f"{page}: loads https://example.org/x.js",
+        f"{page}: no anchor #none",
+        f"{page}: no file none.html",
+    ]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The contents of the site are the links of its index pages, under the headings that they have there.
+"""The contents of the site are the links of its index pages, under the headings they have there.
 
 An index page is plain Markdown, which GitHub shows too; Sphinx wants a `toctree`. This writes one
 for each heading. A page that no index links is a warning of Sphinx.
@@ -10,28 +10,27 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-LINK = re.compile(r"\]\(([^)#:]+)\.(?:md|ipynb)\)")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)\.(?:md|ipynb)\)")
 
 
-def make_toctrees(markdown: str, captions: bool) -> str:
-    """Return a hidden toctree for each `##` section of a page, with the pages that it links."""
-    sections = re.split(r"^## (.+)$", markdown, flags=re.MULTILINE)
-    named = [("", sections[0]), *zip(sections[1::2], sections[2::2], strict=True)]
-    trees = []
-    for title, text in named:
-        pages = list(dict.fromkeys(LINK.findall(text)))
-        caption = f":caption: {title}\n" if title and captions else ""
-        if pages:
-            trees.append(
-                "\n```{toctree}\n:hidden:\n" + caption + "\n".join(["", *pages]) + "\n```\n"
-            )
-    return "".join(trees)
+def make_toctree(markdown: str, caption: str) -> str:
+    """Return a hidden toctree with the pages that a text links, named as it names them."""
+    pages = {page: title for title, page in reversed(LINK.findall(markdown))}  # the first title
+    if not pages:
+        return ""
+    listed = "\n".join(f"{title} <{page}>" for page, title in reversed(pages.items()))
+    option = f":caption: {caption}\n" if caption else ""
+    return f"\n```{{toctree}}\n:hidden:\n{option}\n{listed}\n```\n"
 
 
 def add_toctrees(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Append the toctrees to an index page (an event of Sphinx)."""
-    if Path(docname).name == "index":
-        source[0] += make_toctrees(source[0], captions=docname == app.config.root_doc)
+    """Append toctrees to an index page (an event of Sphinx)."""
+    if docname == app.config.root_doc:  # one for each section; what stands above them is in them
+        sections = re.split(r"^## (.+)$", source[0], flags=re.MULTILINE)
+        named = zip(sections[1::2], sections[2::2], strict=True)
+        source[0] += "".join(make_toctree(text, title) for title, text in named)
+    elif Path(docname).name == "index":
+        source[0] += make_toctree(source[0], "")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -6,6 +6,7 @@ first node; the nodes of a layer stand in the order of those that lead to them.
 
 import re
 from html import escape
+from itertools import pairwise
 from statistics import mean
 from typing import Any
 
@@ -44,7 +45,7 @@ def place(layers: dict[str, int], paths: list[list[str]]) -> dict[str, tuple[flo
     widest = max(map(len, rows))
     for row in rows:
         parents = {
-            name: [columns[a] for path in paths for a, b in zip(path, path[1:]) if b == name]
+            name: [columns[a] for path in paths for a, b in pairwise(path) if b == name]
             for name in row
         }
         row.sort(key=lambda name: mean(parents[name]) if parents[name] else 0)
