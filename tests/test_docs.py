@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
+from heed.cli.parser import make_parser
 from tests.conftest import ROOT
 
 PAGES = sorted(
@@ -22,6 +24,7 @@ PAGES = sorted(
 )
 FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
+INCOMPLETE = re.compile("the following arguments are required|expected one argument")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -48,6 +51,26 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
         assert target.exists(), f"{link}: no such file"
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target), f"{link}: no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_of_a_page_exist(page, capsys):
+    parser = make_parser()
+    targets = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
+    text = page.read_text()
+    inline = [code.strip("` ") for code in CODE.findall(FENCE.sub("", text))]
+    blocks = [line.strip() for block in FENCE.finditer(text) for line in block[0].splitlines()]
+    for line in [*blocks, *inline]:  # within a sentence a command may be named without arguments
+        if made := re.match(r"make ([a-z-]+)", line):
+            assert made[1] in targets, line
+        if typed := re.match(r"(?:\$ )?(?:[A-Z_]+=\S+ )?(?:\.venv/bin/)?heed ([a-z].*)", line):
+            command = re.split(r"\s#| && | >|\s\|", typed[1])[0]
+            try:
+                parser.parse_args(shlex.split(command))
+            except SystemExit as stopped:
+                message = capsys.readouterr().err
+                named = line in inline and INCOMPLETE.search(message)
+                assert not stopped.code or named, f"{line}: {message}"
 
 
 def test_the_citation_and_the_changelog_name_the_version_of_the_package():
