@@ -53,7 +53,11 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
             assert anchor in anchors(target), f"{link}: no such heading"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",  # a changelog names commands that are no more
+    [page for page in PAGES if page.name != "CHANGELOG.md"],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_commands_of_a_page_exist(page, capsys):
     parser = make_parser()
     targets = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
