@@ -16,7 +16,7 @@ author = "the heed team"
 release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 language = "en"
 
-extensions = ["myst_parser", "contents", "notebooks", "repository_files", "flowcharts"]
+extensions = ["myst_parser", "contents", "notebooks", "repository_files", "flowcharts", "formulas"]
 source_suffix = {".md": "markdown", ".ipynb": "markdown"}
 root_doc = "docs/index"
 include_patterns = [
@@ -38,7 +38,10 @@ exclude_patterns = [
 
 nitpicky = True
 myst_heading_anchors = 6  # the anchors that GitHub gives to headings
+myst_enable_extensions = ["dollarmath"]  # as GitHub has it
+suppress_warnings = ["myst.header"]  # pages of claims go from `#` to `###`
 highlight_language = "none"
+html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = "heed: does attention help?"
