@@ -50,4 +50,5 @@ html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_additional_pages = {"index": "redirect.html"}  # the contents are docs/index.html
 html_copy_source = False
+html_use_index = False
 html_show_copyright = False
