@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heed.corpora import huffpost, movies, sample
+from heed.corpora import federalist, huffpost, movies, sample
 from heed.corpora.archive import read_members
 from heed.corpora.kinds import read_documents
 from heed.corpora.publication import Document
@@ -18,6 +18,7 @@ from heed.study import Corpus, Source, Split, load
 from heed.tokens.facts import DocumentFacts
 from heed.tokens.splits import require_learnable, split_columns, split_documents
 from tests.conftest import ROOT
+from tests.test_kinds import papers
 
 
 def corpus(kind: str, **changes) -> Corpus:
@@ -47,6 +48,55 @@ def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatc
     assert len({document.id for document in documents}) == 4881
     with pytest.raises(HeedError, match=r"classifier_data_train.json: not there"):
         list(read_documents(corpus("letters", split=Split(kind="given")), raw))
+
+
+def test_the_papers_of_the_federalist_are_hamiltons_madisons_and_the_disputed(
+    corpora, tmp_path, monkeypatch
+):
+    if not (corpora / "federalist" / federalist.FILE).is_file():
+        pytest.skip(f"{corpora} has no federalist/{federalist.FILE}: {federalist.HOST}")
+    raw = download_from_mirror("federalist", corpora, tmp_path / "raw", monkeypatch)
+    documents = list(read_documents(corpus("federalist", split=Split(kind="given")), raw))
+    labelled = {(d.split, d.labels["author"], d.group) for d in documents}
+    assert Counter((split, author) for split, author, _ in labelled) == {
+        ("train", "Hamilton"): 45,
+        ("train", "Madison"): 12,
+        ("validation", "Hamilton"): 6,
+        ("validation", "Madison"): 2,
+        ("test", "Madison"): 12,
+    }
+    paragraphs = Counter(document.split == "test" for document in documents)
+    assert paragraphs == {False: 922, True: 157}
+    text = " ".join(document.text for document in documents)
+    assert "Gutenberg" not in text and "PUBLIUS" not in text and "(1)" not in text
+
+
+def test_the_disputed_papers_are_for_test_alone(tmp_path):
+    (tmp_path / federalist.FILE).write_text(papers())
+    given = list(read_documents(corpus("federalist", split=Split(kind="given")), tmp_path))
+    assert {int(d.group) for d in given if d.split == "test"} == federalist.DISPUTED
+    assert given[0] == Document(
+        "1/1", "PAPER 1 says. more", {"author": "Hamilton"}, "1", "train"
+    ), "without title, byline, address, signature and notes"
+    folds = list(read_documents(corpus("federalist", split=Split(kind="folds", k=5)), tmp_path))
+    authors = Counter(document.labels["author"] for document in folds)
+    assert authors == {"Hamilton": 51, "Madison": 14}
+    assert not {int(d.group) for d in folds} & (
+        federalist.DISPUTED | federalist.JAY | federalist.JOINT
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("FEDERALIST No. 7\n", "FEDERALIST\n", "papers 1 to 85 in their order, found 84 headings"),
+        ("\nJAY\n", "\n", "paper 2: expected one line with its author, found 0"),
+    ],
+)
+def test_a_file_that_is_not_the_federalist_is_said(tmp_path, old, new, message):
+    (tmp_path / federalist.FILE).write_text(papers().replace(old, new))
+    with pytest.raises(HeedError, match=message):
+        list(read_documents(corpus("federalist"), tmp_path))
 
 
 def test_the_letters_use_both_files_as_published(corpora, tmp_path):

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 import heed.corpora
 from heed.corpora import (
+    federalist,
     few_shot,
     huffpost,
     imdb,
@@ -121,6 +122,21 @@ def write_archive(path: Path, files: dict[str, bytes]) -> None:
             archive.addfile(member, BytesIO(content))
 
 
+def papers() -> str:
+    """Return a text in the format of The Federalist's file: a paragraph a paper."""
+    authors = {
+        **dict.fromkeys(range(1, federalist.PAPERS + 1), "HAMILTON"),
+        **dict.fromkeys(federalist.JAY, "JAY"),
+        **dict.fromkeys(federalist.JOINT, "MADISON, with HAMILTON"),
+        **dict.fromkeys(federalist.MADISON | federalist.DISPUTED, "MADISON"),
+    }
+    return "THE FEDERALIST PAPERS\n\n" + "".join(
+        f"FEDERALIST No. {number}\n\nOn\nUnion\n\n{authors[number]}\n\nTo the People:\n\n"
+        f"PAPER {number}\nsays.(1) more\n\nPUBLIUS\n\n1. A note.\n\n"
+        for number in sorted(authors)
+    )
+
+
 def write_raw(folder: Path, source: str) -> Path:
     """Write a few documents in the format of a source."""
     if source == "sample":
@@ -140,6 +156,7 @@ def write_raw(folder: Path, source: str) -> Path:
             for part in ("train", "dev", "test")
             for end, text in ((".txt", "1\ta b . c\n"), (".block", "1 1 0 0\n"))
         },
+        "federalist": {federalist.FILE: papers()},
         "table": {"table.csv": "t,l,s,e,i,g\na,b,train,0-1,x,y\n"},
         "parallel": {"table.csv": "x,y,s\na,b,train\n"},
     }
@@ -197,7 +214,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
         (
             "imdb",
             {"split": Split(kind="folds", k=5, grouped=True)},
-            "only letters-pieces has groups",
+            "only letters-pieces and federalist have groups",
         ),
         (
             "imdb",

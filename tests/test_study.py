@@ -36,6 +36,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
         "desk": False,
         "explanation": False,
         "explanation-sample": False,
+        "federalist": False,
         "sample": True,
         "scores": False,
         "strong": False,

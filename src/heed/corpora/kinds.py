@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from heed.corpora import (
+    federalist,
     few_shot,
     huffpost,
     imdb,
@@ -35,6 +36,7 @@ PUBLICATIONS = (
     few_shot,
     movies,
     sst_wiki,
+    federalist,
     sample_translation,
     paragraphs,
     multi30k,

@@ -487,7 +487,7 @@ class Corpus(Section):
             )
         if split.grouped and not (kind.grouped or self.group_column):
             names = " and ".join(other.name for other in KINDS.values() if other.grouped)
-            raise ValueError(f"only {names} has groups, and a table with a group_column")
+            raise ValueError(f"only {names} have groups, and a table with a group_column")
         if split.train_per_class and kind.parallel:
             raise ValueError(f"train_per_class: a corpus of kind {kind.name} has no labels")
 
