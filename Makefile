@@ -11,7 +11,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm remotes report test test-slow drills benchmark lint format pdf lock schema locale clean
+.PHONY: help setup slurm remotes report test test-slow drills benchmark lint format pdf lock schema locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -39,6 +39,11 @@ help:            ## print this list
 	@$(BIN)/python -m pip install --quiet --requirement envs/remotes.lock
 	@touch $@
 
+.venv/.docs: .venv/.runtime envs/docs.lock
+	@echo "heed: adding Sphinx from envs/docs.lock"
+	@$(BIN)/python -m pip install --quiet --requirement envs/docs.lock
+	@touch $@
+
 .venv/.servers: .venv/.development .venv/.remotes envs/servers.lock
 	@echo "heed: adding an S3 server for the tests from envs/servers.lock"
 	@$(BIN)/python -m pip install --quiet --requirement envs/servers.lock
@@ -64,7 +69,7 @@ test: .venv/.development ## set up, lint, check the format, the types and the im
 	@echo "heed: imports";     $(BIN)/lint-imports --no-logo --no-cache
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
-test-slow: .venv/.servers .venv/.slurm ## run the tests that are slow or need a browser or LaTeX
+test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slow or need a browser or LaTeX
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow --timeout=3000 -n 2 --dist loadgroup
 
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
@@ -83,6 +88,10 @@ pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaT
 	@cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk -pdf -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"
+
+docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; a warning is an error
+	@rm -rf .heed/site && $(BIN)/sphinx-build -c docs -d .heed/site-doctrees --fresh-env --fail-on-warning --nitpicky --quiet . .heed/site
+	@echo "heed: the site is $(CURDIR)/.heed/site/index.html"
 
 schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema

@@ -358,9 +358,17 @@ def all_outs(stages: Iterable[Stage]) -> list[str]:
 
 
 def delete_orphans(orphans: list[str]) -> None:
-    """Delete the results that `find_orphans` has found in the present folder."""
+    """Delete the results that `find_orphans` has found in the present folder.
+
+    Another study leaves some fifty behind: they are counted, and the first one is named.
+    """
+    if orphans:
+        count = f" (the first of {len(orphans)} such results)" if orphans[1:] else ""
+        print_message(
+            f"{orphans[0]}{count}: no longer in the study, deleted here. DVC's cache has it, and "
+            "brings it back with its study"
+        )
     for path in orphans:
-        print_message(f"{path}: no longer in the study, deleted (DVC's cache has it)")
         shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
 
 

@@ -1,0 +1,180 @@
+"""The documentation: its links lead somewhere, on GitHub and in the site that `make docs` makes."""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+
+from heed.cli.parser import make_parser
+from tests.conftest import ROOT
+
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "config/*.md", "envs/*.md", "docs/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1\s*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+INCOMPLETE = re.compile("the following arguments are required|expected one argument")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+?)\s*$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    found: set[str] = set()
+    counts: Counter[str] = Counter()
+    for heading in headings:
+        text = LINK.sub("]", heading).lower()
+        slug = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+        found.add(f"{slug}-{counts[slug]}" if counts[slug] else slug)
+        counts[slug] += 1
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
+    for link in LINK.findall(CODE.sub("", FENCE.sub("", page.read_text()))):
+        if urlsplit(link).scheme:
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / unquote(name) if name else page
+        assert target.exists(), f"{link}: no such file"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{link}: no such heading"
+
+
+@pytest.mark.parametrize(
+    "page",  # a changelog names commands that are no more
+    [page for page in PAGES if page.name != "CHANGELOG.md"],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_commands_of_a_page_exist(page, capsys):
+    parser = make_parser()
+    targets = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
+    text = page.read_text()
+    inline = [code.strip("` ") for code in CODE.findall(FENCE.sub("", text))]
+    blocks = [line.strip() for block in FENCE.finditer(text) for line in block[0].splitlines()]
+    for line in [*blocks, *inline]:  # within a sentence a command may be named without arguments
+        if made := re.match(r"make ([a-z-]+)", line):
+            assert made[1] in targets, line
+        if typed := re.match(r"(?:\$ )?(?:[A-Z_]+=\S+ )?(?:\.venv/bin/)?heed ([a-z].*)", line):
+            command = re.split(r"\s#| && | >|\s\|", typed[1])[0]
+            try:
+                parser.parse_args(shlex.split(command))
+            except SystemExit as stopped:
+                message = capsys.readouterr().err
+                named = line in inline and INCOMPLETE.search(message)
+                assert not stopped.code or named, f"{line}: {message}"
+
+
+def test_the_citation_and_the_changelog_name_the_version_of_the_package():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    changes = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert str(citation["version"]) == version
+    released = citation.get("date-released")
+    assert changes[0] == f"{version} ({released or 'not released yet'})"
+
+
+class Links(HTMLParser):
+    """Collects the links, the anchors and what a page loads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.anchors: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.add(values["href"])
+        self.loaded |= {values[name] for name in ("src", "data") if name in values}
+        if tag == "link" and "href" in values:
+            self.loaded.add(values["href"])
+
+
+def read_page(path: Path) -> Links:
+    links = Links()
+    links.feed(path.read_text(encoding="utf-8"))
+    return links
+
+
+def dead_links(site: Path) -> list[str]:
+    """Return the links of all pages that lead to no file or no anchor, and loads from elsewhere."""
+    pages = {path: read_page(path) for path in site.rglob("*.html")}
+    dead = []
+    for path, page in pages.items():
+        for link in page.links | page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                elsewhere = link in page.loaded and parts.scheme != "data"
+                dead += [f"{path}: loads {link}"] if elsewhere else []
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchor = unquote(parts.fragment)
+            if not target.is_file():
+                dead.append(f"{path}: no file {link}")
+            elif anchor and target.suffix == ".html" and anchor not in pages[target].anchors:
+                dead.append(f"{path}: no anchor {link}")
+    return dead
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """Return the site, built as `make docs` builds it, but for its folder."""
+    for package in ("sphinx", "myst_parser", "furo"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"needs {package}: make docs installs it")
+    folder = tmp_path_factory.mktemp("site")
+    options = re.search(r"sphinx-build (.+) -d \S+ (.+) --quiet", (ROOT / "Makefile").read_text())
+    command = [sys.executable, "-m", "sphinx", *" ".join(options.groups()).split()]
+    done = subprocess.run(
+        [*command, "--quiet", "-d", folder / "doctrees", ROOT, folder / "html"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return folder / "html"
+
+
+@pytest.mark.slow
+def test_no_link_of_the_site_is_dead_and_nothing_is_loaded_from_elsewhere(site):
+    assert not dead_links(site)
+    assert (site / "docs/lectures/index.html").exists() and (site / "index.html").exists()
+
+
+def test_the_check_of_links_finds_what_is_dead(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<a href="none.html">x</a><a href="#none">y</a><a href="#here" id="here">z</a>'
+        '<script src="https://example.org/x.js"></script>'
+    )
+    assert sorted(dead_links(tmp_path)) == [
+        f"{page}: loads https://example.org/x.js",
+        f"{page}: no anchor #none",
+        f"{page}: no file none.html",
+    ]
+
+
+@pytest.mark.slow
+def test_the_site_shows_flowcharts_notebooks_source_files_and_published_reports(site):
+    assert '<svg class="flowchart"' in (site / "docs/drivers.html").read_text()
+    notebook = (site / "docs/notebooks/classify.html").read_text()
+    assert "highlight-python" in notebook and '"cells"' not in notebook
+    assert "Does attention help?" in (site / "params.yaml.html").read_text()
+    report = "docs/studies/sample/index.html"
+    assert (site / report).read_bytes() == (ROOT / report).read_bytes()
