@@ -21,6 +21,7 @@ from heed.report.blocks import (
     Formula,
     Group,
     Heading,
+    Paragraph,
     Phrase,
     Row,
     Span,
@@ -45,10 +46,9 @@ PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 483, 728, 234
 LINE_HEIGHT, CAPTION_LINE, CAPTION_CHARACTER = 12, 9.5, 4.1
 # Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
 TOGETHER, LEAST, HEADING = 24, 4, 3
-LINE_WIDTH = 466  # points of a line of the document, less a margin for what is only estimated
+LINE_WIDTH = 476  # points of a line of the document, less a margin for what is only estimated
 MILLIMETRE = 72.27 / 25.4  # points
-CHARACTER = 0.5  # mean width of a character in the size of the print; 0.53: of typewriter type
-TYPEWRITER = 0.53
+TYPEWRITER = 1.06  # the width of a character of typewriter type over that of others
 MARKED = r"{} \textbf{{({})}}"
 
 
@@ -67,17 +67,20 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Print:
-    """A size of print: its command, its size and the space beside a column, in points."""
+    """A size of print: its command; in points a character's mean width, the space at a column.
+
+    Latin Modern is wider in small print: a digit has 5.0 points at 10, 4.25 at 8 and 4.0 at 7.
+    """
 
     command: str
-    size: float
+    character: float
     space: float
 
 
 PRINTS = (
-    Print("", 10, 6),
-    Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 8, 3),
-    Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 7, 2.5),
+    Print("", 5, 6),
+    Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 4.25, 3),
+    Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 4, 2.5),
 )
 
 
@@ -90,7 +93,7 @@ class Fit:
     parts: list[list[int]]  # indices of columns
 
 
-NOTE_SIZE = 7  # points of the small second line of a cell
+NOTE_CHARACTER = 4  # points, of the small second line of a cell
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,6 +226,8 @@ def lines_together(blocks: Sequence[Block]) -> int:
     if isinstance(first, Group) and first.style == "plots":
         rows = figure_columns(first.blocks)
         return max((_lines_of(_row_height(row)) for row in rows[:1]), default=LEAST)
+    if isinstance(first, Paragraph) and others and isinstance(others[0], Table):
+        return LEAST + lines_together(others)
     inner = others if isinstance(first, Heading) else on_paper(getattr(first, "blocks", ()))
     return (HEADING if inner else LEAST) + (lines_together(inner) if inner else 0)
 
@@ -307,11 +312,11 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     head = column.short or column.title
     heads = [head] if column.format.align == "left" else head.split(" ")
     notes = [len(cell.note) + (len(cell.change) + 2 if cell.change else 0) for cell in cells]
-    character = TYPEWRITER if column.code else CHARACTER
+    character = chosen.character * (TYPEWRITER if column.code else 1)
     return 2 * chosen.space + max(
-        character * chosen.size * max((len(text) for text in texts), default=0),
-        CHARACTER * chosen.size * max(map(len, heads)),
-        CHARACTER * NOTE_SIZE * max(notes, default=0),
+        character * max((len(text) for text in texts), default=0),
+        chosen.character * max(map(len, heads)),
+        NOTE_CHARACTER * max(notes, default=0),
     )
 
 
