@@ -24,6 +24,8 @@ LAST_CELL = {
     ".html": re.compile(r"<td>[\d.–]+</td>(?=\s*</tr>)"),
     ".tex": re.compile(r"& [\d.{}–-]+ (?=\\\\)|S\[table-format[^]]*\](?=\}\n)"),
 }
+# What the page has of a table to copy: the text of its files, which are compared by themselves.
+COPY = re.compile(r"<template .*?</template>", re.DOTALL)
 
 
 def without_times(reports: Path) -> dict[str, str]:
@@ -45,7 +47,7 @@ def _without_times(path: Path) -> str:
         return _without_column(text, "core_minutes")
     if path.suffix not in TABLE:
         return text
-    text = path.read_text(encoding="utf-8")
+    text = COPY.sub("", path.read_text(encoding="utf-8"))
     last_cell = LAST_CELL[path.suffix]
     return TABLE[path.suffix].sub(
         lambda table: last_cell.sub("", table[0]) if "minutes" in table[0] else table[0],
