@@ -31,7 +31,7 @@ from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
 MIN_PRINT = 7  # points
-PAGES = {"sample": 12, "talk": 18}  # at most
+PAGES = {"sample": 10}  # at most
 
 
 def table(columns: int, rows: int = 3, text: str = "0.1234", **changes) -> Table:

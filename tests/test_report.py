@@ -777,7 +777,7 @@ def test_make_pdf_compiles_the_report_without_warnings_that_matter(tmp_path, wha
         r"LaTeX Warning: .*|Package \w+ Warning: .*|Missing character.*|Overfull .*", log
     )
     source = (folder / "report.tex").read_text(encoding="utf-8")
-    changed = source.replace("\\maketitle", "\\maketitle Another report.", 1)
+    changed = source.replace("\\maketitle\n", "\\maketitle Another report.\n", 1)
     (folder / "report.tex").write_text(changed, encoding="utf-8")
     # as an older heed left it
     shutil.copy(tmp_path / ".heed/pdf/printed.tex", tmp_path / ".heed/pdf/report.tex")

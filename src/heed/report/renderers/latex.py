@@ -69,7 +69,7 @@ class Line:
 class Print:
     """A size of print: its command; in points a character's mean width, the space at a column.
 
-    Latin Modern is wider in small print: a digit has 5.0 points at 10, 4.25 at 8 and 4.0 at 7.
+    Latin Modern is wider in small print: a digit has 4.0 points at 7. Letters have less.
     """
 
     command: str
@@ -79,8 +79,8 @@ class Print:
 
 PRINTS = (
     Print("", 5, 6),
-    Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 4.25, 3),
-    Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 4, 2.5),
+    Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 4, 3),
+    Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 3.5, 2.5),
 )
 
 
