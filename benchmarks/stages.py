@@ -137,7 +137,7 @@ def forks(folder: Path) -> Iterator[Callable[..., float]]:
 
 
 def generated_study(stages: int) -> dict[str, Any]:
-    """Return the params of a study with about so many stages: that of the tests, with other models."""
+    """Return the params of a study with about so many stages: the tests's, with other models."""
     params = yaml.safe_load((ROOT / SMALL).read_text(encoding="utf-8"))
     name = "sample-sentiment-baseline"
     model = params["models"][name]

@@ -100,9 +100,7 @@ class Source(Section):
             "(without the long ones)"
         ),
     )
-    seed: Seed | None = Field(
-        None, description="kinds of generated text: the generator's seed"
-    )
+    seed: Seed | None = Field(None, description="kinds of generated text: the generator's seed")
     path: str | None = Field(
         None,
         description="kinds table and parallel: the file, .csv, .tsv, .json, .jsonl or .parquet",
