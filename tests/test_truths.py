@@ -256,7 +256,10 @@ def test_the_report_begins_with_a_truth_that_was_not_found(folder):
     assert (first.key, second.key) == ("truths-not-found", "answer")
     lines = failure_lines(results_with(folder, right, wrong))
     assert "did not find 1 truth" in lines[0] and len(lines) == 2
-    assert "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000." in lines[1]
+    assert (
+        "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0."
+        in lines[1]
+    )
     first, second, *_ = report(results_with(folder, right))
     assert (first.key, second.key) == ("answer", "truths")
 

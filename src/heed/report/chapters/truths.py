@@ -51,7 +51,7 @@ def failure_lines(results: Results) -> list[str]:
 
 def _failed_line(results: Results, finding: Finding) -> str:
     return say(
-        "{experiment}: {claim} Expected: {expected}. Found: {found}.",
+        "{experiment}: {claim} Expected: {expected}; found: {found}",
         experiment=_experiment(results, finding).title,
         claim=finding.truth.claim,
         expected=expected_text(results, finding),
