@@ -59,7 +59,7 @@ def chapter(results: Results) -> list[Block]:
         Group(glance, style="glance"),
         _sentences(results),
         Items(tuple(_short_answer(each) for each in experiments), media=(PAPER,)),
-        *_summary_tables(results),
+        _figures(results),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
 
@@ -127,6 +127,13 @@ def _verdict(experiment: Experiment) -> Texts:
 def _short_answer(experiment: Experiment) -> Texts:
     """Return the verdict of an experiment, and the sentence on its gain."""
     return (*_verdict(experiment), f" {experiment.answer.gain}")
+
+
+def _figures(results: Results) -> Disclosure:
+    """Return the figures of all experiments, which the page opens on demand."""
+    tables = _summary_tables(results)
+    titles = ", ".join(dict.fromkeys(table.title for table in tables))
+    return Disclosure(titles, tuple(tables), style="others")
 
 
 def _summary_tables(results: Results) -> list[Table]:
