@@ -33,7 +33,7 @@ from heed.report.figures.explanation import (
     guided_means,
 )
 from heed.report.figures.model_rows import sizes_text
-from heed.report.figures.recency import _drawn, by_place_of, noises
+from heed.report.figures.recency import _drawn, _format_ratio, by_place_of, noises
 from heed.report.figures.scaling import scaling
 from heed.report.published import read_papers
 from heed.report.render import render
@@ -332,3 +332,9 @@ def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
         table = pd.read_csv(tmp_path / name / "none/summary.csv")
         assert list(table) == columns and table.empty
         assert (tmp_path / name / "none/SHA256SUMS").exists()
+
+
+def test_a_gradient_that_vanishes_has_a_ratio_of_few_digits():
+    assert [_format_ratio(each) for each in (1.84, 112.0, 188169998521795149824.0)] == [
+        "1.8", "112.0", "1.9e+20",
+    ]  # fmt: skip

@@ -327,6 +327,18 @@ def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
     assert "is it a label?" not in add_table(file="more.csv")
 
 
+def test_a_class_with_few_rows_is_named(clone):
+    table = pd.concat([TABLE] * 10, ignore_index=True)
+    table["topic"] = table["label"]
+    table.loc[:2, "label"] = "question"
+    table.loc[:2, "topic"] = ["order", "order", "thanks"]
+    message = add_table(table, label_column=["label", "topic", "part"])
+    assert "question (<1%)" in message
+    assert "Column 'label': class 'question' has 3 rows, too few to learn from" in message
+    assert "Column 'topic': 2 classes have fewer than 10 rows ('thanks': 1), too few" in message
+    assert message.count("too few to learn from") == 2
+
+
 REFUSED = [
     ({"text_column": ["txt"]}, "table.csv: there is no column 'txt'. Columns: text, label, part"),
     ({"name": "My Corpus"}, "is no name"),

@@ -13,6 +13,7 @@ from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, loo
 from heed.report.formats import format_number
 from heed.report.language import say
 from heed.report.results import Results
+from heed.rounding import format_significant
 
 NOISE_AXES = 1.2  # inches: the height of the axes of noise
 FEWEST = 20  # documents of a mean that is drawn, for each seed
@@ -85,17 +86,22 @@ def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:
     return [each for each in explained if each.variant in names[:MAX_VARIANTS]]
 
 
+def _format_ratio(ratio: float) -> str:
+    """Return a ratio of gradients; one of many digits, where a gradient vanishes, with two."""
+    return format_number(ratio, 1) if ratio < 10_000 else format_significant(ratio, 2)
+
+
 def _ratios(results: Results, explained: list[Explanation]) -> str:
     """Return the ratios of gradients at the end and in the middle, and what Maini et al. print."""
     ours = [
-        f"{each.variant} {format_number(float(rows['mean'].mean()), 1)}"
+        f"{each.variant} {_format_ratio(float(rows['mean'].mean()))}"
         for each in explained
         if len(rows := _rows(each, "vanishing_ratio"))
     ]
     if not ours:
         return ""
     printed = [
-        f"{each.model} {format_number(each.mean, 1)}"
+        f"{each.model} {_format_ratio(each.mean)}"
         for each in model_rows.printed(results, explained[0], "recency")
         if each.measure == "vanishing_ratio"
     ]

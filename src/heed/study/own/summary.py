@@ -10,6 +10,7 @@ from heed.study.presets import PRESETS, recommend_linear
 from heed.study.tasks import RULES
 
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
+RARE = 10  # a class with fewer rows: of the usual split, its test part has at most two of them
 
 
 def describe_corpus(files: UserFiles, corpus: Corpus, facts: CorpusFacts) -> Iterator[str]:
@@ -24,6 +25,8 @@ def describe_corpus(files: UserFiles, corpus: Corpus, facts: CorpusFacts) -> Ite
                 "it a label? If not, remove the corpus (heed corpus remove) and use another "
                 "--label-column"
             )
+        elif rare := sum(count < RARE for count in classes.values()):
+            yield _describe_rare(label, min(classes.items(), key=lambda item: item[1]), rare)
     yield (
         f"  {facts.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at most "
         f"{facts.long_length:,}"
@@ -41,12 +44,31 @@ def _columns(names: list[str]) -> str:
 def _describe_classes(classes: dict[str, int], documents: int) -> str:
     """Return the number of classes, and of each its share of the documents."""
     shares = [
-        f"{name} ({100 * count / documents:.0f}%)"
+        f"{name} ({_format_share(count / documents)})"
         for name, count in sorted(classes.items(), key=lambda item: -item[1])
     ]
     if len(shares) > NAMED_CLASSES:
         shares = [*shares[: NAMED_CLASSES // 2], "…", *shares[-NAMED_CLASSES // 2 :]]
     return f"{len(classes):,} classes: {', '.join(shares)}"
+
+
+def _format_share(share: float) -> str:
+    """Return a share in percent; one that would round to 0% is less than 1%."""
+    return f"{100 * share:.0f}%" if share > 0.005 else "<1%"
+
+
+def _describe_rare(label: str, smallest: tuple[str, int], rare: int) -> str:
+    """Return a warning of classes that no model can learn, and no test can judge."""
+    name, count = smallest
+    rows = f"{count} row{'s' * (count > 1)}"
+    which = (
+        f"class {name!r} has {rows}" if rare == 1 else f"{rare} classes have fewer than {RARE} rows"
+    )
+    smallest_of = "" if rare == 1 else f" ({name!r}: {count})"
+    return (
+        f"  Column {label!r}: {which}{smallest_of}, too few to learn from and to test on. Collect "
+        "more of them, join them with another class, or leave them out of the file"
+    )
 
 
 def describe_entries(entries: CorpusEntries, facts: CorpusFacts) -> Iterator[str]:
