@@ -73,6 +73,7 @@ KNOW_CLASSIFICATION = (
     "corpora/",
     "study/own/",
     "study/presets.py",
+    "study/truths.py",  # of what weights explain of decisions between classes
 )
 
 

@@ -61,9 +61,14 @@ def comparison_with(names: tuple[str, ...], study: str = "sample") -> Comparison
 
 def with_variants(folder: Path, names: tuple[str, ...] = NAMES, study: str = "sample") -> Results:
     """The made-up study with further models in each experiment, as the chapters get it."""
-    data = comparison_with(names, study)
+    data, params = comparison_with(names, study), made_up.study(study)
+    for result in data.experiments.values():
+        declared = params.models[result.models["attention"].model]
+        for name in names:
+            model = declared.model_copy(update={"variant": name})
+            params.models[result.models[name].model] = model
     written = made_up.results(data, folder / "results")
-    return read_results(made_up.study(study), data, ROOT / "data/published", written, False)
+    return read_results(params, data, ROOT / "data/published", written, False)
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,8 @@ def test_every_variant_opponent_and_word_has_one_entry(results):
 def test_the_citation_is_that_of_citation_cff():
     declared = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert (declared["title"], declared["authors"]) == (TITLE, [{"name": AUTHOR}])
-    assert (declared["version"], str(declared["date-released"])[:4]) == (VERSION, YEAR)
+    assert declared["version"] == VERSION
+    assert str(declared.get("date-released", YEAR))[:4] == YEAR  # without a date: not released yet
     entry = citation("desk")
     assert TITLE in entry and VERSION in entry and "Study desk" in entry
     assert entry.count("{") == entry.count("}")

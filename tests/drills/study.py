@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.reports import without_times
 
 WARM = str(Path(__file__).with_name("warm.py"))
 PARAMS = """
@@ -224,11 +225,16 @@ class Study:
             for path in [*contents, self.path / "metrics.json"]
             if path.is_file() or path.is_symlink()
         ]
-        named = {str(path.relative_to(self.path)): path for path in paths}
+        contents_by_name = {
+            name: path.read_bytes()
+            for path in paths
+            if not (name := str(path.relative_to(self.path))).startswith("results/timing/")
+        }
+        for name, text in without_times(self.path / "reports").items():
+            contents_by_name[f"reports/{name}"] = text.encode()
         return {
-            name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for name, path in sorted(named.items())
-            if not name.startswith("results/timing/")
+            name: hashlib.sha256(content).hexdigest()
+            for name, content in sorted(contents_by_name.items())
         }
 
     def remove(self, outs: list[str]) -> None:
@@ -239,8 +245,10 @@ class Study:
 
     def assert_recovered(self) -> None:
         """Make the report again; the study must have exactly the files of the undisturbed one."""
-        files = self.files()
-        assert sorted(files) == sorted(self.expected), "files missing or left over"
-        assert [name for name in files if files[name] != self.expected[name]] == [], "bytes differ"
-        self.run("report")
-        assert self.files() == self.expected
+        for command in ("", "report"):
+            if command:
+                self.run(command)
+            files = self.files()
+            assert sorted(files) == sorted(self.expected), "files missing or left over"
+            differing = [name for name in files if files[name] != self.expected[name]]
+            assert not differing, f"bytes differ: {differing}"
