@@ -131,6 +131,7 @@ def test_a_title_is_text_in_the_readme(title):
     assert len(cells) == 4 and cells[1].content == "▲ better +4.00"
     assert {token.type for token in cells[0].children} <= {"text", "text_special"}
     assert "".join(token.content for token in cells[0].children) == visible(" ".join(title.split()))
+    assert "(generated text)" in block
     assert "\x1b" not in readme and "http:" not in block and "https:" not in block
 
 

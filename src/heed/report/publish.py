@@ -129,11 +129,12 @@ def summary(name: str, experiments: list[Experiment], seeds: int, has_pdf: bool)
     """
     folder = f"docs/studies/{name}"
     matrix = verdict_matrix(experiments)
+    title = f"{matrix.title} ({matrix.mark})" if matrix.mark else matrix.title
     links = [f"[index.html]({folder}/index.html)"]
     links += [f"[{PDF}]({folder}/{PDF})"] if has_pdf else []
     return (
         f"**{markdown.escape(headline(experiments, seeds))}**\n\n"
-        f"{markdown.escape(matrix.title)}:\n\n{markdown.table(matrix)}\n"
+        f"{markdown.escape(title)}:\n\n{markdown.table(matrix)}\n"
         f"The report: {' · '.join(links)}\n\n"
         f"![Gain of attention with its interval]({folder}/figures/gain.svg)\n"
     )
