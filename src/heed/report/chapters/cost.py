@@ -9,6 +9,7 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
+    Disclosure,
     Items,
     Paragraph,
     Section,
@@ -66,7 +67,9 @@ def chapter(results: Results) -> list[Block]:
         Paragraph((_total(lines),)),
         *([Items(sentences)] if sentences else []),
         cost_figure(results, {each.key: _costs(each, lines) for each in results.experiments}),
-        _table(results, lines),
+        Disclosure(
+            say("Core time of every model"), (_table(results, lines),), "others", heading=False
+        ),
     )
     return [Section("cost", say("What it costs"), blocks)]
 
