@@ -37,7 +37,7 @@ from heed.report.formats import (
     format_interval,
     format_number,
 )
-from heed.report.language import say
+from heed.report.language import say, say_count
 from heed.report.results import Results
 
 OUTCOME = Format(lambda value: say(value), str, "left")
@@ -92,7 +92,11 @@ def chapter(results: Results) -> list[Block]:
                     heading=False,
                 ),
                 Disclosure(
-                    say("The figures of the tests: {titles}", titles=_titles(figures)),
+                    say_count(
+                        "The figure of {count} test",
+                        "The figures of {count} tests",
+                        len(figures),
+                    ),
                     (Group(figures, "plots"),),
                     "others",
                     heading=False,
@@ -106,10 +110,6 @@ def chapter(results: Results) -> list[Block]:
             ),
         )
     ]
-
-
-def _titles(figures: tuple[Figure, ...]) -> str:
-    return ", ".join(dict.fromkeys(figure.title for figure in figures))
 
 
 def _line(results: Results, explanation: Explanation) -> Line:
