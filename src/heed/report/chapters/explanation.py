@@ -37,7 +37,7 @@ from heed.report.formats import (
     format_interval,
     format_number,
 )
-from heed.report.language import say, say_count
+from heed.report.language import say
 from heed.report.results import Results
 
 OUTCOME = Format(lambda value: say(value), str, "left")
@@ -92,11 +92,7 @@ def chapter(results: Results) -> list[Block]:
                     heading=False,
                 ),
                 Disclosure(
-                    say_count(
-                        "The figure of {count} test",
-                        "The figures of {count} tests",
-                        len(figures),
-                    ),
+                    say("The figures of the tests ({count})", count=len(figures)),
                     (Group(figures, "plots"),),
                     "others",
                     heading=False,
