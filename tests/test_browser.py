@@ -144,6 +144,26 @@ def test_tables_sort_and_search(browser, reports):
     assert page.locator("#table-imdb--attention > label input").count() == 0
 
 
+def test_an_experiments_title_stands_once_until_its_rows_are_moved(browser, reports):
+    page = opened(browser, reports["sample"] / "index.html")
+    page.evaluate("location.hash = 'table-cost'")
+    titles = page.locator("#table-cost tbody th")
+    titles.first.wait_for(timeout=5000)
+    names = titles.all_text_contents()
+    again = page.locator("#table-cost th.again")
+    assert again.count() == len(names) - len(set(names)) > 0
+    assert again.first.locator("span").first.bounding_box()["width"] <= 1
+    page.locator("#table-cost thead button").nth(1).click()
+    assert again.count() == 0 and sorted(titles.all_text_contents()) == sorted(names)
+
+
+def test_every_image_is_there_without_a_way_down_the_page(browser, reports):
+    page = opened(browser, reports["sample"] / "index.html")
+    page.wait_for_function(
+        "[...document.images].every(image => image.complete && image.naturalWidth)", timeout=10000
+    )
+
+
 @pytest.mark.parametrize("key", ["sample-author_scores", "sample-author--attention", "sources"])
 def test_a_table_is_copied_as_its_files_have_it(browser, reports, key):
     page = opened(browser, reports["sample"] / "index.html")

@@ -137,6 +137,14 @@ def test_what_contains_only_blocks_of_the_page_has_no_heading_on_paper():
     assert "Hidden" not in printed(Section("s", "Section", (hidden, shown)))
 
 
+def test_what_the_page_folds_stands_open_on_paper_with_or_without_a_heading():
+    blocks = (Paragraph(("y",)),)
+    marked = printed(Section("s", "Section", (Disclosure("Open", blocks, mark="generated text"),)))
+    assert r"\subsection{\texorpdfstring{Open}" in marked and "{generated text})}" in marked
+    plain = printed(Section("s", "Section", (Disclosure("Open", blocks, heading=False),)))
+    assert "Open" not in plain and "y" in plain
+
+
 def test_the_appendix_has_sections_with_letters_and_begins_on_a_page():
     details = (
         Disclosure("Hyperparameters", (Paragraph(("x",)),)),

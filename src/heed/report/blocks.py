@@ -100,13 +100,17 @@ class Section(Block):
 class Disclosure(Block):
     """Blocks that the page opens on demand; `style` is their CSS class.
 
-    One with a `key` can be linked to, and stands in the page's contents.
+    One with a `key` can be linked to, and stands in the page's contents. `mark`, such as "generated
+    text", follows its summary. `heading`: whether paper, which prints it open, has the summary as
+    the heading of a subsection.
     """
 
     summary: str
     blocks: tuple[Block, ...]
     style: str = ""
     key: str = ""
+    mark: str = ""
+    heading: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,6 +258,7 @@ class Figure(Block):
         mark: such as "generated text".
         wide: whether it is wider than a column.
         claim: what it can show and what it cannot, printed above it.
+        titled: whether the drawing has the title, so that the page does not print it again.
 
     """
 
@@ -268,6 +273,7 @@ class Figure(Block):
     mark: str = ""
     wide: bool = False
     claim: str = ""
+    titled: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,8 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
+    Disclosure,
+    Group,
     Items,
     Paragraph,
     Section,
@@ -61,12 +63,14 @@ def chapter(results: Results) -> list[Block]:
     lines = [line for each in results.experiments for line in _lines(results, each)]
     if not lines:
         return []
+    figure = cost_figure(results, {each.key: _costs(each, lines) for each in results.experiments})
     sentences = tuple(filter(None, (_sentence(each, lines) for each in results.experiments)))
     blocks = (
         Paragraph((_total(lines),)),
-        *([Items(sentences)] if sentences else []),
-        cost_figure(results, {each.key: _costs(each, lines) for each in results.experiments}),
-        _table(results, lines),
+        Group((*([Items(sentences)] if sentences else []), figure), "beside"),
+        Disclosure(
+            say("Core time of every model"), (_table(results, lines),), "others", heading=False
+        ),
     )
     return [Section("cost", say("What it costs"), blocks)]
 

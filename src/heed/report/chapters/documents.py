@@ -14,7 +14,6 @@ from heed.report.blocks import (
     Block,
     Disclosure,
     Group,
-    Heading,
     Paragraph,
     Reading,
     ShadedDocument,
@@ -47,13 +46,16 @@ MIN_SENTENCES, MAX_TOKENS = 3, 150  # of such a document
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return what the attention of an experiment does in its texts."""
-    blocks = _links(results, experiment)
+    blocks, summary = _links(results, experiment), say("Attention in texts")
     if results.prints_texts(experiment):
-        blocks += _changed(results, experiment)
+        changed = _read_changed(results, experiment)
+        if changed is not None:
+            summary = _summary(changed)
+            blocks += _changed(results, experiment, changed)
         blocks += _hierarchical(results, experiment)
         blocks += _heads(results, experiment)
     blocks += weight_shares.tables(results, experiment)
-    return [Heading(say("Attention in texts"), experiment.mark), *blocks] if blocks else []
+    return [Disclosure(summary, tuple(blocks), "texts", mark=experiment.mark)] if blocks else []
 
 
 def _links(results: Results, experiment: Experiment) -> list[Block]:
@@ -81,18 +83,47 @@ def _media(experiment: Experiment) -> tuple[str, ...]:
     return EVERYWHERE if experiment.generated else (PAGE,)
 
 
-def _changed(results: Results, experiment: Experiment) -> list[Block]:
-    """Return documents that attention fixed and broke, each beside the baseline."""
+@dataclasses.dataclass(frozen=True)
+class Changed:
+    """The documents in which attention is right in more seeds than the baseline, or in fewer."""
+
+    variant: str
+    browser: Browser
+    fixed: list[ChangedDocument]
+    broken: list[ChangedDocument]
+
+
+def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
+    """Return the documents that attention fixed and broke; None where nothing can be compared."""
     result = results.comparison.experiments[experiment.key]
     variant = next(iter(result.attention), "")
     models = results.models(experiment)
     browser = results.browsers.get(models.get(variant, ""))
     if browser is None or BASELINE not in models:
-        return []
+        return None
     folders = (results.prediction_folder(models[name]) for name in (BASELINE, variant))
     changed = read_changed_documents(browser, *folders)
     fixed = [each for each in changed if each.change > 0]
     broken = [each for each in changed if each.change < 0]
+    return Changed(variant, browser, fixed, broken)
+
+
+def _summary(changed: Changed) -> str:
+    """Return the heading, with how many documents attention fixed and broke."""
+    fixed, broken = len(changed.fixed), len(changed.broken)
+    helped = (
+        say_count("fixed {count} document", "fixed {count} documents", fixed)
+        if fixed
+        else say("fixed no document")
+    )
+    hurt = say("broke {count}", count=broken) if broken else say("broke none")
+    return say("Attention in texts: {fixed}, {broken}", fixed=helped, broken=hurt)
+
+
+def _changed(results: Results, experiment: Experiment, changed: Changed) -> list[Block]:
+    """Return documents that attention fixed and broke, each beside the baseline."""
+    variant, browser = changed.variant, changed.browser
+    fixed, broken = changed.fixed, changed.broken
     media = _media(experiment)
     rule = say(
         "Counted over the {count} documents of the browser of {variant}. Shown are those with the "
@@ -108,7 +139,7 @@ def _changed(results: Results, experiment: Experiment) -> list[Block]:
         [_side_by_side(results, experiment, variant, each) for each in kind[:EACH]]
         for kind in (fixed, broken)
     ]
-    if changed:
+    if fixed or broken:
         legend = make_legend(browser.evidence is not None, browser.sentences)
         blocks.append(dataclasses.replace(legend, media=media))
     blocks += [pair for kind in pairs for pair in kind[:1]]

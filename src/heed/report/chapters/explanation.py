@@ -16,6 +16,8 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
+    Disclosure,
+    Figure,
     Group,
     Items,
     Paragraph,
@@ -71,7 +73,7 @@ def chapter(results: Results) -> list[Block]:
     if not results.explanations:
         return []
     lines = [_line(results, each) for each in results.explanations]
-    figures = (
+    figures: tuple[Figure, ...] = (
         *explanation.figures(results),
         *recency.recency(results),
         *document_rankings.document_rankings(results),
@@ -83,10 +85,24 @@ def chapter(results: Results) -> list[Block]:
             say("What the weights explain"),
             (
                 _take_home(results, lines),
-                Items(tuple(_rules())),
-                Group(figures, "plots"),
-                _means(results, lines),
-                *_all_means(results),
+                Disclosure(
+                    say("When a model’s weights pass each criterion"),
+                    (Items(tuple(_rules())),),
+                    "others",
+                    heading=False,
+                ),
+                Disclosure(
+                    say("The figures of the tests ({count})", count=len(figures)),
+                    (Group(figures, "plots"),),
+                    "others",
+                    heading=False,
+                ),
+                Disclosure(
+                    say("The means of the tests"),
+                    (_means(results, lines), *_all_means(results)),
+                    "others",
+                    heading=False,
+                ),
             ),
         )
     ]

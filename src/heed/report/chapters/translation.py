@@ -68,6 +68,7 @@ from heed.report.timing import TrainingTime, describe_core_minutes
 from heed.tasks.translation.recipe import Prediction
 from heed.tasks.translation.statistics import signatures
 
+SHOWN = 3  # figures: the page opens the others on demand
 PERCENT = decimals(2)
 PARAMETERS = Format(
     lambda value: "–" if value is None else format_count(value), COUNT.plain, "right"
@@ -115,7 +116,13 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
         Heading(say("Figures"), experiment.mark),
-        Group(drawn, "plots"),
+        Group(drawn[:SHOWN], "plots"),
+        Disclosure(
+            say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
+            (Group(drawn[SHOWN:], "plots"),),
+            "others",
+            heading=False,
+        ),
         *all_models(_all_variants(results, experiment, variants)),
         Disclosure(
             say("Sentences chosen by rule"), tuple(_sentences(results, experiment)), "others"

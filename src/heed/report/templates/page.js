@@ -16,7 +16,13 @@ function compare(a, b) {
   return order.compare(String(a), String(b));
 }
 
+// Rows that begin like the one above show it again when they are moved or hidden.
+function ungroup(table) {
+  for (const cell of table.querySelectorAll(".again")) cell.classList.remove("again");
+}
+
 function sort(table, column, button) {
+  ungroup(table);
   const head = button.closest("th"), down = head.getAttribute("aria-sort") === "ascending";
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -38,6 +44,7 @@ function search(table, name) {
   box.addEventListener("input", () => {
     const wanted = box.value.trim().toLocaleLowerCase();
     let count = 0;
+    ungroup(table);
     for (const row of table.tBodies[0].rows) {
       row.hidden = wanted !== "" && !row.textContent.toLocaleLowerCase().includes(wanted);
       count += !row.hidden;
@@ -114,8 +121,8 @@ function reveal() {
 addEventListener("hashchange", reveal);
 if (location.hash) reveal();
 
-// Printed images must be there, seen before or not.
-addEventListener("beforeprint", () => {
+// Once the page is there the images out of sight follow, so that print and screenshots have them.
+addEventListener("load", () => {
   for (const image of document.images) image.loading = "eager";
 });
 
