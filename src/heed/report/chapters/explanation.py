@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
+    Figure,
     Group,
     Items,
     Paragraph,
@@ -25,7 +26,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import EXPLANATION, join_columns
+from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
 from heed.report.explanations import Explanation
 from heed.report.figures import document_rankings, explanation, model_rows, recency, scaling
 from heed.report.formats import (
@@ -40,6 +41,8 @@ from heed.report.results import Results
 
 OUTCOME = Format(lambda value: say(value), str, "left")
 FIGURE = decimals(3)
+# The figures of the criteria.
+ON_PAPER = {f"explanation_{test}" for test in ("permutation", "seeds", "adversaries", "evidence")}
 # The columns of the table of means: key → test, measure, ranking.
 MEANS = {
     "tau_gradient": ("correlation", "tau_gradient", ""),
@@ -72,10 +75,9 @@ def chapter(results: Results) -> list[Block]:
         return []
     lines = [_line(results, each) for each in results.explanations]
     figures = (
-        *explanation.figures(results),
+        *_of_tests(results),
         *recency.recency(results),
-        *document_rankings.document_rankings(results),
-        scaling.scaling(),
+        *on_page((*document_rankings.document_rankings(results), scaling.scaling())),
     )
     return [
         Section(
@@ -90,6 +92,12 @@ def chapter(results: Results) -> list[Block]:
             ),
         )
     ]
+
+
+def _of_tests(results: Results) -> Iterator[Figure]:
+    """Yield a figure for each test; paper has those of the criteria."""
+    for each in explanation.figures(results):
+        yield from (each,) if each.key in ON_PAPER else on_page([each])
 
 
 def _line(results: Results, explanation: Explanation) -> Line:

@@ -36,6 +36,7 @@ from heed.report.chapters.shared import (
     difference_value,
     interval_columns,
     join_columns,
+    on_page,
     p_column,
 )
 from heed.report.experiments import Experiment
@@ -76,6 +77,7 @@ VERDICT = Format(
     lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
 )
 # Figures of `heed evaluate` that are no sums of statistics: in summary.csv only.
+PAPER_MAPS = 2  # alignments of sentences on paper
 SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
 
 
@@ -103,13 +105,17 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
     drawn: tuple[Figure, ...] = (
         by_length(results, experiment, variants),
-        curves(results, experiment, variants),
+        gradients.first_word(results, experiment, variants),
         *figures.by_distance(results, experiment, variants),
         *training_pairs.by_share(results, experiment),
-        *training_pairs.by_cap(results, experiment),
-        gradients.first_word(results, experiment, variants),
-        *states.sentence_states(results, experiment),
-        figures.operations(results, experiment, variants),
+        *on_page(
+            (
+                curves(results, experiment, variants),
+                *training_pairs.by_cap(results, experiment),
+                *states.sentence_states(results, experiment),
+                figures.operations(results, experiment, variants),
+            )
+        ),
     )
     return [
         _table(results, experiment, lines),
@@ -479,6 +485,7 @@ def _printed_sentences(
         count=len(sentences),
     )
     maps = figures.alignments(results, experiment, sentences)
+    maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
     key = say(
         "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
         "of a square, the more weight the source word has when it is written. Outlined: gold "

@@ -62,7 +62,13 @@ STYLE: Style = {
 Draw = Callable[[Figure], None]
 
 
-def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Draw) -> None:
+def draw(
+    path: Path,
+    alt_text: str,
+    size: tuple[float, float],
+    draw_content: Draw,
+    paper: tuple[float, float] | None = None,
+) -> None:
     """Write `path`.svg and `path`.pdf.
 
     Args:
@@ -70,6 +76,7 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         alt_text: a description for readers who cannot see the figure.
         size: width and height in inches.
         draw_content: draws on the matplotlib figure.
+        paper: the same of the PDF file, where it has another size; its print stays as large.
 
     """
     # From matplotlib's defaults: a user's matplotlibrc must not change the figures.
@@ -81,8 +88,12 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         draw_content(figure)
         FigureCanvasSVG(figure)
         svg = _save(figure, "svg", ("Date", "Creator", "Format", "Type")).decode()
-        figure.set_layout_engine("none")  # the PDF has the same layout, which takes as long again
         write_text(path.with_suffix(".svg"), _edit_svg(svg, alt_text))
+        if paper:
+            figure = Figure(figsize=paper, layout="constrained")
+            draw_content(figure)
+        else:
+            figure.set_layout_engine("none")  # the same layout, which takes as long again
         characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
             text.set_text(_replace_unknown(text.get_text(), characters))
