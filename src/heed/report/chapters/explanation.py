@@ -76,8 +76,13 @@ def chapter(results: Results) -> list[Block]:
     lines = [_line(results, each) for each in results.explanations]
     figures = (
         *_of_tests(results),
-        *recency.recency(results),
-        *on_page((*document_rankings.document_rankings(results), scaling.scaling())),
+        *on_page(
+            (
+                *recency.recency(results),
+                *document_rankings.document_rankings(results),
+                scaling.scaling(),
+            )
+        ),
     )
     return [
         Section(
@@ -290,6 +295,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
         mark=model_rows.common_mark(results),
         style="scores",
         files=("tex",),
+        media=(PAGE,),
     )
 
 

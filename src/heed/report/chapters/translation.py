@@ -106,10 +106,10 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     drawn: tuple[Figure, ...] = (
         by_length(results, experiment, variants),
         gradients.first_word(results, experiment, variants),
-        *figures.by_distance(results, experiment, variants),
         *training_pairs.by_share(results, experiment),
         *on_page(
             (
+                *figures.by_distance(results, experiment, variants),
                 curves(results, experiment, variants),
                 *training_pairs.by_cap(results, experiment),
                 *states.sentence_states(results, experiment),

@@ -8,6 +8,7 @@ style sheet in the file replaces them in dark mode.
 import html
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -46,6 +47,7 @@ DARK = {
     REVERSED: "#101010",
 } | dict(zip(SERIES, DARK_SERIES, strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+LABEL = 34  # characters of an axis's name in a line, in a column of paper
 MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
@@ -92,6 +94,7 @@ def draw(
         if paper:
             figure = Figure(figsize=paper, layout="constrained")
             draw_content(figure)
+            _break_labels(figure, LABEL)
         else:
             figure.set_layout_engine("none")  # the same layout, which takes as long again
         characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
@@ -101,6 +104,14 @@ def draw(
         pdf = _save(figure, "pdf", ("CreationDate", "Creator", "Producer"))
         with writing(path.with_suffix(".pdf")) as temporary:
             temporary.write_bytes(pdf)
+
+
+def _break_labels(figure: Figure, length: int) -> None:
+    """Break the names of axes into lines of so many characters; panels side by side share them."""
+    for axes in figure.axes:
+        grid = axes.get_subplotspec()
+        count = grid.get_gridspec().ncols if grid else 1
+        axes.set_xlabel(textwrap.fill(axes.get_xlabel(), max(length // count, 12)))
 
 
 def _save(figure: Figure, kind: str, left_out: tuple[str, ...]) -> bytes:

@@ -44,11 +44,11 @@ BELOW_WIDTH = 125  # millimetres of a line below a row
 FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.28, 0.4
 # In points: the text of a page, a column of two, a line of text and one of a caption, and the mean
 # width of a caption's characters.
-PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 483, 728, 234
+PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 495, 739, 240
 LINE_HEIGHT, CAPTION_LINE, CAPTION_CHARACTER = 12, 9.5, 4.1
 # Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
-TOGETHER, LEAST, HEADING = 24, 4, 3
-LINE_WIDTH = 476  # points of a line of the document, less a margin for what is only estimated
+TOGETHER, LEAST, HEADING = 14, 4, 3
+LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
 POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
 LOWER = 0.5  # a figure that is drawn narrower is lower by this power of the same factor
@@ -142,6 +142,7 @@ def environment() -> jinja2.Environment:
         "on_paper": on_paper,
         "lines_together": lines_together,
         "figure_columns": figure_columns,
+        "in_columns": in_columns,
     }
     jinja.globals |= {
         "say": say,
@@ -192,10 +193,16 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
     return {
         figure.key: _column_size(figure)
         for group in blocks
-        if isinstance(group, Group) and group.style == "plots"
+        if isinstance(group, Group) and in_columns(group)
         for figure in group.blocks
         if _is_in_column(figure)
     }
+
+
+def in_columns(group: Group) -> bool:
+    """Return whether the figures of a group stand in columns: several charts of gains do, too."""
+    charts = sum(map(_is_in_column, group.blocks))
+    return group.style == "plots" or (group.style == "glance" and charts > 1)
 
 
 def _column_size(figure: Figure) -> tuple[float, float]:
