@@ -347,11 +347,14 @@ def _class_gain_file(results: Results, experiment: Experiment) -> list[Block]:
 def _pair_table(results: Results, experiment: Experiment) -> list[Table]:
     """Return baseline and attention side by side, where an experiment has both.
 
-    Paper has of many classes those whose recall changes most; the file has all.
+    Paper has them where the talk's figures stand below ours, and of many classes those whose recall
+    changes most; the file has all.
     """
     if len(experiment.pair) != 2:
         return []
     rows = list(zip(*(table.rows for table in experiment.pair), strict=True))
+    if not any(table.has_published for table in experiment.pair):
+        return [dataclasses.replace(_side_by_side(results, experiment, rows), media=())]
     if not _has_many_classes(experiment):
         return [_side_by_side(results, experiment, rows)]
     changes = sorted(class_changes(*experiment.pair), key=lambda each: -abs(each.mean or 0))

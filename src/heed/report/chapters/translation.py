@@ -77,7 +77,7 @@ VERDICT = Format(
     lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
 )
 # Figures of `heed evaluate` that are no sums of statistics: in summary.csv only.
-PAPER_MAPS = 2  # alignments of sentences on paper
+PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
 SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
 
 
@@ -493,9 +493,21 @@ def _printed_sentences(
     )
     return [
         Paragraph((rule, " ", *caution(results, experiment)), media=media),
-        _examples(results, experiment, sentences, media),
+        *_examples_by_medium(results, experiment, sentences, media),
         *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
     ]
+
+
+def _examples_by_medium(
+    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
+) -> list[Table]:
+    """Return the examples of the page and the file, and those of paper: the first of them."""
+    every = _examples(results, experiment, sentences, media)
+    if PAPER not in media:
+        return [every]
+    few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
+    page = tuple(medium for medium in media if medium != PAPER)
+    return [dataclasses.replace(every, media=page), dataclasses.replace(few, files=())]
 
 
 def _examples(

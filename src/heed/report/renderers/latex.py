@@ -142,7 +142,6 @@ def environment() -> jinja2.Environment:
         "on_paper": on_paper,
         "lines_together": lines_together,
         "figure_columns": figure_columns,
-        "in_columns": in_columns,
     }
     jinja.globals |= {
         "say": say,
@@ -193,16 +192,10 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
     return {
         figure.key: _column_size(figure)
         for group in blocks
-        if isinstance(group, Group) and in_columns(group)
+        if isinstance(group, Group) and group.style == "plots"
         for figure in group.blocks
         if _is_in_column(figure)
     }
-
-
-def in_columns(group: Group) -> bool:
-    """Return whether the figures of a group stand in columns: several charts of gains do, too."""
-    charts = sum(map(_is_in_column, group.blocks))
-    return group.style == "plots" or (group.style == "glance" and charts > 1)
 
 
 def _column_size(figure: Figure) -> tuple[float, float]:
