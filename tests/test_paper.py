@@ -80,6 +80,12 @@ def test_every_figure_has_a_largest_width_and_height():
     assert len(re.findall(r"\\captionof\{figure\}\[\]", text)) == 4
 
 
+def test_a_figure_in_a_column_is_drawn_in_its_width_so_that_its_print_is_as_large():
+    plots = Group((figure("f", (4.4, 2.9)), figure("wide", wide=True)), "plots")
+    (size,) = latex.column_sizes([plots, figure("alone")]).values()
+    assert size[0] == pytest.approx(latex.COLUMN_WIDTH / latex.POINTS_OF_INCH) and size[1] < 2.9
+
+
 def test_figures_stand_in_two_columns_of_about_equal_height_that_fit_a_page():
     figures = [figure(f"f{number}", (4.4, 2.9)) for number in range(4)]
     tall = figure("tall", (4.4, 14.0))
@@ -145,13 +151,13 @@ def test_what_the_page_folds_stands_open_on_paper_with_or_without_a_heading():
     assert "Open" not in plain and "y" in plain
 
 
-def test_the_appendix_has_sections_with_letters_and_begins_on_a_page():
+def test_the_appendix_has_sections_with_letters():
     details = (
         Disclosure("Hyperparameters", (Paragraph(("x",)),)),
         Section("k", "Keys", (table(2),)),
     )
     text = printed(Section("appendix", "Appendix", details))
-    assert text.index(r"\clearpage\appendix") < text.index(r"\section{\texorpdfstring{Hyper")
+    assert text.index(r"\appendix") < text.index(r"\section{\texorpdfstring{Hyper")
     assert r"\section{\texorpdfstring{Keys}" in text and "Appendix}" not in text
 
 

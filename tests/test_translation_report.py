@@ -391,7 +391,7 @@ def test_a_report_is_the_same_bytes_twice_and_the_check_names_a_changed_bleu(tmp
         check_report(*arguments, again, tmp_path / "dvc.lock")
 
 
-def test_a_training_that_is_repeated_changes_the_core_minutes_and_nothing_else(tmp_path, report):
+def test_a_training_that_is_repeated_changes_the_times_and_nothing_else(tmp_path, report):
     into = tmp_path / "reports"
     results = made_up.results(fixture.comparison(), tmp_path / "results")
     fixture.write_times("sample-translation-half", [1, 2, 3], results, cpu_seconds=987.0)
@@ -405,7 +405,8 @@ def test_a_training_that_is_repeated_changes_the_core_minutes_and_nothing_else(t
         if path.is_file() and path.read_bytes() != (into / path.relative_to(report)).read_bytes()
     }
     names = {"sample-translation_translation.csv", "sample-translation_translation.tex"}
-    assert changed == {"index.html", "report.tex", *(f"tables/{name}" for name in names)}
+    costs = {"tables/cost.csv", "tables/cost.tex", "figures/cost.svg", "figures/cost.pdf"}
+    assert changed == {"index.html", "report.tex", *(f"tables/{name}" for name in names), *costs}
 
 
 def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(tmp_path):

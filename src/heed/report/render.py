@@ -64,9 +64,11 @@ def render(
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
         figures = [block for block in blocks if isinstance(block, Figure)]
+        sizes = latex.column_sizes(blocks)
         with writing_folder(folder / "figures") as out:
             for figure in figures:
-                draw(out / figure.key, figure.alt_text, figure.size, figure.draw)
+                paper = sizes.get(figure.key)
+                draw(out / figure.key, figure.alt_text, figure.size, figure.draw, paper)
             image = html.image_addresses(figures, out)
         copies = _write_tables(
             [block for block in blocks if isinstance(block, Table)], folder / "tables"

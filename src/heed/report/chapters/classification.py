@@ -1,5 +1,6 @@
 """The figures of a classification: precision, recall and F1 by class, as in the talk's tables."""
 
+import dataclasses
 import operator
 from typing import Any
 
@@ -19,7 +20,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import all_models, join_columns
+from heed.report.chapters.shared import all_models, join_columns, on_page
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
 from heed.report.figures import confusion
@@ -34,6 +35,7 @@ from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = FIGURES[:3]
+PAPER_CLASSES = 10  # of many, in the table of paper
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -42,11 +44,10 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     shown = (
         by_length(results, experiment, variants),
         *class_gain(results, experiment),
-        calibration(results, experiment, variants),
+        *on_page([calibration(results, experiment, variants)]),
     )
-    others = (
-        curves(results, experiment, variants),
-        _errors(results, experiment, variants),
+    others = on_page(
+        (curves(results, experiment, variants), _errors(results, experiment, variants))
     )
     return _blocks(results, experiment, shown, others, _all_variants(results, experiment, variants))
 
@@ -344,9 +345,38 @@ def _class_gain_file(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _pair_table(results: Results, experiment: Experiment) -> list[Table]:
-    """Return baseline and attention side by side, for paper, where an experiment has both."""
+    """Return baseline and attention side by side, where an experiment has both.
+
+    Paper has them where the talk's figures stand below ours, and of many classes those whose recall
+    changes most; the file has all.
+    """
     if len(experiment.pair) != 2:
         return []
+    rows = list(zip(*(table.rows for table in experiment.pair), strict=True))
+    if not any(table.has_published for table in experiment.pair):
+        return [dataclasses.replace(_side_by_side(results, experiment, rows), media=())]
+    if not _has_many_classes(experiment):
+        return [_side_by_side(results, experiment, rows)]
+    changes = sorted(class_changes(*experiment.pair), key=lambda each: -abs(each.mean or 0))
+    most = {each.name for each in changes[:PAPER_CLASSES]}
+    shown = [both for both in rows if both[0].kind == "average" or both[0].name in most]
+    caption = say(
+        "The {count} classes whose recall changes most, and the averages over all classes. The "
+        "file tables/{file} has all {all}.",
+        count=PAPER_CLASSES,
+        file=f"{experiment.key}_pair.tex",
+        all=len(changes),
+    )
+    return [
+        dataclasses.replace(_side_by_side(results, experiment, rows), media=()),
+        dataclasses.replace(_side_by_side(results, experiment, shown), caption=caption, files=()),
+    ]
+
+
+def _side_by_side(
+    results: Results, experiment: Experiment, rows: list[tuple[ClassRow, ...]]
+) -> Table:
+    """Return these rows of both tables, each pair in a row."""
     columns = (
         Column("", " ", TEXT, lambda rows: rows[0].name, width=0),
         *(
@@ -359,21 +389,18 @@ def _pair_table(results: Results, experiment: Experiment) -> list[Table]:
         ),
         Column("", HEADINGS["support"], PRINTED, lambda rows: _cell("support")(rows[0])),
     )  # fmt: skip
-    rows = list(zip(*(table.rows for table in experiment.pair), strict=True))
     notes: list[Texts] = (
         [(_second_line(),)] if any(table.has_published for table in experiment.pair) else []
     )
     notes += [note for table in experiment.pair for note in _notes(table, table.title)]
-    return [
-        Table(
-            f"{experiment.key}_pair",
-            say("Without and with attention"),
-            columns,
-            make_rows(columns, rows, lambda both: both[0].kind),
-            notes=tuple(notes),
-            sources=results.comparison_sources,
-            mark=experiment.mark,
-            files=("tex",),
-            media=(PAPER,),
-        )
-    ]
+    return Table(
+        f"{experiment.key}_pair",
+        say("Without and with attention"),
+        columns,
+        make_rows(columns, rows, lambda both: both[0].kind),
+        notes=tuple(notes),
+        sources=results.comparison_sources,
+        mark=experiment.mark,
+        files=("tex",),
+        media=(PAPER,),
+    )

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.shared import EXPLANATION, join_columns
+from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
 from heed.report.explanations import Explanation
 from heed.report.figures import document_rankings, explanation, model_rows, recency, scaling
 from heed.report.formats import (
@@ -42,6 +42,8 @@ from heed.report.results import Results
 
 OUTCOME = Format(lambda value: say(value), str, "left")
 FIGURE = decimals(3)
+# The figures of the criteria.
+ON_PAPER = {f"explanation_{test}" for test in ("permutation", "seeds", "adversaries", "evidence")}
 # The columns of the table of means: key → test, measure, ranking.
 MEANS = {
     "tau_gradient": ("correlation", "tau_gradient", ""),
@@ -74,10 +76,14 @@ def chapter(results: Results) -> list[Block]:
         return []
     lines = [_line(results, each) for each in results.explanations]
     figures: tuple[Figure, ...] = (
-        *explanation.figures(results),
-        *recency.recency(results),
-        *document_rankings.document_rankings(results),
-        scaling.scaling(),
+        *_of_tests(results),
+        *on_page(
+            (
+                *recency.recency(results),
+                *document_rankings.document_rankings(results),
+                scaling.scaling(),
+            )
+        ),
     )
     return [
         Section(
@@ -106,6 +112,12 @@ def chapter(results: Results) -> list[Block]:
             ),
         )
     ]
+
+
+def _of_tests(results: Results) -> Iterator[Figure]:
+    """Yield a figure for each test; paper has those of the criteria."""
+    for each in explanation.figures(results):
+        yield from (each,) if each.key in ON_PAPER else on_page([each])
 
 
 def _line(results: Results, explanation: Explanation) -> Line:
@@ -298,6 +310,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
         mark=model_rows.common_mark(results),
         style="scores",
         files=("tex",),
+        media=(PAGE,),
     )
 
 

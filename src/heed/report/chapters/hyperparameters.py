@@ -176,7 +176,7 @@ def meanings(results: Results) -> list[Block]:
     if not blocks:
         return []
     summary = say("What each hyperparameter means, and its default")
-    return [Disclosure(summary, tuple(blocks), key="hyperparameters")]
+    return [Disclosure(summary, tuple(blocks), key="hyperparameters", media=(PAGE,))]
 
 
 def _meaning(setting: Setting) -> Texts:

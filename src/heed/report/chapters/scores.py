@@ -6,6 +6,8 @@ from typing import Any
 
 from heed.report.answer import TestedDifference
 from heed.report.blocks import (
+    EVERYWHERE,
+    PAGE,
     Block,
     Cell,
     Column,
@@ -31,6 +33,7 @@ from heed.report.language import say
 from heed.report.measures import CLASSIFICATION
 from heed.report.results import Results
 
+COMPARED = 3  # score functions of which a study says something
 # name: (equation, the same in LaTeX, lecture, source)
 SCORES = {
     "additive": (
@@ -90,10 +93,13 @@ def chapter(results: Results) -> list[Block]:
         "The scores of a query q and a key k, and the test accuracy of the models "
         "of this study that use them."
     )
-    used = ", ".join(dict.fromkeys(line.score for line in lines if line.use))
+    scores = dict.fromkeys(line.score for line in lines if line.use)
+    used = ", ".join(scores)
     summary = say("Score functions of this study: {names}", names=used or "–")
     blocks = (Paragraph((text,)), Disclosure(summary, (table,)))
-    return [Section("scores", say("Score functions"), blocks)]
+    # Paper has what a study compares; the page has the equations of the lectures, too.
+    media = EVERYWHERE if len(scores) >= COMPARED else (PAGE,)
+    return [Section("scores", say("Score functions"), blocks, media=media)]
 
 
 def _columns(results: Results) -> tuple[Column, ...]:

@@ -1,7 +1,8 @@
 """Columns, links to the glossary and other blocks that chapters share."""
 
+import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from heed.report.answer import TestedDifference
@@ -86,6 +87,11 @@ def all_models(figures: tuple[Figure, ...]) -> list[Block]:
         return []
     summary = say("The same figures of all models")
     return [Disclosure(summary, (Group(figures, "plots"),), "figures-all", media=(PAGE,))]
+
+
+def on_page(figures: Iterable[Figure]) -> tuple[Figure, ...]:
+    """Return figures that the page has and paper leaves to it."""
+    return tuple(dataclasses.replace(figure, media=(PAGE,)) for figure in figures)
 
 
 def caution(results: Results, experiment: Experiment) -> Texts:

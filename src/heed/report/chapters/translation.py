@@ -36,6 +36,7 @@ from heed.report.chapters.shared import (
     difference_value,
     interval_columns,
     join_columns,
+    on_page,
     p_column,
 )
 from heed.report.experiments import Experiment
@@ -77,6 +78,7 @@ VERDICT = Format(
     lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
 )
 # Figures of `heed evaluate` that are no sums of statistics: in summary.csv only.
+PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
 SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
 
 
@@ -104,13 +106,17 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
     drawn: tuple[Figure, ...] = (
         by_length(results, experiment, variants),
-        curves(results, experiment, variants),
-        *figures.by_distance(results, experiment, variants),
-        *training_pairs.by_share(results, experiment),
-        *training_pairs.by_cap(results, experiment),
         gradients.first_word(results, experiment, variants),
-        *states.sentence_states(results, experiment),
-        figures.operations(results, experiment, variants),
+        *training_pairs.by_share(results, experiment),
+        *on_page(
+            (
+                *figures.by_distance(results, experiment, variants),
+                curves(results, experiment, variants),
+                *training_pairs.by_cap(results, experiment),
+                *states.sentence_states(results, experiment),
+                figures.operations(results, experiment, variants),
+            )
+        ),
     )
     return [
         _table(results, experiment, lines),
@@ -486,6 +492,7 @@ def _printed_sentences(
         count=len(sentences),
     )
     maps = figures.alignments(results, experiment, sentences)
+    maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
     key = say(
         "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
         "of a square, the more weight the source word has when it is written. Outlined: gold "
@@ -493,9 +500,21 @@ def _printed_sentences(
     )
     return [
         Paragraph((rule, " ", *caution(results, experiment)), media=media),
-        _examples(results, experiment, sentences, media),
+        *_examples_by_medium(results, experiment, sentences, media),
         *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
     ]
+
+
+def _examples_by_medium(
+    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
+) -> list[Table]:
+    """Return the examples of the page and the file, and those of paper: the first of them."""
+    every = _examples(results, experiment, sentences, media)
+    if PAPER not in media:
+        return [every]
+    few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
+    page = tuple(medium for medium in media if medium != PAPER)
+    return [dataclasses.replace(every, media=page), dataclasses.replace(few, files=())]
 
 
 def _examples(

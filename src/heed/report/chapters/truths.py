@@ -68,15 +68,15 @@ def chapter(results: Results) -> list[Block]:
         *join_columns(lambda each: _experiment(results, each)),
         Column(
             "", say("Experiment"), value=lambda each: _experiment(results, each).title,
-            merge=True, width=20,
+            merge=True, width=24,
         ),
-        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=50),
+        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=56),
         Column(
             "expected", say("heed should find"), value=lambda each: expected_text(results, each),
-            width=35,
+            width=38,
         ),
         Column(
-            "found", say("heed found"), value=lambda each: found_text(results, each), width=25
+            "found", say("heed found"), value=lambda each: found_text(results, each), width=24
         ),
         Column("holds", say("Agrees"), value=_agreement),
         Column("value", "", decimals(4), lambda each: each.value),

@@ -7,12 +7,12 @@ import matplotlib.figure
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ExperimentResult
 from heed.report.blocks import Figure
 from heed.report.costs import Cost, time_unit
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import INK, LINE, SERIES, SOFT, WIDTH, Style, short_name
+from heed.report.figures.drawing import INK, LINE, SOFT, WIDTH, Style, short_name
+from heed.report.figures.variants import Look, looks
 from heed.report.language import say
 from heed.report.results import Results
 
@@ -23,9 +23,6 @@ SHORT = 20  # characters of a title that fits a panel
 GAP = 0.085  # between labels, of the height of a panel
 LABELS_AT = 1.06  # of the width of a panel
 TRIVIAL = ("majority", "copy")  # opponents that read nothing
-# The colour and the marker of a model, by its role.
-QUESTION, CONTROL, OTHER = (SERIES[0], "o"), (SERIES[2], "^"), (SERIES[3], "D")
-OF_BASELINE = (SERIES[1], "s")
 Label = tuple[float | None, float, str]  # of a model at x, y, or of a line at y
 
 
@@ -43,18 +40,17 @@ def cost_figure(results: Results, costs: dict[str, list[Cost]]) -> Figure:
     title = say("What a model reaches, and what its training costs")
     caption = say(
         "Test figure against the core time of a training, means over seeds; the scale of time "
-        "is logarithmic. Circles: variants of the study’s question; square: the baseline; "
-        "triangles: controls; diamonds: other variants. Dashed line: the best opponent, whose time "
-        "is not measured."
+        "is logarithmic. Dashed line: the best opponent, whose time is not measured."
     )
     marks = {each.mark for each in experiments}
     width = PANEL_WIDTH * columns
+    look_of = looks(results)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, experiment in zip(grid.flat, experiments, strict=False):
             result = results.comparison.experiments[experiment.key]
-            _draw_panel(axes, experiment, result, costs[experiment.key])
+            _draw_panel(axes, experiment, result, costs[experiment.key], look_of)
         for axes in grid.flat[len(experiments) :]:
             axes.set_visible(False)
 
@@ -72,14 +68,20 @@ def cost_figure(results: Results, costs: dict[str, list[Cost]]) -> Figure:
 
 
 def _draw_panel(
-    axes: Axes, experiment: Experiment, result: ExperimentResult, costs: list[Cost]
+    axes: Axes,
+    experiment: Experiment,
+    result: ExperimentResult,
+    costs: list[Cost],
+    look_of: dict[str, Look],
 ) -> None:
     labels: list[Label] = []
     unit = time_unit(max(cost.mean for cost in costs))
     for cost in costs:
-        colour, marker = _role(result, cost.variant)
+        look = look_of[cost.variant]
         value = experiment.measure.scaled(cost.figure) or 0.0
-        axes.plot([unit.of(cost.mean)], [value], marker, color=colour, markersize=5, gid="model")
+        axes.plot(
+            [unit.of(cost.mean)], [value], look.marker, color=look.colour, markersize=5, gid="model"
+        )
         labels.append((unit.of(cost.mean), value, short_name(cost.variant)))
     opponents = {name: result.figure_of(name) for name in result.opponents if name not in TRIVIAL}
     if opponents:
@@ -96,15 +98,6 @@ def _draw_panel(
     axes.set_xlabel(say("{unit} of a training", unit=unit.name))
     axes.set_ylabel(experiment.measure.name)
     _label(axes, labels)
-
-
-def _role(result: ExperimentResult, variant: str) -> tuple[str, str]:
-    """Return the colour and the marker of a variant."""
-    if variant == BASELINE:
-        return OF_BASELINE
-    if variant in result.attention:
-        return QUESTION
-    return CONTROL if variant in result.controls else OTHER
 
 
 def _set_ticks(axes: Axes, times: list[float]) -> None:

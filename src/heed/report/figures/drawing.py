@@ -8,6 +8,7 @@ style sheet in the file replaces them in dark mode.
 import html
 import io
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -46,6 +47,7 @@ DARK = {
     REVERSED: "#101010",
 } | dict(zip(SERIES, DARK_SERIES, strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+LABEL = 34  # characters of an axis's name in a line, in a column of paper
 MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
@@ -62,7 +64,13 @@ STYLE: Style = {
 Draw = Callable[[Figure], None]
 
 
-def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Draw) -> None:
+def draw(
+    path: Path,
+    alt_text: str,
+    size: tuple[float, float],
+    draw_content: Draw,
+    paper: tuple[float, float] | None = None,
+) -> None:
     """Write `path`.svg and `path`.pdf.
 
     Args:
@@ -70,6 +78,7 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         alt_text: a description for readers who cannot see the figure.
         size: width and height in inches.
         draw_content: draws on the matplotlib figure.
+        paper: the same of the PDF file, where it has another size; its print stays as large.
 
     """
     # From matplotlib's defaults: a user's matplotlibrc must not change the figures.
@@ -81,8 +90,13 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         draw_content(figure)
         FigureCanvasSVG(figure)
         svg = _save(figure, "svg", ("Date", "Creator", "Format", "Type")).decode()
-        figure.set_layout_engine("none")  # the PDF has the same layout, which takes as long again
         write_text(path.with_suffix(".svg"), _edit_svg(svg, alt_text))
+        if paper:
+            figure = Figure(figsize=paper, layout="constrained")
+            draw_content(figure)
+            _break_labels(figure, LABEL)
+        else:
+            figure.set_layout_engine("none")  # the same layout, which takes as long again
         characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
             text.set_text(_replace_unknown(text.get_text(), characters))
@@ -90,6 +104,14 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         pdf = _save(figure, "pdf", ("CreationDate", "Creator", "Producer"))
         with writing(path.with_suffix(".pdf")) as temporary:
             temporary.write_bytes(pdf)
+
+
+def _break_labels(figure: Figure, length: int) -> None:
+    """Break the names of axes into lines of so many characters; panels side by side share them."""
+    for axes in figure.axes:
+        grid = axes.get_subplotspec()
+        count = grid.get_gridspec().ncols if grid else 1
+        axes.set_xlabel(textwrap.fill(axes.get_xlabel(), max(length // count, 12)))
 
 
 def _save(figure: Figure, kind: str, left_out: tuple[str, ...]) -> bytes:

@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 import jinja2
 
@@ -36,18 +37,21 @@ NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 # A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
 # width with which the table fits a line.
 LONG, BROKEN = 30, (62, 34)
-SMALL = 6  # a table with more columns is in smaller print
+# A table with more columns, or with so many of texts that break, is in smaller print.
+SMALL, MANY_TEXTS = 6, 3
 BELOW_WIDTH = 125  # millimetres of a line below a row
 # The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
 FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.28, 0.4
 # In points: the text of a page, a column of two, a line of text and one of a caption, and the mean
 # width of a caption's characters.
-PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 483, 728, 234
+PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 495, 739, 240
 LINE_HEIGHT, CAPTION_LINE, CAPTION_CHARACTER = 12, 9.5, 4.1
 # Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
-TOGETHER, LEAST, HEADING = 24, 4, 3
-LINE_WIDTH = 476  # points of a line of the document, less a margin for what is only estimated
-MILLIMETRE = 72.27 / 25.4  # points
+TOGETHER, LEAST, HEADING = 14, 4, 3
+LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
+POINTS_OF_INCH = 72.27
+MILLIMETRE = POINTS_OF_INCH / 25.4  # points
+LOWER = 0.5  # a figure that is drawn narrower is lower by this power of the same factor
 TYPEWRITER = 1.06  # the width of a character of typewriter type over that of others
 MARKED = r"{} \textbf{{({})}}"
 
@@ -180,21 +184,51 @@ def on_paper(blocks: Iterable[Block]) -> list[Block]:
     ]
 
 
+def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
+    """Return the sizes of the figures that paper prints in columns, in inches, by key.
+
+    They are drawn anew in the width of a column, since print that is scaled down is too small.
+    """
+    return {
+        figure.key: _column_size(figure)
+        for group in blocks
+        if isinstance(group, Group) and group.style == "plots"
+        for figure in group.blocks
+        if _is_in_column(figure)
+    }
+
+
+def _column_size(figure: Figure) -> tuple[float, float]:
+    """Return the width of a column, or of a figure that is narrower, and the figure's height."""
+    width, height = figure.size
+    narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
+    return narrow, height * (narrow / width) ** LOWER
+
+
+def _is_in_column(block: Block) -> TypeGuard[Figure]:
+    return isinstance(block, Figure) and PAPER in block.media and not block.wide
+
+
 def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
     """Return the figures as wide as a column in rows of two columns, of about equal heights."""
     rows: list[FigureRow] = []
     heights = [PAGE_HEIGHT, PAGE_HEIGHT]
     for figure in blocks:
-        if not isinstance(figure, Figure) or PAPER not in figure.media or figure.wide:
+        if not _is_in_column(figure):
             continue
         shorter = heights.index(min(heights))
-        height = _height(figure, COLUMN_FIGURE_HEIGHT, COLUMN_WIDTH)
+        height = _column_height(figure)
         if heights[shorter] + height > ROW_HEIGHT * PAGE_HEIGHT:
             rows.append(([], []))
             heights, shorter = [0, 0], 0
         rows[-1][shorter].append(figure)
         heights[shorter] += height
     return rows
+
+
+def _column_height(figure: Figure) -> int:
+    in_column = dataclasses.replace(figure, size=_column_size(figure))
+    return _height(in_column, COLUMN_FIGURE_HEIGHT, COLUMN_WIDTH)
 
 
 def _height(figure: Figure, share: float, line: float) -> int:
@@ -206,7 +240,7 @@ def _height(figure: Figure, share: float, line: float) -> int:
         line: the width of the line that it stands in.
 
     """
-    width, height = (72.27 * inches for inches in figure.size)
+    width, height = (POINTS_OF_INCH * inches for inches in figure.size)
     drawn = min(height * min(1, line / width), share * PAGE_HEIGHT)
     texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
     lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // line
@@ -237,10 +271,7 @@ def _lines_of(points: float) -> int:
 
 
 def _row_height(row: FigureRow) -> int:
-    return max(
-        sum(_height(figure, COLUMN_FIGURE_HEIGHT, COLUMN_WIDTH) for figure in column)
-        for column in row
-    )
+    return max(sum(map(_column_height, column)) for column in row)
 
 
 def _table_lines(block: Table) -> int:
@@ -283,7 +314,9 @@ def _fit(block: Table, indices: list[int]) -> Fit:
 
     Where none does, the smallest, and the columns in parts that do, each with the first column.
     """
-    large = len(indices) <= SMALL and not any(block.columns[index].code for index in indices)
+    texts = sum(bool(block.columns[index].width) for index in indices)
+    large = len(indices) <= SMALL and texts < MANY_TEXTS
+    large = large and not any(block.columns[index].code for index in indices)
     for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
         widths = [_width(block, index, chosen, broken) for index in indices]
         if sum(widths) <= LINE_WIDTH:
