@@ -63,11 +63,9 @@ def render(
         results = read_results(params, comparison, published, results_folder, with_documents)
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
-        figures = [block for block in blocks if isinstance(block, Figure)]
-        with writing_folder(folder / "figures") as out:
-            for figure in figures:
-                draw(out / figure.key, figure.alt_text, figure.size, figure.draw)
-            image = html.image_addresses(figures, out)
+        image = _draw_figures(
+            [block for block in blocks if isinstance(block, Figure)], folder / "figures"
+        )
         copies = _write_tables(
             [block for block in blocks if isinstance(block, Table)], folder / "tables"
         )
@@ -87,6 +85,14 @@ def render(
 def _select(blocks: list[Block], medium: str) -> list[Block]:
     """Return the blocks that the page or the paper has."""
     return [block for block in blocks if medium in block.media]
+
+
+def _draw_figures(figures: list[Figure], folder: Path) -> html.ImageAddress:
+    """Write the files of all figures; return what the page has of a figure."""
+    with writing_folder(folder) as out:
+        for figure in figures:
+            draw(out / figure.key, figure.alt_text, figure.size, figure.draw)
+        return html.image_addresses(figures, out)
 
 
 def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:

@@ -5,15 +5,17 @@ information is in colour alone. The SVG has plain colour values, so that any pro
 style sheet in the file replaces them in dark mode.
 """
 
+import contextlib
 import html
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from fontTools.subset import Options
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -79,27 +81,43 @@ def draw(path: Path, alt_text: str, size: tuple[float, float], draw_content: Dra
         warnings.simplefilter("ignore")
         figure = Figure(figsize=size, layout="constrained")
         draw_content(figure)
-        FigureCanvasSVG(figure)
-        svg = _save(figure, "svg", ("Date", "Creator", "Format", "Type")).decode()
+        svg = io.BytesIO()
+        # Not by savefig: it draws once more, for the layout, which every drawing computes.
+        FigureCanvasSVG(figure).print_svg(
+            svg, metadata=_without("Date", "Creator", "Format", "Type")
+        )
+        write_text(path.with_suffix(".svg"), _edit_svg(svg.getvalue().decode(), alt_text))
         figure.set_layout_engine("none")  # the PDF has the same layout, which takes as long again
-        write_text(path.with_suffix(".svg"), _edit_svg(svg, alt_text))
         characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
             text.set_text(_replace_unknown(text.get_text(), characters))
-        FigureCanvasPdf(figure)
-        pdf = _save(figure, "pdf", ("CreationDate", "Creator", "Producer"))
+        pdf = io.BytesIO()
+        with _embedding_glyphs_alone():
+            metadata = _without("CreationDate", "Creator", "Producer")
+            FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
         with writing(path.with_suffix(".pdf")) as temporary:
-            temporary.write_bytes(pdf)
+            # At once: on a full disk matplotlib's own error would hide the one that says so.
+            temporary.write_bytes(pdf.getvalue())
 
 
-def _save(figure: Figure, kind: str, left_out: tuple[str, ...]) -> bytes:
-    """Return a figure as a file, without these metadata.
+def _without(*names: str) -> dict[str, None]:
+    """Return the metadata of a file without those of these names."""
+    return dict.fromkeys(names)
 
-    In memory: on a full disk matplotlib's own error would hide the one that says so.
+
+@contextlib.contextmanager
+def _embedding_glyphs_alone() -> Iterator[None]:
+    """Embed fonts without the tables that place glyphs: matplotlib has placed them.
+
+    fontTools takes longer to reduce these tables to a figure's characters than all the rest of a
+    PDF takes, and matplotlib has no option for it.
     """
-    file = io.BytesIO()
-    figure.savefig(file, format=kind, metadata=dict.fromkeys(left_out))
-    return file.getvalue()
+    tables = Options._drop_tables_default
+    Options._drop_tables_default = [*tables, "GDEF", "GPOS", "GSUB"]
+    try:
+        yield
+    finally:
+        Options._drop_tables_default = tables
 
 
 def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside upper left") -> None:
