@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from fontTools.subset import Options
+from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -48,6 +48,7 @@ DARK = {
     REVERSED: "#101010",
 } | dict(zip(SERIES, DARK_SERIES, strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB")  # of a font
 MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
@@ -112,12 +113,20 @@ def _embedding_glyphs_alone() -> Iterator[None]:
     fontTools takes longer to reduce these tables to a figure's characters than all the rest of a
     PDF takes, and matplotlib has no option for it.
     """
-    tables = Options._drop_tables_default
-    Options._drop_tables_default = [*tables, "GDEF", "GPOS", "GSUB"]
+    load = subset.load_font
+
+    def load_glyphs(*arguments: Any, **options: Any) -> Any:
+        font = load(*arguments, **options)
+        for table in LAYOUT_TABLES:
+            if table in font:
+                del font[table]
+        return font
+
+    subset.load_font = load_glyphs
     try:
         yield
     finally:
-        Options._drop_tables_default = tables
+        subset.load_font = load
 
 
 def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside upper left") -> None:
