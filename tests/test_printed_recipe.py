@@ -2,9 +2,7 @@
 
 import csv
 import dataclasses
-import functools
 import io
-from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -31,15 +29,6 @@ def another_value(field: str) -> Any:
     if get_origin(kind) is Literal:
         return next(option for option in get_args(kind) if option != value)
     return not value if kind is bool else value + 1 if kind is int else value + 0.015625
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled_templates() -> Iterator[None]:
-    """Templates compiled once: that takes longer than all tables."""
-    with pytest.MonkeyPatch.context() as patch:
-        for renderer in (html, latex):
-            patch.setattr(renderer, "environment", functools.cache(renderer.environment))
-        yield
 
 
 @pytest.fixture(scope="module")

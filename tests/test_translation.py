@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sacrebleu
+from sklearn.decomposition import PCA
 
 import heed
 from heed.cli import stages
@@ -22,6 +23,7 @@ from heed.files import HeedError
 from heed.paths import recipe_file
 from heed.prediction import write_predictions
 from heed.recipe import read_model_recipe, resolve
+from heed.report.figures.states import project
 from heed.study import load
 from heed.tasks import task_module
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
@@ -31,6 +33,8 @@ from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import train_run
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.xdist_group("translation")  # one worker trains the models
 
 MODELS = {
     "baseline": "decoder: last-state",
@@ -237,6 +241,15 @@ def test_the_gradients_of_the_same_sentences_are_measured_for_every_model(runs):
     is_cut = truncated["position"] < (truncated["source_words"] - 1) // 8 * 8
     assert is_cut.any() and ((truncated["forward_norm"] == 0) == is_cut).all()
     assert (tables["attention"]["forward_norm"] > 0).all()
+
+
+@pytest.mark.parametrize("shape", [(40, 8), (6, 16)])
+def test_states_are_projected_as_by_scikit_learn(shape):
+    states = np.random.default_rng(1).normal(size=shape)
+    analysis = PCA(2, svd_solver="full")
+    points, shares = project(states)
+    assert np.allclose(points, analysis.fit_transform(states))
+    assert np.allclose(shares, analysis.explained_variance_ratio_)
 
 
 def test_the_states_of_sentences_of_all_lengths_are_written(runs):

@@ -64,12 +64,7 @@ def render(
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
         figures = [block for block in blocks if isinstance(block, Figure)]
-        sizes = latex.column_sizes(blocks)
-        with writing_folder(folder / "figures") as out:
-            for figure in figures:
-                paper = sizes.get(figure.key)
-                draw(out / figure.key, figure.alt_text, figure.size, figure.draw, paper)
-            image = html.image_addresses(figures, out)
+        image = _draw_figures(figures, latex.column_sizes(blocks), folder / "figures")
         copies = _write_tables(
             [block for block in blocks if isinstance(block, Table)], folder / "tables"
         )
@@ -89,6 +84,17 @@ def render(
 def _select(blocks: list[Block], medium: str) -> list[Block]:
     """Return the blocks that the page or the paper has."""
     return [block for block in blocks if medium in block.media]
+
+
+def _draw_figures(
+    figures: list[Figure], paper_sizes: dict[str, tuple[float, float]], folder: Path
+) -> html.ImageAddress:
+    """Write the files of all figures, some in another size on paper; return what the page has."""
+    with writing_folder(folder) as out:
+        for figure in figures:
+            paper = paper_sizes.get(figure.key)
+            draw(out / figure.key, figure.alt_text, figure.size, figure.draw, paper)
+        return html.image_addresses(figures, out)
 
 
 def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:

@@ -142,9 +142,9 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
     if fixed or broken:
         legend = make_legend(browser.evidence is not None, browser.sentences)
         blocks.append(dataclasses.replace(legend, media=media))
-    first, *second = [pair for kind in pairs for pair in kind[:1]] or [None]
-    blocks += [first] if first else []
-    blocks += [dataclasses.replace(pair, media=(PAGE,)) for pair in second]
+    shown = [pair for kind in pairs for pair in kind[:1]]
+    blocks += shown[:1]
+    blocks += [dataclasses.replace(pair, media=(PAGE,)) for pair in shown[1:]]
     if more := [pair for kind in pairs for pair in kind[1:]]:
         summary = say("More documents that attention fixed or broke")
         blocks.append(Disclosure(summary, tuple(more), media=(PAGE,)))

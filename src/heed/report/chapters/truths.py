@@ -64,27 +64,7 @@ def chapter(results: Results) -> list[Block]:
     findings = judge_truths(results)
     if not findings:
         return []
-    columns = (
-        *join_columns(lambda each: _experiment(results, each)),
-        Column(
-            "", say("Experiment"), value=lambda each: _experiment(results, each).title,
-            merge=True, width=24,
-        ),
-        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=56),
-        Column(
-            "expected", say("heed should find"), value=lambda each: expected_text(results, each),
-            width=38,
-        ),
-        Column(
-            "found", say("heed found"), value=lambda each: found_text(results, each), width=24
-        ),
-        Column("holds", say("Agrees"), value=_agreement),
-        Column("value", "", decimals(4), lambda each: each.value),
-        Column(
-            "difference_pp", "", decimals(2),
-            lambda each: each.difference and each.difference.mean_pp,
-        ),
-    )  # fmt: skip
+    columns = _columns(results)
     held = sum(finding.holds for finding in findings)
     table = Table(
         TRUTHS,
@@ -105,6 +85,31 @@ def chapter(results: Results) -> list[Block]:
         held=held,
     )
     return [Section(TRUTHS, say("Does heed find what is known?"), (Paragraph((head,)), table))]
+
+
+def _columns(results: Results) -> tuple[Column, ...]:
+    """Return the columns of the table, of findings."""
+    return (
+        *join_columns(lambda each: _experiment(results, each)),
+        Column(
+            "", say("Experiment"), value=lambda each: _experiment(results, each).title,
+            merge=True, width=24,
+        ),
+        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=56),
+        Column(
+            "expected", say("heed should find"), value=lambda each: expected_text(results, each),
+            width=38,
+        ),
+        Column(
+            "found", say("heed found"), value=lambda each: found_text(results, each), width=24
+        ),
+        Column("holds", say("Agrees"), value=_agreement),
+        Column("value", "", decimals(4), lambda each: each.value),
+        Column(
+            "difference_pp", "", decimals(2),
+            lambda each: each.difference and each.difference.mean_pp,
+        ),
+    )  # fmt: skip
 
 
 def _agreement(finding: Finding) -> Phrase:

@@ -5,16 +5,18 @@ information is in colour alone. The SVG has plain colour values, so that any pro
 style sheet in the file replaces them in dark mode.
 """
 
+import contextlib
 import html
 import io
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -48,6 +50,7 @@ DARK = {
 } | dict(zip(SERIES, DARK_SERIES, strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LABEL = 34  # characters of an axis's name in a line, in a column of paper
+LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB")  # of a font
 MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
@@ -88,9 +91,12 @@ def draw(
         warnings.simplefilter("ignore")
         figure = Figure(figsize=size, layout="constrained")
         draw_content(figure)
-        FigureCanvasSVG(figure)
-        svg = _save(figure, "svg", ("Date", "Creator", "Format", "Type")).decode()
-        write_text(path.with_suffix(".svg"), _edit_svg(svg, alt_text))
+        svg = io.BytesIO()
+        # Not by savefig: it draws once more, for the layout, which every drawing computes.
+        FigureCanvasSVG(figure).print_svg(
+            svg, metadata=_without("Date", "Creator", "Format", "Type")
+        )
+        write_text(path.with_suffix(".svg"), _edit_svg(svg.getvalue().decode(), alt_text))
         if paper:
             figure = Figure(figsize=paper, layout="constrained")
             draw_content(figure)
@@ -100,10 +106,13 @@ def draw(
         characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
         for text in figure.findobj(Text):
             text.set_text(_replace_unknown(text.get_text(), characters))
-        FigureCanvasPdf(figure)
-        pdf = _save(figure, "pdf", ("CreationDate", "Creator", "Producer"))
+        pdf = io.BytesIO()
+        with _embedding_glyphs_alone():
+            metadata = _without("CreationDate", "Creator", "Producer")
+            FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
         with writing(path.with_suffix(".pdf")) as temporary:
-            temporary.write_bytes(pdf)
+            # At once: on a full disk matplotlib's own error would hide the one that says so.
+            temporary.write_bytes(pdf.getvalue())
 
 
 def _break_labels(figure: Figure, length: int) -> None:
@@ -114,14 +123,32 @@ def _break_labels(figure: Figure, length: int) -> None:
         axes.set_xlabel(textwrap.fill(axes.get_xlabel(), max(length // count, 12)))
 
 
-def _save(figure: Figure, kind: str, left_out: tuple[str, ...]) -> bytes:
-    """Return a figure as a file, without these metadata.
+def _without(*names: str) -> dict[str, None]:
+    """Return the metadata of a file without those of these names."""
+    return dict.fromkeys(names)
 
-    In memory: on a full disk matplotlib's own error would hide the one that says so.
+
+@contextlib.contextmanager
+def _embedding_glyphs_alone() -> Iterator[None]:
+    """Embed fonts without the tables that place glyphs: matplotlib has placed them.
+
+    fontTools takes longer to reduce these tables to a figure's characters than all the rest of a
+    PDF takes, and matplotlib has no option for it.
     """
-    file = io.BytesIO()
-    figure.savefig(file, format=kind, metadata=dict.fromkeys(left_out))
-    return file.getvalue()
+    load = subset.load_font
+
+    def load_glyphs(*arguments: Any, **options: Any) -> Any:
+        font = load(*arguments, **options)
+        for table in LAYOUT_TABLES:
+            if table in font:
+                del font[table]
+        return font
+
+    subset.load_font = load_glyphs
+    try:
+        yield
+    finally:
+        subset.load_font = load
 
 
 def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside upper left") -> None:

@@ -82,6 +82,26 @@ def _states(table: pd.DataFrame) -> np.ndarray:
     return np.stack(list(table["state"])).astype(np.float64)
 
 
+def project(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return states on their first two principal components, and the shares of the variance.
+
+    As scikit-learn's PCA does, whose import takes longer than the figure: the largest weight of a
+    component is positive.
+
+    Args:
+        states: (sentences, size).
+
+    Returns: points (sentences, 2), shares (2,).
+
+    """
+    centred = states - states.mean(axis=0)
+    _, singular, components = np.linalg.svd(centred, full_matrices=False)
+    components = components[:2]
+    largest = np.abs(components).argmax(axis=1)
+    components *= np.sign(components[[0, 1], largest])[:, np.newaxis]
+    return centred @ components.T, singular[:2] ** 2 / (singular**2).sum()
+
+
 def _spans_a_plane(table: pd.DataFrame) -> bool:
     states = _states(table)
     return states.shape[1] > 1 and bool(np.ptp(states, axis=0).any())
@@ -96,14 +116,8 @@ def _groups(table: pd.DataFrame) -> list[tuple[int, int]]:
 
 
 def _draw_plane(axes: Axes, table: pd.DataFrame, groups: list[tuple[int, int]]) -> None:
-    """Draw the states on their first two principal components, by group.
-
-    The sign of a component is scikit-learn's: its largest weight is positive.
-    """
-    from sklearn.decomposition import PCA  # here: it takes a second, and few reports need it
-
-    analysis = PCA(2, svd_solver="full")
-    points = analysis.fit_transform(_states(table))
+    """Draw the states on their first two principal components, by group."""
+    points, shares = project(_states(table))
     for series, (shortest, longest) in enumerate(groups):
         part = points[table["source_words"].between(shortest, longest)]
         axes.plot(
@@ -115,7 +129,7 @@ def _draw_plane(axes: Axes, table: pd.DataFrame, groups: list[tuple[int, int]]) 
             color=colour(series),
             label=_label(shortest, longest),
         )
-    first, second = (format_number(100 * share, 0) for share in analysis.explained_variance_ratio_)
+    first, second = (format_number(100 * share, 0) for share in shares)
     axes.set_xlabel(say("first direction, {share}%", share=first))
     axes.set_ylabel(say("second direction, {share}%", share=second))
     axes.set_aspect("equal", adjustable="datalim")

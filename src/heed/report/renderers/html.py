@@ -1,6 +1,7 @@
 """Blocks as HTML: every value is escaped, and invisible characters are replaced."""
 
 import base64
+import functools
 import hashlib
 import re
 import urllib.parse
@@ -25,6 +26,15 @@ Link = tuple[str, str, str]
 
 def environment() -> jinja2.Environment:
     """Return the jinja environment for HTML, which escapes every value."""
+    return _environment(current_language())
+
+
+@functools.cache
+def _environment(language: str) -> jinja2.Environment:
+    """Return the environment of a language, once: it keeps its templates compiled.
+
+    To compile a template takes longer than to fill it in, and every table has its file.
+    """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -36,7 +46,7 @@ def environment() -> jinja2.Environment:
     jinja.filters |= {"kind": kind, "spans": spans}
     jinja.globals |= {
         "say": say,
-        "language": current_language(),
+        "language": language,
         "script": script,
         "policy": policy,
         "PAGE": PAGE,

@@ -5,6 +5,7 @@ parts, each with the first column.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Sequence
@@ -117,6 +118,15 @@ class Tabular:
 
 def environment() -> jinja2.Environment:
     """Return the jinja environment for LaTeX, with other delimiters; it escapes every value."""
+    return _environment(current_language())
+
+
+@functools.cache
+def _environment(language: str) -> jinja2.Environment:
+    """Return the environment of a language, once: it keeps its templates compiled.
+
+    To compile a template takes longer than to fill it in, and every table has its file.
+    """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         block_start_string="<%",
@@ -145,7 +155,7 @@ def environment() -> jinja2.Environment:
     }
     jinja.globals |= {
         "say": say,
-        "language": current_language(),
+        "language": language,
         "PAPER": PAPER,
         "version": __version__,
         "FIGURE_HEIGHT": FIGURE_HEIGHT,
