@@ -111,9 +111,9 @@ def _changed(results: Results, experiment: Experiment) -> list[Block]:
     if changed:
         legend = make_legend(browser.evidence is not None, browser.sentences)
         blocks.append(dataclasses.replace(legend, media=media))
-    first, *second = [pair for kind in pairs for pair in kind[:1]] or [None]
-    blocks += [first] if first else []
-    blocks += [dataclasses.replace(pair, media=(PAGE,)) for pair in second]
+    first = [pair for kind in pairs for pair in kind[:1]]
+    blocks += first[:1]
+    blocks += [dataclasses.replace(pair, media=(PAGE,)) for pair in first[1:]]
     if more := [pair for kind in pairs for pair in kind[1:]]:
         summary = say("More documents that attention fixed or broke")
         blocks.append(Disclosure(summary, tuple(more), media=(PAGE,)))
