@@ -56,9 +56,9 @@ def chapter(results: Results) -> list[Block]:
     )
     blocks = (
         Paragraph(_headline(results), style="headline"),
-        Items(tuple(_short_answer(each) for each in experiments), media=(PAPER,)),
         Group(glance, style="glance"),
         _sentences(results),
+        Items(tuple(_short_answer(each) for each in experiments), media=(PAPER,)),
         _figures(results),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
