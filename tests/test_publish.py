@@ -30,7 +30,7 @@ def empty_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty figures: drawing those of a study takes half a minute."""
     monkeypatch.setattr(
         "heed.report.render.draw",
-        lambda path, alt_text, size, draw_content: write_text(path.with_suffix(".svg"), "<svg/>"),
+        lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 
 

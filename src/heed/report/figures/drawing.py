@@ -103,16 +103,21 @@ def draw(
             _break_labels(figure, LABEL)
         else:
             figure.set_layout_engine("none")  # the same layout, which takes as long again
-        characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
-        for text in figure.findobj(Text):
-            text.set_text(_replace_unknown(text.get_text(), characters))
-        pdf = io.BytesIO()
-        with _embedding_glyphs_alone():
-            metadata = _without("CreationDate", "Creator", "Producer")
-            FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
         with writing(path.with_suffix(".pdf")) as temporary:
             # At once: on a full disk matplotlib's own error would hide the one that says so.
-            temporary.write_bytes(pdf.getvalue())
+            temporary.write_bytes(_as_pdf(figure))
+
+
+def _as_pdf(figure: Figure) -> bytes:
+    """Return a figure as a PDF file, with the code point of each letter that its font lacks."""
+    characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
+    for text in figure.findobj(Text):
+        text.set_text(_replace_unknown(text.get_text(), characters))
+    pdf = io.BytesIO()
+    with _embedding_glyphs_alone():
+        metadata = _without("CreationDate", "Creator", "Producer")
+        FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
+    return pdf.getvalue()
 
 
 def _break_labels(figure: Figure, length: int) -> None:
