@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure as Drawing
 
 from heed.files import HeedError
-from heed.report.blocks import PAGE, Figure, Items, Paragraph, Span, Table
+from heed.report.blocks import PAGE, Figure, Items, Paragraph, Span, Table, walk_blocks
 from heed.report.chapters import cost
 from heed.report.costs import time_unit
 from heed.report.formats import format_number
@@ -33,7 +33,7 @@ def results(tmp_path: Path) -> Results:
 
 def blocks(results: Results, kind: type) -> list:
     (section,) = cost.chapter(results)
-    return [block for block in section.blocks if isinstance(block, kind)]
+    return [block for block in walk_blocks(section.blocks) if isinstance(block, kind)]
 
 
 def text_of(parts: tuple) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from heed.report.blocks import Table
+from heed.report.blocks import Section, Table
 from heed.report.chapters import hyperparameters
 from heed.report.experiments import read_experiments
 from heed.report.renderers import html, latex
@@ -81,7 +81,7 @@ def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_re
 def test_a_section_has_the_meaning_and_the_default_of_each(results):
     experiments = read_experiments(results.params, results.comparison, ROOT / "data/published")
     (section,) = hyperparameters.meanings(dataclasses.replace(results, experiments=experiments))
-    page = html.page([section], lambda figure: "", "", "", "")
+    page = html.page([Section("appendix", "Appendix", (section,))], lambda figure: "", "", "", "")
     for field in dataclasses.fields(Hyperparameters):
         meaning = field.metadata["description"].replace("`", "").replace("'", "&#39;")
         assert f"<code>{field.name}</code>: {meaning} (default <code>" in page

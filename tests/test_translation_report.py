@@ -70,9 +70,7 @@ def module_figures():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "heed.report.render.draw",
-            lambda path, *_: write_text(
-                path.with_suffix(".svg"), "<svg/>"
-            ),
+            lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
         )
         yield
 
