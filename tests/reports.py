@@ -7,7 +7,7 @@ from pathlib import Path
 
 # The chapter of costs is all times; so are its figure and its table.
 CHAPTER = {
-    ".html": re.compile(r'<section id="cost".*?</section>', re.DOTALL),
+    ".html": re.compile(r'<h2 id="cost".*?</section>', re.DOTALL),
     ".tex": re.compile(
         r"\\section\{\\texorpdfstring\{(What it costs|Was es kostet)\}.*?"
         r"(?=\\section\{|\\clearpage\\appendix|\\end\{document\})",
@@ -18,7 +18,7 @@ OF_TIMES = re.compile(r"(figures|tables)/cost\.\w+")
 HASH_OF_TIMES = re.compile(r"^.*results/timing/train.*$", re.MULTILINE)
 TABLE = {
     ".html": re.compile(r"<table.*?</table>", re.DOTALL),
-    ".tex": re.compile(r"\\begin\{longtable\}.*?\\end\{longtable\}", re.DOTALL),
+    ".tex": re.compile(r"\\begin\{longtable\*?\}.*?\\end\{longtable\*?\}", re.DOTALL),
 }
 LAST_CELL = {
     ".html": re.compile(r"<td>[\d.–]+</td>(?=\s*</tr>)"),

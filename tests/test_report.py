@@ -541,12 +541,14 @@ def test_a_collapsed_run_and_a_model_below_the_majority_class_are_named_near_the
     result.models["mean"] = dataclasses.replace(model, summary=summary)
     folder = render_to(made_up.study("sample"), data, tmp_path)
     page, paper = Page(folder / "index.html"), (folder / "report.tex").read_text()
-    for text in (
+    named, meaning = (
         f"Mean collapsed with seed 2 ({majority:.4f}).",
-        "A run has collapsed if its accuracy is no",  # in the glossary
-    ):
-        assert page.text.count(text) == 1 and text in paper
-    assert page.text.index("Corpus sample-letters") < page.text.index(text)
+        "A run has collapsed if its accuracy is no",
+    )
+    assert page.text.count(named) == 2 and named in paper  # among the reasons, and at the tables
+    assert page.text.count(meaning) == 1 and meaning in paper  # in the glossary
+    tables = page.text.index("Corpus sample-letters")
+    assert page.text.index(named) < tables < page.text.rindex(named)
 
 
 def test_a_difference_that_is_rounded_to_zero_is_neither_up_nor_down(tmp_path):
