@@ -106,7 +106,9 @@ def blocks(results: Results) -> dict[str, Figure | Table]:
 def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
     (section,) = chapters.chapter(results)
     table, rules, *_ = section.blocks
-    assert isinstance(table, Table) and isinstance(rules, Items) and len(rules.items) == 4
+    assert isinstance(table, Table) and isinstance(rules, Disclosure)
+    (listed,) = rules.blocks
+    assert isinstance(listed, Items) and len(listed.items) == 4
     heads = [table.columns[index].heading for index in table.column_indices(PAGE)]
     assert heads[:5] == ["Model", "Shuffled", "Seeds", "Adversaries", "Evidence"]
     place = [column.key for column in table.columns].index("variant")

@@ -403,7 +403,7 @@ def test_a_training_that_is_repeated_changes_the_times_and_nothing_else(tmp_path
         if path.is_file() and path.read_bytes() != (into / path.relative_to(report)).read_bytes()
     }
     names = {"sample-translation_translation.csv", "sample-translation_translation.tex"}
-    costs = {"tables/cost.csv", "tables/cost.tex", "figures/cost.svg", "figures/cost.pdf"}
+    costs = {"tables/cost.csv", "tables/cost.tex"}  # and its figure, but the fixture draws none
     assert changed == {"index.html", "report.tex", *(f"tables/{name}" for name in names), *costs}
 
 
