@@ -14,7 +14,7 @@ from heed.explanation.columns import ADVERSARY_SUMMARY, SUMMARY
 from heed.explanation.criteria import seed_divergence
 from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError
-from heed.report.blocks import PAGE, PAPER, Figure, Group, Items, Table, walk_blocks
+from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, Group, Items, Table, walk_blocks
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
 from heed.report.explanations import is_planted
