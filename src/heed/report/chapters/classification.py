@@ -49,16 +49,17 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     others = on_page(
         (curves(results, experiment, variants), _errors(results, experiment, variants))
     )
-    return _blocks(results, experiment, shown, others, _all_variants(results, experiment, variants))
+    kinds = {"lengths": by_length, "curves": curves, "calibration": calibration}
+    every = all_models(results, experiment, variants, kinds)
+    return _blocks(results, experiment, shown, others, every)
 
 
 def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the same of a multi-label classification, which has no confusion of classes."""
     variants = drawn_variants(results, experiment)
     shown = (curves(results, experiment, variants), *class_gain(results, experiment))
-    every = ordered_variants(results, experiment)
-    more = () if every == variants else (curves(results, experiment, every, "curves-all"),)
-    return _blocks(results, experiment, shown, (), more)
+    every = all_models(results, experiment, variants, {"curves": curves})
+    return _blocks(results, experiment, shown, (), every)
 
 
 def appendix(results: Results, experiment: Experiment) -> list[Block]:
@@ -90,24 +91,12 @@ def _errors(results: Results, experiment: Experiment, variants: list[str]) -> Fi
     return confusion.matrices(results, experiment)
 
 
-def _all_variants(results: Results, experiment: Experiment, drawn: list[str]) -> tuple[Figure, ...]:
-    """Return the figures of all models; nothing where the other figures draw them all."""
-    variants = ordered_variants(results, experiment)
-    if variants == drawn:
-        return ()
-    return (
-        by_length(results, experiment, variants, "lengths-all"),
-        curves(results, experiment, variants, "curves-all"),
-        calibration(results, experiment, variants, "calibration-all"),
-    )
-
-
 def _blocks(
     results: Results,
     experiment: Experiment,
     shown: tuple[Figure, ...],
     others: tuple[Figure, ...],
-    of_all_models: tuple[Figure, ...],
+    of_all_models: list[Block],
 ) -> list[Block]:
     pair = tuple(_talk_table(results, experiment, table) for table in experiment.pair)
     titles = ", ".join(dict.fromkeys(figure.title for figure in others))
@@ -117,7 +106,7 @@ def _blocks(
         Group(shown, "plots"),
         Disclosure(by_class, (Group(pair, "pair"), *_pair_table(results, experiment)), "others"),
         *([Disclosure(summary, (Group(others, "plots"),), "others")] if others else []),
-        *all_models(of_all_models),
+        *of_all_models,
         *_others(results, experiment),
     ]
 

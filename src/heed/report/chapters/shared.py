@@ -2,12 +2,13 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from heed.report.answer import TestedDifference
 from heed.report.blocks import PAGE, Block, Column, Disclosure, Figure, Group, Span, Texts
 from heed.report.experiments import Experiment
+from heed.report.figures.variants import ordered_variants
 from heed.report.formats import POINTS, PROBABILITY
 from heed.report.language import say
 from heed.report.measures import MULTILABEL
@@ -15,6 +16,7 @@ from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
 COLLAPSED = "collapsed"  # the word of the glossary
+MakeFigure = Callable[[Results, Experiment, list[str], str], Figure]
 GetDifference = Callable[[Any], TestedDifference | None]  # of a record, a row of the table
 
 
@@ -81,10 +83,24 @@ def corrected_p_column(get_difference: GetDifference) -> Column:
     return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
 
 
-def all_models(figures: tuple[Figure, ...]) -> list[Block]:
-    """Return the figures of all models, which the page opens on demand; nothing without any."""
-    if not figures:
+def all_models(
+    results: Results, experiment: Experiment, drawn: list[str], kinds: Mapping[str, MakeFigure]
+) -> list[Block]:
+    """Return figures of all models, which the page opens on demand.
+
+    Args:
+        results: of the study.
+        experiment: whose models are drawn.
+        drawn: the variants that its other figures draw; if those are all, nothing is returned.
+        kinds: functions that make a figure of these variants, by the key of its files.
+
+    """
+    variants = ordered_variants(results, experiment)
+    if variants == drawn:
         return []
+    figures = tuple(
+        make(results, experiment, variants, f"{key}-all") for key, make in kinds.items()
+    )
     summary = say("The same figures of all models")
     return [Disclosure(summary, (Group(figures, "plots"),), "figures-all", media=(PAGE,))]
 

@@ -44,7 +44,7 @@ from heed.report.figures import gradients, states, training_pairs
 from heed.report.figures import translation as figures
 from heed.report.figures.curves import curves
 from heed.report.figures.lengths import by_length
-from heed.report.figures.variants import describe_choice, drawn_variants, ordered_variants
+from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import (
     COUNT,
     INTERVAL,
@@ -129,22 +129,11 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
             "others",
             heading=False,
         ),
-        *all_models(_all_variants(results, experiment, variants)),
+        *all_models(results, experiment, variants, {"lengths": by_length, "curves": curves}),
         Disclosure(
             say("Sentences chosen by rule"), tuple(_sentences(results, experiment)), "others"
         ),
     ]
-
-
-def _all_variants(results: Results, experiment: Experiment, drawn: list[str]) -> tuple[Figure, ...]:
-    """Return the figures of all models; nothing where the other figures draw them all."""
-    variants = ordered_variants(results, experiment)
-    if variants == drawn:
-        return ()
-    return (
-        by_length(results, experiment, variants, "lengths-all"),
-        curves(results, experiment, variants, "curves-all"),
-    )
 
 
 def _lines(results: Results, experiment: Experiment) -> list[Line]:

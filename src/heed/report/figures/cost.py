@@ -12,6 +12,7 @@ from heed.report.blocks import Figure
 from heed.report.costs import Cost, time_unit
 from heed.report.experiments import Experiment
 from heed.report.figures.drawing import INK, LINE, SOFT, WIDTH, Style, short_name
+from heed.report.figures.labels import spread_apart
 from heed.report.figures.variants import Look, looks
 from heed.report.language import say
 from heed.report.results import Results
@@ -118,14 +119,7 @@ def _label(axes: Axes, labels: Sequence[Label]) -> None:
     """Print each name to the right of the panel, with a thin line from its mark; none overlap."""
     low, high = axes.get_ylim()
     ordered = sorted(labels, key=lambda label: (label[1], label[2]))
-    heights: list[float] = []
-    for _, y, _ in ordered:
-        height = (y - low) / (high - low)
-        heights.append(max(height, heights[-1] + GAP) if heights else height)
-    excess = max(0.0, heights[-1] - 1)
-    for index in range(len(heights) - 1, -1, -1):
-        limit = 1.0 if index == len(heights) - 1 else heights[index + 1] - GAP
-        heights[index] = min(heights[index], limit) if excess else heights[index]
+    heights = spread_apart([(y - low) / (high - low) for _, y, _ in ordered], GAP)
     style: Style = {"va": "center", "fontsize": 8, "color": INK}
     for (x, y, name), height in zip(ordered, heights, strict=True):
         axes.text(LABELS_AT, height, name, transform=axes.transAxes, **style)
