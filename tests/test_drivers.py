@@ -1095,12 +1095,16 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     import stages
 
     upstream = {
-        "tokenize": [], "search": ["tokenize"], "train-a": ["tokenize"], "train-b": ["search"],
-        "report": ["train-a", "train-b"],
+        "tokenize@a": [], "search@a": ["tokenize@a"], "train@a-1": ["tokenize@a"],
+        "train@b-1": ["search@a"], "explain@a": ["train@a-1"], "evaluate@b": ["train@b-1"],
+        "report": ["explain@a", "evaluate@b"],
     }  # fmt: skip
     found = [stages.Stage(name, ups, [], [], 1, 0, False, []) for name, ups in upstream.items()]
     chains = stages.longest_chains(found)
-    assert chains == {"tokenize": 3, "search": 2, "train-a": 1, "train-b": 1, "report": 0}
+    assert sorted(chains, key=chains.__getitem__, reverse=True) == [
+        "tokenize@a", "search@a", "train@a-1", "explain@a", "train@b-1", "evaluate@b", "report",
+    ]  # fmt: skip
+    assert chains["explain@a"] > chains["train@b-1"]  # a long stage starts early, if little follows
 
 
 def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(

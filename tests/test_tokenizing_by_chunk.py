@@ -105,7 +105,7 @@ def test_a_process_that_is_killed_is_an_error():
             process.kill()
         yield from [["two"]] * 20
 
-    with pytest.raises(HeedError, match="a process that tokenised was killed"):
+    with pytest.raises(HeedError, match="a process of this command was killed"):
         list(tokenize_chunks(texts(), "xx", 2))
 
 

@@ -32,6 +32,7 @@ from ruamel.yaml.error import YAMLError
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
 from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
@@ -58,6 +59,9 @@ ORPHAN_FOLDERS = tuple(
     )
 )
 MAX_CHEAP_JOBS = 4
+TOKENIZING_THREADS = 4  # of a corpus of real text
+# About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
+LENGTHS = {"search": 10, "train": 4, "explain": 8, "adversaries": 20}
 
 
 class Change(NamedTuple):
@@ -134,10 +138,14 @@ def _find_changes(repository: Any, stage: Any) -> list[Change]:
 
 
 def _resources(meta: dict[str, Any], params: Params) -> tuple[int, int]:
-    """Return (threads, gpu) of a stage: its own, or those of its model or its search's trials."""
+    """Return (threads, gpu) of a stage: its own, or those of its corpus, model or search."""
     # models.imdb-attention: a matrix cannot look gpu and threads up itself
     if address := meta.get("resources"):
         kind, name = address.split(".", 1)
+        if kind == "corpora":
+            # a stage that asks for more than one core starts when so many are free, which may be
+            # late: generated texts are few, and one core has tokenised them in two seconds
+            return 1 if KINDS[params.corpora[name].kind].generated else TOKENIZING_THREADS, 0
         if kind == "searches":
             # on a cluster one core here, for the process that waits
             return params.searches[name].resources if read_address() == LOCAL else (1, 0)
@@ -435,16 +443,20 @@ def predict_code_changes(stages: list[Stage]) -> dict[str, str] | None:
 
 
 def longest_chains(stages: list[Stage]) -> dict[str, int]:
-    """Return {stage: how many stages must follow it one after the other, in the longest chain}.
+    """Return {stage: how long it and those take that must follow it, in the longest chain}.
+
+    Of the stages that are ready, that with the longest chain should start first. The unit is a
+    short stage (LENGTHS).
 
     Args:
         stages: each after those it reads from.
 
     """
-    chains = dict.fromkeys((stage.name for stage in stages), 0)
+    chains = {stage.name: LENGTHS.get(stage.name.split("@")[0], 1) for stage in stages}
+    own = dict(chains)
     for stage in reversed(stages):
         for upstream in stage.upstream:
-            chains[upstream] = max(chains[upstream], chains[stage.name] + 1)
+            chains[upstream] = max(chains[upstream], own[upstream] + chains[stage.name])
     return chains
 
 

@@ -221,7 +221,7 @@ def report(check: bool) -> None:
         return
     from heed.report.render import render
 
-    outcome = render(*inputs)
+    outcome = render(*inputs, processes=count_cores())
     if outcome.failures:
         print_line("\n".join(outcome.failures), error=True)
     print_line(outcome.answer)

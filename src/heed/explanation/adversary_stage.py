@@ -39,6 +39,7 @@ class Adversary:
     goal: Literal["differ", "deceive"]
     strength: Annotated[float, {"gt": 0}]
     epochs: Annotated[int, {"gt": 0}]
+    guided_networks: bool = True
 
 
 def read_adversary(name: str) -> Adversary:
@@ -88,7 +89,9 @@ def write_adversary(name: str, seeds: list[int], report_progress: Progress) -> p
     with writing_folder(ADVERSARIES / name, checksums=True) as out:
         for table, values in tables.items():
             values.to_parquet(out / f"{table}.parquet", index=False)
-        write_json(out / GUIDED, read_json(work / str(seeds[0]) / GUIDED, "heed adversaries"))
+        if adversary.guided_networks:
+            guided = read_json(work / str(seeds[0]) / GUIDED, "heed adversaries")
+            write_json(out / GUIDED, guided)
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
     return summary
@@ -116,7 +119,7 @@ def _judge_run(run: RunInfo, adversary: Adversary, work: Path, report_progress: 
     drawn = draw_documents(parts["test"], run.fold, tokens.offsets, 1.0)
     if not len(drawn):
         raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to judge")
-    judged: tuple[dict[str, pd.DataFrame], dict[str, Any]] = task_module(
+    judged: tuple[dict[str, pd.DataFrame], dict[str, Any] | None] = task_module(
         recipe.task, "adversaries"
     ).judge_adversary(
         run, adversary, tokens, parts, drawn, work / f"{run.seed}-trainings",
@@ -131,4 +134,5 @@ def _judge_run(run: RunInfo, adversary: Adversary, work: Path, report_progress: 
             if table != "summary":
                 tables[table].insert(0, "seed", run.seed)
             tables[table].to_parquet(folder / f"{table}.parquet", index=False)
-        write_json(folder / GUIDED, guided)
+        if guided is not None:
+            write_json(folder / GUIDED, guided)

@@ -137,12 +137,15 @@ def _over_opponents(standings: list[Standing], experiments: int) -> str:
     hardest = [each.hardest_opponent for each in standings if each.hardest_opponent]
     if not hardest:
         return ""
+    lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
     names = {each.second for each in hardest}
     opponent = {
         "linear": say("a linear model"),
         "statistical": say("statistical translation"),
-    }.get(names.pop() if len(names) == 1 else "", say("an opponent"))
-    lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
+    }.get(
+        names.pop() if len(names) == 1 else "",
+        say("the best opponent") if won and not lost else say("an opponent"),
+    )
     if lost:
         where = _of(lost, len(hardest), experiments)
         return _sentence([say("{opponent} beats it{where}", opponent=opponent, where=where)])

@@ -11,7 +11,7 @@ from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
 from heed.report.chapters import truths
 from heed.report.chapters.answer import generated_warning
 from heed.report.documents import describe_evidence, describe_weights
-from heed.report.figures.drawing import draw
+from heed.report.figures.files import draw_figures
 from heed.report.headline import headline
 from heed.report.language import use_language
 from heed.report.links import IN_REPORTS, Links, citation
@@ -43,6 +43,7 @@ def render(
     folder: Path,
     with_documents: bool = True,
     links: Links = IN_REPORTS,
+    processes: int = 1,
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
@@ -54,6 +55,7 @@ def render(
         folder: reports/.
         with_documents: whether to write the document browser, which has text of the corpora.
         links: the files that the page links in its head.
+        processes: how many draw figures.
 
     Raises:
         HeedError: an experiment names one that the talk does not have; a file is missing or broken.
@@ -64,7 +66,9 @@ def render(
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
         figures = [block for block in blocks if isinstance(block, Figure)]
-        image = _draw_figures(figures, latex.column_sizes(blocks), folder / "figures")
+        with writing_folder(folder / "figures") as out:
+            draw_figures(figures, latex.column_sizes(blocks), out, processes)
+            image = html.image_addresses(figures, out)
         copies = _write_tables(
             [block for block in blocks if isinstance(block, Table)], folder / "tables"
         )
@@ -84,17 +88,6 @@ def render(
 def _select(blocks: list[Block], medium: str) -> list[Block]:
     """Return the blocks that the page or the paper has."""
     return [block for block in blocks if medium in block.media]
-
-
-def _draw_figures(
-    figures: list[Figure], paper_sizes: dict[str, tuple[float, float]], folder: Path
-) -> html.ImageAddress:
-    """Write the files of all figures, some in another size on paper; return what the page has."""
-    with writing_folder(folder) as out:
-        for figure in figures:
-            paper = paper_sizes.get(figure.key)
-            draw(out / figure.key, figure.alt_text, figure.size, figure.draw, paper)
-        return html.image_addresses(figures, out)
 
 
 def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:

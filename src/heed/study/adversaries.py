@@ -27,3 +27,10 @@ class Adversary(Section):
         )
     )
     epochs: Count = Field(description="passes over the training part; the last is kept")
+    guided_networks: bool = Field(
+        default=True,
+        description=(
+            "whether to train networks that read each word alone and weigh it by the weights of "
+            "both models: half of an adversary's time in the sample study"
+        ),
+    )

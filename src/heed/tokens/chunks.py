@@ -4,22 +4,18 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import multiprocessing
-import multiprocessing.connection
 import os
 import re
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError
+from heed.processes import process_pool
 
 # A tokenizer remembers the words it has seen, and what it made of each piece of text between spaces
 # (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after so many.
@@ -229,31 +225,11 @@ def tokenize_chunks(chunks: Iterable[list[str]], tokenizer: str, processes: int)
         yield from (tokenize_chunk(texts, tokenizer) for texts in chunks)
         blank_tokenizer.cache_clear()  # the words that it remembers take up to 0.3 GB
         return
-    # Not multiprocessing.Pool: it waits for ever for the result of a process that was killed.
-    context = multiprocessing.get_context("spawn")
     pending: deque[Future[Chunk]] = deque()
-    with ProcessPoolExecutor(processes, context, initializer=_end_with_parent) as pool:
-        try:
-            for texts in chunks:
-                pending.append(pool.submit(tokenize_chunk, texts, tokenizer))
-                if len(pending) > AHEAD * processes:
-                    yield pending.popleft().result()
-            while pending:
+    with process_pool(processes, "spawn") as pool:
+        for texts in chunks:
+            pending.append(pool.submit(tokenize_chunk, texts, tokenizer))
+            if len(pending) > AHEAD * processes:
                 yield pending.popleft().result()
-        except BrokenProcessPool:
-            raise HeedError(
-                "a process that tokenised was killed; the system does that when memory runs out. "
-                "Run the same command again, with fewer processes (HEED_THREADS=1) if it was memory"
-            ) from None
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is killed: it would wait for work for ever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def exit_with_parent() -> None:
-        multiprocessing.connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=exit_with_parent, daemon=True).start()
+        while pending:
+            yield pending.popleft().result()

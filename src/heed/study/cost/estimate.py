@@ -210,7 +210,7 @@ def _adversary_seconds(
     h = params.hyperparameters(adversary.model)
     cost = task_module(params.task(params.models[adversary.model]), "cost")
     guided = 6 * cost.guided_multiply_adds(h, size.mean_length) / CORE_FLOPS
-    networks = GUIDED_NETWORKS * (h.epochs + 1) * guided * size.train
+    networks = GUIDED_NETWORKS * (h.epochs + 1) * guided * size.train * adversary.guided_networks
     return float(networks + ADVERSARY_SHARE * adversary.epochs * size.train * speed.training)
 
 

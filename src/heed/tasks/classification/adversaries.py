@@ -112,8 +112,8 @@ def judge_adversary(
     drawn: np.ndarray,
     work: Path,
     report_progress: ReportProgress,
-) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Return the tables `documents`, `units` and `summary`, and what guided networks read.
+) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
+    """Return the tables `documents`, `units` and `summary`, and what guided networks read, if any.
 
     Args:
         run: of the base.
@@ -140,15 +140,18 @@ def judge_adversary(
     pair = Pair(base.model, _train(learner, run, adversary, work, report_progress), base.encoded)
     compared = _compare(pair, units, drawn, report_progress)
     tables = _tables(compared, tokens, run, units, reader)
-    guides = _guides(pair, rows, units)
-    size = network_of(base.model).linear.in_features
-    training = GuidedTraining(run, base.encoded, labels, parts, size, units.with_evidence)
     summary = [
         *_accuracies(pair, labels, parts["test"]),
         *summarize_documents(tables["documents"]),
-        *training.accuracies(guides, work, report_progress),
     ]
-    return tables | {"summary": pd.DataFrame(summary)}, training.description(guides)
+    description = None
+    if adversary.guided_networks:
+        guides = _guides(pair, rows, units)
+        size = network_of(base.model).linear.in_features
+        training = GuidedTraining(run, base.encoded, labels, parts, size, units.with_evidence)
+        summary += training.accuracies(guides, work, report_progress)
+        description = training.description(guides)
+    return tables | {"summary": pd.DataFrame(summary)}, description
 
 
 def _load_base(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
