@@ -1,0 +1,57 @@
+"""Work that is shared by several processes."""
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Literal
+
+from heed.files import HeedError
+
+
+@contextlib.contextmanager
+def process_pool(
+    processes: int,
+    method: Literal["fork", "spawn"],
+    initializer: Callable[..., None] | None = None,
+    *arguments: Any,
+) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of processes, which end with this one, also when it is killed.
+
+    Not multiprocessing.Pool: it waits for ever for the result of a process that was killed.
+
+    Args:
+        processes: how many.
+        method: `spawn` starts anew; a `fork` has what is in memory here, and starts at once.
+        initializer: called with `arguments` in each process; forks inherit them without pickling.
+
+    Raises HeedError when a process was killed.
+    """
+    context = multiprocessing.get_context(method)
+    first = (initializer, *arguments) if initializer else ()
+    with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=first) as pool:
+        try:
+            yield pool
+        except BrokenProcessPool:
+            raise HeedError(
+                "a process of this command was killed; the system does that when memory runs out. "
+                "Run the same command again, with fewer processes (HEED_THREADS=1) if it was memory"
+            ) from None
+
+
+def _begin(initializer: Callable[..., None] | None = None, *arguments: Any) -> None:
+    """Begin a process: it ends when the one that started it is killed, or would wait for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def exit_with_parent() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=exit_with_parent, daemon=True).start()
+    if initializer:
+        initializer(*arguments)
