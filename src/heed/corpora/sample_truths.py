@@ -58,7 +58,7 @@ def place(generator: random.Random) -> Words:
     their ends teach the last state of a BiLSTM to carry those of the middle too.
     """
     label = generator.choice(sorted(CUES))
-    words = _distractors(generator, 280, 340)
+    words = _distractors(generator, 200, 260)
     size = len(words)
     where = generator.choices([*PLACES], [*PLACES.values()])[0]
     low, high = {
@@ -129,7 +129,7 @@ def match(generator: random.Random) -> Words:
 
 # kind of source and of corpus → (the function that draws a text, the name of its label, mean words)
 DRAWN: dict[str, tuple[Callable[[random.Random], Words], str, int]] = {
-    "sample-place": (place, "sentiment", 310),
+    "sample-place": (place, "sentiment", 230),
     "sample-rank": (rank, "verdict", 145),
     "sample-topic": (topic, "topic", 60),
     "sample-match": (match, "pair", 14),
