@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import os
 import re
 import sys
 from collections import deque
