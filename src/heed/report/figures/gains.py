@@ -79,11 +79,15 @@ class Bar:
 
 
 def gain_bars(experiments: list[Experiment]) -> list[Bar]:
-    """Return the gains of all experiments that have one."""
+    """Return the gains of all experiments that have one.
+
+    A mark that all experiments have is left out: the warning before the chart's title says it.
+    """
+    has_mark = len({each.mark for each in experiments}) > 1
     return [
         Bar(
             each.title,
-            each.mark,
+            each.mark if has_mark else "",
             each.gain,
             each.line.talk_gain,
             each.line.comparable or not each.line.reproduction,
@@ -121,6 +125,10 @@ def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) ->
     caption = say("Filled: better or worse; hollow: no such verdict")
     if any(bar.talk is not None for bar in bars):
         caption += "; " + say("diamond: the talk’s gain (hollow: not comparable with ours)")
+    if any(abs(bar.gain.mean - end) < 0.005 for bar in bars for end in bar.gain.ends or ()):
+        caption += "; " + say(
+            "where an interval ends at the gain, no larger gain over this baseline is possible"
+        )
     reasons = dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
     caption = "; ".join([caption, *reasons])
     return Figure(
