@@ -42,6 +42,8 @@ HYBRID = {"attention": "none", "pooling": "attention", "hierarchical": True,
 ADVERSARIES = {
     "differing": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 2}}",
     "deceiving": f"{{model: {BASE}, corpus: tiny, goal: deceive, strength: 1, epochs: 8}}",
+    "alone": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 1, "
+    "guided_networks: false}",
     "hybrid": "{model: tiny-hybrid, corpus: tiny, goal: deceive, strength: 1, epochs: 2}",
     "without": f"{{model: {BASE}, corpus: tiny, strength: 1, epochs: 2}}",
     "last": "{model: tiny-last, corpus: tiny, goal: differ, strength: 1, epochs: 2}",
@@ -277,6 +279,14 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     assert list(description["reads"]) == GUIDES and description["max_tokens"] == 12
 
 
+def test_guided_networks_are_trained_unless_the_adversary_says_no():
+    summary = write("alone")
+    assert set(summary["test"]) == {"adversary"}
+    assert sorted(path.name for path in Path("results/adversaries/alone").iterdir()) == [
+        "SHA256SUMS", "documents.parquet", "summary.csv", "units.parquet",
+    ]  # fmt: skip
+
+
 def test_without_evidence_there_are_reasons_and_nothing_to_deceive_about(monkeypatch, tmp_path):
     path = Path("data/tokens/tiny/evidence.parquet")
     table = pd.read_parquet(path)
@@ -386,7 +396,7 @@ def test_a_base_without_a_weighted_sum_is_one_message():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("lying", "there is no adversary lying. Known: differing, deceiving"),
+        ("lying", "there is no adversary lying. Known: differing, deceiving, alone"),
         ("without", "adversaries.without: goal is missing. `heed check` says more"),
         ("backward", "adversaries.backward: strength is not above 0: -1"),
     ],

@@ -25,6 +25,7 @@ from ruamel.yaml import YAML
 from heed.code import digests
 from heed.files import HeedError
 from heed.pipeline import check_up_to_date
+from heed.study import load
 from heed.tasks import TASKS
 from tests import fingerprint
 from tests.conftest import ROOT
@@ -1105,6 +1106,18 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
         "tokenize@a", "search@a", "train@a-1", "explain@a", "train@b-1", "evaluate@b", "report",
     ]  # fmt: skip
     assert chains["explain@a"] > chains["train@b-1"]  # a long stage starts early, if little follows
+
+
+def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    import stages
+
+    threads = {stage.name: stage.threads for stage in stages.read_stages(ROOT)}
+    assert {n for name, n in threads.items() if name.startswith("tokenize@")} == {1}
+    desk = load(ROOT / "workflow/studies/desk.yaml")
+    assert stages._resources({"resources": "corpora.imdb"}, desk) == (4, 0)
 
 
 def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(

@@ -2,7 +2,9 @@
 
 import dataclasses
 import itertools
+import os
 import re
+import signal
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
 from heed.evaluation.results import Comparison, spread
+from heed.files import HeedError
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
 from heed.report.chapters import classification, translation
@@ -27,6 +30,7 @@ from heed.report.figures.drawing import (
     WIDE,
     WIDTH,
 )
+from heed.report.figures.files import draw_figures
 from heed.report.figures.labels import LINE_HEIGHT, LineEnd, label_ends, spread_apart
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import (
@@ -271,3 +275,37 @@ def test_what_a_shade_means_holds_in_dark_mode_too():
     texts += [path.read_text() for path in (ROOT / "src/heed/report/chapters").glob("*.py")]
     assert len(texts) > 20
     assert not [text for text in texts if re.search(r"[Dd]arker", text)]
+
+
+def figure_with(key: str, draw) -> Figure:
+    return Figure(key, f"Title of {key}", "What it shows.", (), draw, (2.0, 1.5))
+
+
+def test_several_processes_draw_the_same_bytes_as_one(tmp_path):
+    figures = [
+        figure_with(
+            f"line{slope}", lambda drawing, slope=slope: drawing.subplots().plot([0, slope])
+        )
+        for slope in range(3)
+    ]
+    written = []
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        draw_figures(figures, {"line1": (3.0, 2.0)}, folder, processes)
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1] and len(written[0]) == 6
+
+
+def test_a_drawing_process_that_is_killed_or_fails_is_an_error(tmp_path):
+    def die(drawing: Drawing) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def fail(drawing: Drawing) -> None:
+        raise HeedError("no such series")
+
+    blank = figure_with("blank", lambda drawing: None)
+    with pytest.raises(HeedError, match="a process of this command was killed"):
+        draw_figures([figure_with("killed", die), blank], {}, tmp_path, 2)
+    with pytest.raises(HeedError, match="no such series"):
+        draw_figures([figure_with("failed", fail), blank], {}, tmp_path, 2)

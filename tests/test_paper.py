@@ -162,7 +162,7 @@ def test_the_appendix_has_sections_with_letters():
 
 
 def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(tmp_path, monkeypatch):
-    monkeypatch.setattr("heed.report.render.draw", _draw_nothing)
+    monkeypatch.setattr("heed.report.figures.files.draw", _draw_nothing)
     text = (_render(tmp_path, "talk") / "report.tex").read_text(encoding="utf-8")
     graphics = text.count(r"\includegraphics")
     assert graphics == text.count("max totalheight=") and graphics > 10

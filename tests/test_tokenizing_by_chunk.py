@@ -121,7 +121,9 @@ def test_an_error_while_tokenising_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_few_chunks_are_read_ahead_of_what_is_yielded(monkeypatch):
-    monkeypatch.setattr(chunks, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    monkeypatch.setattr(
+        "heed.processes.ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1)
+    )
     read = []
 
     def texts() -> Iterator[list[str]]:
@@ -138,7 +140,7 @@ def test_few_chunks_are_read_ahead_of_what_is_yielded(monkeypatch):
 def test_few_chunks_start_no_process(monkeypatch, count, processes):
     started = []
     pool = lambda number, *_, **__: started.append(number) or ThreadPoolExecutor(1)  # noqa: E731
-    monkeypatch.setattr(chunks, "ProcessPoolExecutor", pool)
+    monkeypatch.setattr("heed.processes.ProcessPoolExecutor", pool)
     assert len([*tokenize_chunks([["a b"]] * count, "whitespace", 2)]) == count
     assert started == [processes] * bool(processes)
 

@@ -65,10 +65,7 @@ def render(
         results = read_results(params, comparison, published, results_folder, with_documents)
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
-        figures = [block for block in blocks if isinstance(block, Figure)]
-        with writing_folder(folder / "figures") as out:
-            draw_figures(figures, latex.column_sizes(blocks), out, processes)
-            image = html.image_addresses(figures, out)
+        image = _write_figures(blocks, folder / "figures", processes)
         copies = _write_tables(
             [block for block in blocks if isinstance(block, Table)], folder / "tables"
         )
@@ -88,6 +85,14 @@ def render(
 def _select(blocks: list[Block], medium: str) -> list[Block]:
     """Return the blocks that the page or the paper has."""
     return [block for block in blocks if medium in block.media]
+
+
+def _write_figures(blocks: list[Block], folder: Path, processes: int) -> html.ImageAddress:
+    """Write the files of all figures, some in another size on paper; return what the page has."""
+    figures = [block for block in blocks if isinstance(block, Figure)]
+    with writing_folder(folder) as out:
+        draw_figures(figures, latex.column_sizes(blocks), out, processes)
+        return html.image_addresses(figures, out)
 
 
 def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:

@@ -66,15 +66,22 @@ def chapter(results: Results) -> list[Block]:
         return []
     columns = _columns(results)
     held = sum(finding.holds for finding in findings)
+    caption = say(
+        "What is known of these texts because of how they were made. The expected results "
+        "stand in params.yaml, and were written before this study ran."
+    )
+    if any(finding.truth.figure == "evidence_weight" for finding in findings):
+        caption += " " + say(
+            "The share of the weights on the evidence is a mean over all seeds and the documents "
+            "that were explained; the tables of single experiments have that of the documents "
+            "shown, of the first seed."
+        )
     table = Table(
         TRUTHS,
         say("Known truths, and what this study found"),
         columns,
         make_rows(columns, findings),
-        caption=say(
-            "What is known of these texts because of how they were made. The expected results "
-            "stand in params.yaml, and were written before this study ran."
-        ),
+        caption=caption,
         sources=results.comparison_sources,
         style="first",
     )

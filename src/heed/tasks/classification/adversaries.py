@@ -140,18 +140,15 @@ def judge_adversary(
     pair = Pair(base.model, _train(learner, run, adversary, work, report_progress), base.encoded)
     compared = _compare(pair, units, drawn, report_progress)
     tables = _tables(compared, tokens, run, units, reader)
-    summary = [
-        *_accuracies(pair, labels, parts["test"]),
-        *summarize_documents(tables["documents"]),
-    ]
-    description = None
+    summary = [*_accuracies(pair, labels, parts["test"]), *summarize_documents(tables["documents"])]
+    guided = None
     if adversary.guided_networks:
         guides = _guides(pair, rows, units)
         size = network_of(base.model).linear.in_features
         training = GuidedTraining(run, base.encoded, labels, parts, size, units.with_evidence)
         summary += training.accuracies(guides, work, report_progress)
-        description = training.description(guides)
-    return tables | {"summary": pd.DataFrame(summary)}, description
+        guided = training.description(guides)
+    return tables | {"summary": pd.DataFrame(summary)}, guided
 
 
 def _load_base(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
