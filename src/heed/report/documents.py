@@ -5,6 +5,8 @@ leaves this folder out.
 """
 
 import dataclasses
+import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -235,7 +237,8 @@ def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
 
 
 def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictions]) -> Document:
-    heaviest = tokens.nlargest(MAX_WORDS, "weight", keep="first")
+    starts, ends, weights = (tokens[name].tolist() for name in ("start", "end", "weight"))
+    heaviest = sorted(range(len(weights)), key=lambda i: -weights[i])[:MAX_WORDS]
     return Document(
         row.id,
         row.label,
@@ -246,7 +249,7 @@ def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictio
         tokens,
         shade_sentences(row.text, tokens),
         row.text[tokens["end"].max() :].strip(),
-        [(row.text[word.start : word.end], float(word.weight)) for word in _rows(heaviest)],
+        [(row.text[starts[i] : ends[i]], weights[i]) for i in heaviest],
         predictions,
     )
 
@@ -260,23 +263,23 @@ def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
     """
     strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
     shades = strengths / full_colour(strengths.to_numpy())
-    weights = tokens.groupby("sentence")["sentence_weight"].first()
-    largest_sentence = float(weights.max()) if weights.notna().any() else None
+    names = ("sentence", "start", "end", "shade", "weight", "evidence", "sentence_weight")
+    columns = tokens.assign(shade=shades)
+    words = zip(*(columns[name].tolist() for name in names), strict=True)
+    largest_sentence = float(tokens["sentence_weight"].max())  # NaN where no sentence has one
     sentences: list[Sentence] = []
     end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
-    for number, words in tokens.assign(shade=shades).groupby("sentence"):
-        pieces = []
-        for word in _rows(words):
-            if word.start > end:
-                pieces.append(Piece(_gap(text[end : word.start])))
-            shade = float(word.shade) if word.shade >= MIN_SHADE else None
-            weight = float(word.weight)
-            pieces.append(Piece(text[word.start : word.end], shade, weight, bool(word.evidence)))
-            end = word.end
-        if largest_sentence is None:
+    for _, of_sentence in itertools.groupby(words, key=lambda word: word[0]):
+        pieces, weight = [], math.nan
+        for _, start, word_end, shade, word_weight, is_evidence, weight in of_sentence:
+            if start > end:
+                pieces.append(Piece(_gap(text[end:start])))
+            seen = shade if shade >= MIN_SHADE else None
+            pieces.append(Piece(text[start:word_end], seen, word_weight, bool(is_evidence)))
+            end = word_end
+        if math.isnan(largest_sentence):
             sentences.append(Sentence(pieces))
         else:
-            weight = float(weights.loc[number])
             sentences.append(Sentence(pieces, weight, weight / largest_sentence))
     return sentences
 
