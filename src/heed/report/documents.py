@@ -263,24 +263,27 @@ def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
     """
     strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
     shades = strengths / full_colour(strengths.to_numpy())
-    names = ("sentence", "start", "end", "shade", "weight", "evidence", "sentence_weight")
+    names = ("sentence", "start", "end", "shade", "weight", "evidence")
     columns = tokens.assign(shade=shades)
     words = zip(*(columns[name].tolist() for name in names), strict=True)
-    largest_sentence = float(tokens["sentence_weight"].max())  # NaN where no sentence has one
+    weights = dict(
+        zip(tokens["sentence"].tolist(), tokens["sentence_weight"].tolist(), strict=True)
+    )
+    largest = float(tokens["sentence_weight"].max())  # NaN where no sentence has a weight
     sentences: list[Sentence] = []
     end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
-    for _, of_sentence in itertools.groupby(words, key=lambda word: word[0]):
-        pieces, weight = [], math.nan
-        for _, start, word_end, shade, word_weight, is_evidence, weight in of_sentence:
+    for number, of_sentence in itertools.groupby(words, key=lambda word: word[0]):
+        pieces = []
+        for _, start, word_end, shade, weight, is_evidence in of_sentence:
             if start > end:
                 pieces.append(Piece(_gap(text[end:start])))
             seen = shade if shade >= MIN_SHADE else None
-            pieces.append(Piece(text[start:word_end], seen, word_weight, bool(is_evidence)))
+            pieces.append(Piece(text[start:word_end], seen, weight, bool(is_evidence)))
             end = word_end
-        if math.isnan(largest_sentence):
+        if math.isnan(largest):
             sentences.append(Sentence(pieces))
         else:
-            sentences.append(Sentence(pieces, weight, weight / largest_sentence))
+            sentences.append(Sentence(pieces, weights[number], weights[number] / largest))
     return sentences
 
 
