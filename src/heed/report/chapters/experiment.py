@@ -84,7 +84,7 @@ def _verdict_line(experiment: Experiment) -> Texts:
     if not experiment.gain:
         return (verdict,)
     names = {"variant": experiment.gain.first, "size": experiment.gain.size}
-    return (verdict, " ", say("{variant} over the baseline: {size}.", **names))
+    return (verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
 
 
 def _collapsed(results: Results, experiment: Experiment) -> list[Block]:
