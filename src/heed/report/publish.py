@@ -12,8 +12,8 @@ from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_text, writing_folder
 from heed.report.chapters.verdict_matrix import verdict_matrix
 from heed.report.experiments import Experiment, is_generated, read_experiments
+from heed.report.head import Links
 from heed.report.headline import headline
-from heed.report.links import Links
 from heed.report.local_paths import map_texts, path_remover
 from heed.report.provenance import write_provenance
 from heed.report.render import render

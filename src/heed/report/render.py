@@ -12,9 +12,9 @@ from heed.report.chapters import truths
 from heed.report.chapters.answer import generated_warning
 from heed.report.documents import describe_evidence, describe_weights
 from heed.report.figures.files import draw_figures
+from heed.report.head import IN_REPORTS, Links, citation
 from heed.report.headline import headline
 from heed.report.language import use_language
-from heed.report.links import IN_REPORTS, Links, citation
 from heed.report.renderers import csv, html, latex, markdown
 from heed.report.results import Results, read_results
 from heed.report.series import write_series

@@ -1,4 +1,4 @@
-"""The files that the page links in its head, next to reports/ and in a published edition."""
+"""The head of the page: the files that it links, in reports/ and in a published edition."""
 
 import dataclasses
 
