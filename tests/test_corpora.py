@@ -121,6 +121,18 @@ def test_the_headlines_are_36000_in_34_classes(corpora, tmp_path, monkeypatch):
     assert "LATINO VOICES" not in counts and "PARENTS" not in counts
 
 
+def test_five_headlines_of_a_category_make_a_longer_text(corpora, tmp_path, monkeypatch):
+    raw = download_from_mirror("few-shot-01", corpora, tmp_path / "raw", monkeypatch)
+    single = list(read_documents(corpus("news-headlines"), raw))
+    joined = list(read_documents(corpus("news-headlines-joined"), raw))
+    counts = Counter(document.labels["category"] for document in single)
+    assert Counter(document.labels["category"] for document in joined) == {
+        category: count // 5 for category, count in counts.items()
+    }
+    of_first = [each.text for each in single if each.labels == joined[0].labels]
+    assert joined[0].text == " ".join(of_first[:5])
+
+
 def test_the_merges_of_the_41_labels_give_34(corpora):
     labels = json.loads((corpora / "news/v2_label_counts.json").read_text())
     merged = Counter()

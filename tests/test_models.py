@@ -24,6 +24,7 @@ from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
 from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.tasks.classification.rules import no_effect
 from tests.conftest import HYPERPARAMETERS, ROOT
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
@@ -142,6 +143,16 @@ VARIANTS = (
             "bigram_buckets": 7,
             "character_buckets": 11,
         },
+        *(
+            {
+                "attention": attention,
+                "pooling": pooling,
+                "attention_residual": True,
+                "attention_positions": True,
+            }
+            for attention in ("multi-head", "single-head")
+            for pooling in ("mean", "max")
+        ),
         {"encoder": "transformer", "attention": "none", "pooling": "mean", "heads": 2},
         {"encoder": "transformer", "attention": "none", "pooling": "attention", "heads": 4},
         {"encoder": "transformer", "attention": "multi-head", "pooling": "max", "heads": 2},
@@ -174,6 +185,34 @@ def test_logits_are_the_same_alone_in_a_batch_in_any_order_with_any_padding(
             assert torch.allclose(
                 model(make_batch([text], None, 0, h))[0], batch[i], atol=tolerance
             )
+
+
+def test_a_residual_self_attention_adds_the_states_and_positions_come_before_it():
+    batch = make_batch(random_texts([6, 3]))
+    plain = make(attention="multi-head", pooling="mean")
+    residual = make(attention="multi-head", pooling="mean", attention_residual=True)
+    residual.load_state_dict(plain.state_dict())
+    with torch.no_grad():
+        states = plain.network.encode(batch)
+        mean, _, _ = plain.network.attend(states)
+        with_states, _, _ = residual.network.attend(states)
+        tokens = (~states.padding)[..., None]
+        of_states = (states.vectors * tokens).sum(1) / tokens.sum(1)
+    assert torch.allclose(with_states, mean + of_states, atol=1e-6)
+
+    changes = {"encoder": "embeddings", "attention": "multi-head", "heads": 2, "pooling": "mean"}
+    unordered, ordered = make(**changes), make(**changes, attention_positions=True)
+    texts = [[2, 3, 4, 5]], [[5, 3, 4, 2]]
+    for model, same in ((unordered, True), (ordered, False)):
+        with torch.no_grad():
+            first, second = (model(make_batch(text)) for text in texts)
+        assert torch.allclose(first, second, atol=1e-6) is same
+
+
+def test_what_changes_self_attention_has_no_effect_without_it():
+    h = replace(HYPERPARAMETERS, attention="none", attention_residual=True)
+    assert no_effect(h)["attention_residual"] == "attention: none"
+    assert not make(attention="none", attention_residual=True).network.encoder.residual
 
 
 @pytest.mark.parametrize("attention", ["none", "multi-head", "single-head", "uniform"])

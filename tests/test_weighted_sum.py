@@ -172,6 +172,7 @@ NETWORKS = [
 ] + [
     {"attention": "multi-head", "pooling": "attention", "heads": 2, "skip": True},
     {"attention": "none", "pooling": "attention", "encoder": "embeddings"},
+    {"attention": "multi-head", "pooling": "attention", "attention_positions": True},
     {"attention": "multi-head", "pooling": "mean", "linear_branch": "words", "branch_buckets": 8},
     {"attention": "none", "pooling": "attention", "encoder": "transformer", "heads": 2},
     {"attention": "multi-head", "pooling": "mean", "encoder": "transformer", "heads": 4,
@@ -382,6 +383,10 @@ def test_weights_can_be_optimised_step_after_step_against_one_weighted_sum():
             for attention in SELF_ATTENTIONS
         ),
         ({"pooling": "max", "hierarchical": True}, "one weight for each token cannot"),
+        (
+            {"attention": "multi-head", "pooling": "mean", "attention_residual": True},
+            "the states are added to what they attend to",
+        ),
         (
             {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 8},
             "reads no token",

@@ -99,6 +99,16 @@ class Architecture(Preprocessing):
         gt=0,
         le=MAX_SIZE,
     )
+    attention_residual: bool = hyperparameter(
+        False, "the states are added to the output of self-attention"
+    )
+    attention_positions: bool = hyperparameter(
+        False,
+        (
+            "encodings of the positions (Vaswani et al. 2017, section 3.5) are added to the states "
+            "before self-attention reads them"
+        ),
+    )
     pooling: Literal["last", "mean", "max", "attention", "max-attention"] = hyperparameter(
         "last",
         (

@@ -13,7 +13,7 @@ from heed.hyperparameters.classifier import Architecture, encoder_size
 from heed.models.attention import MultiHeadAttention, SingleHeadAttention
 from heed.models.pooling import Pooling, make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask
-from heed.models.transformer_layers import TransformerEncoder
+from heed.models.transformer_layers import TransformerEncoder, positions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Encoder(nn.Module):
     """BiLSTM, transformer or none, self-attention or none, pooling.
 
     With `skip` the inputs are concatenated to the states, so that attention and pooling see both.
+    With `attention_positions` the states have the encodings of their positions, and with
+    `attention_residual` the pooling reads the sum of the states and of what they attend to.
     `size` is the size of the output.
     """
 
@@ -54,6 +56,9 @@ class Encoder(nn.Module):
             self.attention = SingleHeadAttention(h.score, self.size, h.max_tokens)
         elif h.attention != "none":
             self.attention = MultiHeadAttention(self.size, h.heads, h.attention == "uniform")
+        has_attention = self.attention is not None
+        self.residual = h.attention_residual and has_attention
+        self.positions = h.attention_positions and has_attention
         self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -76,6 +81,8 @@ class Encoder(nn.Module):
             vectors = self.lstm(inputs, lengths)
             if self.skip:
                 vectors = torch.cat([vectors, inputs], -1)
+        if self.positions:
+            vectors = vectors + positions(vectors)
         return States(self.dropout(vectors), lengths, padding)
 
     def attend(
@@ -107,9 +114,10 @@ class Encoder(nn.Module):
                 "weights of a self-attention are given to a model that has none (attention: none)"
             )
         if self.attention is not None:
-            vectors, attention = self.attention.attend(
+            attended, attention = self.attention.attend(
                 vectors, vectors, vectors, states.padding, attention
             )
+            vectors = vectors + attended if self.residual else attended
         pooled, pooling = self.pooling.pool(vectors, states.lengths, states.padding, pooling)
         return pooled, pooling, attention
 
@@ -135,8 +143,9 @@ class Encoder(nn.Module):
         """Return the weight of each position, (batch, time); rows sum to 1, 0 at padding.
 
         Without self-attention these are the pooling's weights p. With it they are p A: the
-        pooling's weight of each query, times the attention weights A, averaged over heads. The
-        pooling reads the same vectors as in `forward`, to the last bit.
+        pooling's weight of each query, times the attention weights A, averaged over heads; the
+        states that `attention_residual` adds are not counted. The pooling reads the same vectors as
+        in `forward`, to the last bit.
         """
         pooling = self.pooling.weights(self._self_attention(states), states.lengths, states.padding)
         if self.attention is None:
@@ -149,7 +158,8 @@ class Encoder(nn.Module):
         vectors = states.vectors
         if self.attention is None:
             return vectors
-        return self.attention(vectors, vectors, vectors, states.padding)
+        attended = self.attention(vectors, vectors, vectors, states.padding)
+        return vectors + attended if self.residual else attended
 
 
 class HierarchicalEncoder(nn.Module):

@@ -136,6 +136,11 @@ def _network_of_sum(model: Classifier) -> Network:
             "encoder `none` reads no token by itself: a linear branch alone has no weighted sum "
             "of states"
         )
+    if model.network.document_encoder.residual:
+        raise HeedError(
+            "attention_residual: the states are added to what they attend to, so the text's vector "
+            "is no sum that is weighted by attention alone"
+        )
     model.network.document_encoder.pooling.check_weighted_sum()
     return model.network
 

@@ -111,6 +111,7 @@ def _classifier(h: Architecture) -> list[str]:
         _encoder(h),
         say("it reads the words of each sentence, then the sentences") if h.hierarchical else "",
         _attention(h),
+        *_attention_layer(h),
         _pooling(h),
         say("a linear model on the TF-IDF of {features} is added", features=_features(h))
         if branch
@@ -155,6 +156,16 @@ def _attention(h: Architecture) -> str:
     if h.attention == "uniform":
         return say("the layer of self-attention, but with equal weights in place of learned ones")
     return ""
+
+
+def _attention_layer(h: Architecture) -> list[str]:
+    """Return what is added before and after self-attention."""
+    if h.attention == "none":
+        return []
+    return [
+        say("the positions of the words are added before it") if h.attention_positions else "",
+        say("its input is added to its output") if h.attention_residual else "",
+    ]
 
 
 def _pooling(h: Architecture) -> str:

@@ -82,6 +82,8 @@ def adversary_contradiction(h: Hyperparameters) -> str | None:
         return "encoder none has no weights of words"
     if h.pooling in ("last", "max"):
         return f"pooling {h.pooling} is no weighted sum of states; mean and attention are"
+    if h.attention_residual and h.attention != "none":
+        return "attention_residual adds the states, which the weights of attention do not weigh"
     if not h.chooses_weights:
         return (
             f"attention: {h.attention} with pooling: {h.pooling} gives every word the same weight"
@@ -96,6 +98,9 @@ WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
 def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
     ineffective = {} if h.has_heads else {"heads": f"attention: {h.attention}"}
+    if h.attention == "none":
+        of_attention = ("attention_residual", "attention_positions")
+        ineffective |= dict.fromkeys(of_attention, "attention: none")
     if h.encoder != "transformer":
         of_transformer = ("encoder_layers", "feed_forward_size")
         ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
