@@ -153,7 +153,7 @@ def write_raw(folder: Path, source: str) -> Path:
             [letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")
         ),
         "huffpost": {huffpost.FULL: row(category="ARTS", headline="a", short_description="b")},
-        "few-shot-01": dict.fromkeys(few_shot.NAMES, row(class_name="arts", sentence="a")),
+        "few-shot-01": dict.fromkeys(few_shot.NAMES, 2 * row(class_name="arts", sentence="a")),
         "sst-wiki": {
             f"{part}{end}": text
             for part in ("train", "dev", "test")
