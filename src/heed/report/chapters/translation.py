@@ -121,7 +121,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
-        Heading(say("Figures"), experiment.mark),
+        Heading(say("Figures"), experiment.mark, media=(PAGE,)),
         Group(drawn[:SHOWN], "plots"),
         Disclosure(
             say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),

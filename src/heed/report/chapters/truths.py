@@ -95,13 +95,13 @@ def _columns(results: Results) -> tuple[Column, ...]:
             "", say("Experiment"), value=lambda each: _experiment(results, each).title,
             merge=True, width=24,
         ),
-        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=56),
+        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=58),
         Column(
             "expected", say("heed should find"), value=lambda each: expected_text(results, each),
-            width=38,
+            width=44,
         ),
         Column(
-            "found", say("heed found"), value=lambda each: found_text(results, each), width=24
+            "found", say("heed found"), value=lambda each: found_text(results, each), width=26
         ),
         Column("holds", say("Agrees"), value=_agreement),
         Column("value", "", decimals(4), lambda each: each.value),

@@ -132,6 +132,7 @@ def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) ->
         (WIDTH, min(1.2 + 0.62 * len(bars), MAX_HEIGHT)),
         alt_text=". ".join(bar.alt_text for bar in bars),
         titled=True,
+        in_rows=True,
     )
 
 
