@@ -342,9 +342,7 @@ def _degradation(experiment: Experiment, variant: str) -> float | None:
     return changes.get(variant)
 
 
-def _note(
-    results: Results, experiments: list[Experiment], figure: str, is_first: bool
-) -> Texts:
+def _note(results: Results, experiments: list[Experiment], figure: str, is_first: bool) -> Texts:
     """Return the note below a table: its figure, its gain, and what the first one explains."""
     texts = [figure, _gain_text(experiments[0].measure)]
     if is_first:

@@ -16,7 +16,6 @@ from heed.report.blocks import (
     Disclosure,
     Heading,
     Items,
-    Paragraph,
     Span,
     Table,
     Texts,
@@ -138,7 +137,7 @@ def _lists(experiment: Experiment) -> list[Block]:
     for variant in others:
         differing = [line.settings[variant] for line in printed if line.differs(variant, first)]
         items.append(_listed(say("{name}, otherwise the same", name=variant), differing))
-    return [Paragraph((Span(experiment.title, "strong"),)), Items(tuple(items))]
+    return [Heading(experiment.title), Items(tuple(items))]
 
 
 def _listed(name: str, settings: list[Setting]) -> Texts:

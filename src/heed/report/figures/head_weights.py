@@ -16,8 +16,8 @@ from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_n
 from heed.report.language import say
 from heed.report.results import Results
 
-# Inches: a pair of words, a letter of a label, between two heads, around all; the largest figure on paper, and
-# the widest in a column of it.
+# Inches: a pair of words, a letter of a label, between two heads, around all; the largest figure
+# on paper, and the widest in a column of it.
 CELL, LETTER, GAP, FRAME = 0.106, 0.064, 0.25, 0.4
 PAPER_WIDTH, PAPER_HEIGHT, COLUMN = 6.8, 6.1, 3.3
 SIZE = 7  # points of words: the smallest print on paper

@@ -55,7 +55,6 @@ POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
 LOWEST = 1.3  # inches, of a figure that is drawn lower because it is narrower
 TYPEWRITER = 1.06  # the width of a character of typewriter type over that of others
-IN_COLUMNS = ("plots", "glance")  # groups whose figures stand in columns
 MARKED = r"{} \textbf{{({})}}"
 
 
@@ -154,6 +153,7 @@ def _environment(language: str) -> jinja2.Environment:
         "on_paper": on_paper,
         "lines_together": lines_together,
         "figure_columns": figure_columns,
+        "has_columns": _has_columns,
     }
     jinja.globals |= {
         "say": say,
@@ -231,7 +231,7 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
     return {
         figure.key: _column_size(figure)
         for group in blocks
-        if isinstance(group, Group) and group.style in IN_COLUMNS
+        if isinstance(group, Group) and _has_columns(group)
         for figure in group.blocks
         if _is_in_column(figure)
     }
@@ -242,6 +242,12 @@ def _column_size(figure: Figure) -> tuple[float, float]:
     width, height = figure.size
     narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
     return narrow, height if figure.in_rows else max(height * narrow / width, LOWEST)
+
+
+def _has_columns(group: Group) -> bool:
+    """Return whether paper has a group's figures in columns: of the answer where it has several."""
+    figures = sum(isinstance(block, Figure) for block in group.blocks)
+    return group.style == "plots" or (group.style == "glance" and figures > 1)
 
 
 def _is_in_column(block: Block) -> TypeGuard[Figure]:
