@@ -39,7 +39,7 @@ from heed.report.results import Results
 from heed.report.sources import Source
 
 # inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
-ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.75
+ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.85
 MAX_SERIES = 4  # in a row: with more, each series has a panel, so many side by side
 COLUMNS, DENSE_ROW, TITLE, TITLE_LINE = 6, 0.17, 0.45, 13  # panels, inches, inches, characters
 MAX_HEADING = 44  # characters

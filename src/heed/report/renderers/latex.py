@@ -54,7 +54,8 @@ LINE_WIDTH = 488  # points of a line of the document, less a margin for what is 
 POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
 LOWEST = 1.3  # inches, of a figure that is drawn lower because it is narrower
-TYPEWRITER = 1.06  # the width of a character of typewriter type over that of others
+# The width of a character of typewriter type, and of a digit, over that of others.
+TYPEWRITER, DIGIT = 1.06, 1.12
 MARKED = r"{} \textbf{{({})}}"
 
 
@@ -366,9 +367,10 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     if width := _broken_width(block, index, broken):
         return width * MILLIMETRE + 2 * chosen.space
     head = column.short or column.title
-    heads = [head] if column.format.align == "left" else head.split(" ")
+    heads = [head] if column.format.align == "left" else _head_lines(head)
     notes = [len(cell.note) + (len(cell.change) + 2 if cell.change else 0) for cell in cells]
-    character = chosen.character * (TYPEWRITER if column.code else 1)
+    digits = 1 if column.format.align == "left" else DIGIT
+    character = chosen.character * (TYPEWRITER if column.code else digits)
     return 2 * chosen.space + max(
         character * max((len(text) for text in texts), default=0),
         chosen.character * max(map(len, heads)),
@@ -404,8 +406,13 @@ def _head(block: Table, index: int) -> Latex:
     text = column.short or column.title
     if column.format.align == "left":
         return Latex(escape(text))
-    words = r"\\".join(escape(word) for word in text.split(" "))
+    words = r"\\".join(map(escape, _head_lines(text)))
     return Latex(rf"{{\shortstack[r]{{{words}}}}}")
+
+
+def _head_lines(text: str) -> list[str]:
+    """Return the lines of a heading over numbers: its words, and the parts of long compounds."""
+    return re.split(r" |(?<=\w{4}-)(?=\w{4})", text)
 
 
 def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
