@@ -206,7 +206,7 @@ def test_page_and_paper_name_the_runs_of_each_kind_in_the_experiment_that_has_se
     language, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(
-        "heed.report.render.draw",
+        "heed.report.figures.files.draw",
         lambda path, *others: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
     params = made_up.study("sample")

@@ -99,6 +99,26 @@ def test_figures_stand_in_two_columns_of_about_equal_height_that_fit_a_page():
     assert figure_columns([figure("page", media=(PAGE,)), figure("wide", wide=True)]) == []
 
 
+def test_an_explanation_is_printed_once_and_others_refer_to_its_number():
+    same = [figure("first"), figure("second", title="Title of first"), figure("other")]
+    text = printed(*same, table(2, caption="Of rows."), table(2, key="more", caption="Of rows."))
+    assert text.count("What it shows.") == 2 and text.count("Of rows.") == 1
+    for label, reference in (("figure:first", "figure"), ("table:made", "table")):
+        assert text.count(rf"\label{{{label}}}") == 1
+        assert text.count(rf"As in {reference}~\ref{{{label}}}.") == 1
+
+
+def test_the_chart_of_gains_stands_in_a_column_only_beside_another():
+    charts = [figure("gain", in_rows=True), figure("gain_bleu", in_rows=True)]
+    both, alone = Group((table(2), *charts), "glance"), Group((table(2), charts[0]), "glance")
+    sizes = latex.column_sizes([both])
+    assert [height for _, height in sizes.values()] == [2.9, 2.9], "rows keep their height"
+    assert latex.column_sizes([alone]) == {}
+    assert printed(both).count("linewidth}\\vspace{0pt}") == 2 and "vspace{0pt}" not in printed(
+        alone
+    )
+
+
 def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_column():
     (narrow,) = tabulars(table(5))
     assert narrow.size == "" and len(narrow.heads) == 6
@@ -111,7 +131,7 @@ def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_col
     assert {part.lines[1].cells[0] for part in parts} == {"model 1"}
     text = printed(table(40))
     assert r"\tiny" not in text and "resizebox" not in text
-    assert text.count(r"\caption[]{\textbf{A table.}}") == 1
+    assert text.count(r"\caption[]{\label{table:made}\textbf{A table.}}") == 1
     assert text.count("(further columns)") == len(parts) - 1
 
 
@@ -163,7 +183,7 @@ def test_the_appendix_has_sections_with_letters():
 
 
 def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(tmp_path, monkeypatch):
-    monkeypatch.setattr("heed.report.render.draw", _draw_nothing)
+    monkeypatch.setattr("heed.report.figures.files.draw", _draw_nothing)
     text = (_render(tmp_path, "talk") / "report.tex").read_text(encoding="utf-8")
     graphics = text.count(r"\includegraphics")
     assert graphics == text.count("max totalheight=") and graphics > 10

@@ -29,7 +29,7 @@ STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/m
 def empty_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty figures: drawing those of a study takes half a minute."""
     monkeypatch.setattr(
-        "heed.report.render.draw",
+        "heed.report.figures.files.draw",
         lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 

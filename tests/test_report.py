@@ -73,7 +73,7 @@ def empty_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     """Empty figures, but for slow tests: drawing those of a study takes half a minute."""
     if not request.node.get_closest_marker("slow"):
         monkeypatch.setattr(
-            "heed.report.render.draw",
+            "heed.report.figures.files.draw",
             lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
         )
 

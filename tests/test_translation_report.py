@@ -69,7 +69,7 @@ def module_figures():
     """Empty figures for the fixtures of this module: the tests of figures draw their own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "heed.report.render.draw",
+            "heed.report.figures.files.draw",
             lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
         )
         yield
@@ -455,7 +455,7 @@ def test_the_hyperparameters_are_read_from_every_model(tmp_path):
 
 @pytest.mark.slow
 def test_paper_compiles_and_every_figure_is_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr("heed.report.render.draw", draw)  # module_figures may be in place
+    monkeypatch.setattr("heed.report.figures.files.draw", draw)  # module_figures may be in place
     if not shutil.which("latexmk"):
         pytest.skip("latexmk is not installed")
     into = tmp_path / "reports"

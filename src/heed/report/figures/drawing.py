@@ -53,7 +53,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LABEL = 30  # characters of an axis's name in a line, in a column of paper
 LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB")  # of a font
 # Points of a legend: a character of an entry, and its mark with the space around it.
-ENTRY_CHARACTER, ENTRY_MARK = 4.4, 32
+ENTRY_CHARACTER, ENTRY_MARK = 4.6, 38
 MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
