@@ -32,7 +32,7 @@ from tests.fixtures.report import made_up
 
 MIN_PRINT = 7  # points
 ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its largest
-PAGES = {"sample": 9, "talk": 20}  # at most
+PAGES = {"sample": 9, "talk": 13}  # at most
 
 
 def table(columns: int, rows: int = 3, text: str = "0.1234", **changes) -> Table:
