@@ -84,7 +84,7 @@ lint: .venv/.development ## fix the findings that ruff can fix, then print the o
 pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
 	@command -v latexmk >/dev/null && command -v pdflatex >/dev/null || { echo "heed: 'make pdf' needs latexmk and pdflatex on PATH (Debian: texlive-latex-extra texlive-science latexmk lmodern; for a German report texlive-lang-german); reports/index.html needs nothing" >&2; exit 1; }
-	@mkdir -p .heed/pdf && rm -f .heed/pdf/report.tex
+	@mkdir -p .heed/pdf && rm -f .heed/pdf/report.*
 	@cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk -pdf -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"

@@ -31,7 +31,8 @@ from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
 MIN_PRINT = 7  # points
-PAGES = {"sample": 10}  # at most
+ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its largest
+PAGES = {"sample": 9, "talk": 13}  # at most
 
 
 def table(columns: int, rows: int = 3, text: str = "0.1234", **changes) -> Table:
@@ -90,12 +91,32 @@ def test_figures_stand_in_two_columns_of_about_equal_height_that_fit_a_page():
     figures = [figure(f"f{number}", (4.4, 2.9)) for number in range(4)]
     tall = figure("tall", (4.4, 14.0))
     first, *others = figure_columns([*figures, tall])
-    assert [[each.key for each in column] for column in first] == [["f0"], ["f1"]]
-    assert [each.key for row in others for column in row for each in column] == ["f2", "f3", "tall"]
+    assert [[each.key for each in column] for column in first] == [["f0", "f2"], ["f1", "f3"]]
+    assert [each.key for row in others for column in row for each in column] == ["tall"]
     low = [figure(f"low{number}", (4.4, 1.2)) for number in range(2)]
     (row,) = figure_columns([figures[0], *low])
     assert [[each.key for each in column] for column in row] == [["f0"], ["low0", "low1"]]
     assert figure_columns([figure("page", media=(PAGE,)), figure("wide", wide=True)]) == []
+
+
+def test_an_explanation_is_printed_once_and_others_refer_to_its_number():
+    same = [figure("first"), figure("second", title="Title of first"), figure("other")]
+    text = printed(*same, table(2, caption="Of rows."), table(2, key="more", caption="Of rows."))
+    assert text.count("What it shows.") == 2 and text.count("Of rows.") == 1
+    for label, reference in (("figure:first", "figure"), ("table:made", "table")):
+        assert text.count(rf"\label{{{label}}}") == 1
+        assert text.count(rf"As in {reference}~\ref{{{label}}}.") == 1
+
+
+def test_the_chart_of_gains_stands_in_a_column_only_beside_another():
+    charts = [figure("gain", in_rows=True), figure("gain_bleu", in_rows=True)]
+    both, alone = Group((table(2), *charts), "glance"), Group((table(2), charts[0]), "glance")
+    sizes = latex.column_sizes([both])
+    assert [height for _, height in sizes.values()] == [2.9, 2.9], "rows keep their height"
+    assert latex.column_sizes([alone]) == {}
+    assert printed(both).count("linewidth}\\vspace{0pt}") == 2 and "vspace{0pt}" not in printed(
+        alone
+    )
 
 
 def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_column():
@@ -110,7 +131,7 @@ def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_col
     assert {part.lines[1].cells[0] for part in parts} == {"model 1"}
     text = printed(table(40))
     assert r"\tiny" not in text and "resizebox" not in text
-    assert text.count(r"\caption[]{\textbf{A table.}}") == 1
+    assert text.count(r"\caption[]{\label{table:made}\textbf{A table.}}") == 1
     assert text.count("(further columns)") == len(parts) - 1
 
 
@@ -198,18 +219,22 @@ def test_the_pdf_is_short_has_bookmarks_and_no_print_below_seven_points(tmp_path
     title = made_up.study(name).study.title
     assert re.search(rf"Title:\s+{re.escape(title)}", facts)
     assert int(re.search(r"Pages:\s+(\d+)", facts)[1]) <= PAGES[name]
-    text = _output("pdftohtml", "-xml", "-stdout", "-i", pdf)
+    text = _output("pdftohtml", "-xml", "-stdout", "-i", "-zoom", ZOOM, pdf)
     root = xml.etree.ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text))
     bookmarks = [item.text or "" for item in root.iter("item")]
     assert any(each.endswith("Does attention help?") for each in bookmarks)
-    printed_sizes = {
-        font.get("id"): float(font.get("size"))
-        for font in root.iter("fontspec")
-        if font.get("family", "").upper().startswith(("LM", "SFRM"))
+    families = {font.get("family").partition("+")[2] for font in root.iter("fontspec")}
+    assert {"LMRoman10", "DejaVuSans"} <= families, "text and figures are read"
+    sizes = {font.get("id"): float(font.get("size")) for font in root.iter("fontspec")}
+    small = {
+        text
+        for item in root.iter("text")
+        if len(text := "".join(item.itertext()).strip()) > 1
+        and sizes[item.get("font")] < MIN_PRINT * ZOOM
     }
-    used = {item.get("font") for item in root.iter("text") if len(item.findtext(".") or "") > 3}
-    # pdftohtml writes pixels, 1.5 a point
-    assert min(printed_sizes[font] for font in used if font in printed_sizes) >= MIN_PRINT * 1.4
+    assert not small
+    log = (tmp_path / ".heed/pdf/report.log").read_text(encoding="latin-1")
+    assert not re.findall(r"Overfull .*|.*undefined.*", log)
 
 
 def _output(*command: object) -> str:

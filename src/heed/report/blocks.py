@@ -258,7 +258,8 @@ class Figure(Block):
         mark: such as "generated text".
         wide: whether it is wider than a column.
         claim: what it can show and what it cannot, printed above it.
-        titled: whether the drawing has the title, so that the page does not print it again.
+        titled: whether the drawing has the title, so that it is not printed again.
+        in_rows: whether its height is what its rows need: a narrower drawing is as high.
 
     """
 
@@ -274,6 +275,7 @@ class Figure(Block):
     wide: bool = False
     claim: str = ""
     titled: bool = False
+    in_rows: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

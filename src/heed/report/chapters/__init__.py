@@ -45,7 +45,11 @@ APPENDICES_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "multilabel": [hyperparameters.chapter, classification.multilabel_appendix],
     "translation": [hyperparameters.chapter],
 }
-STUDY_APPENDICES: list[StudyChapter] = [hyperparameters.meanings, provenance.chapter]
+STUDY_APPENDICES: list[StudyChapter] = [
+    hyperparameters.on_paper,
+    hyperparameters.meanings,
+    provenance.chapter,
+]
 # By the task of the experiment, in the order of its section.
 CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "classification": [

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     PAGE,
-    PAPER,
     Block,
     Cell,
     Column,
@@ -41,10 +40,12 @@ from heed.report.formats import (
 )
 from heed.report.headline import headline, judged_variants
 from heed.report.language import say, say_count
-from heed.report.measures import MULTILABEL
+from heed.report.measures import MULTILABEL, Measure
 from heed.report.results import Results
 
 ACCURACY = decimals(4)
+FIRST = "summary"  # the key of the first table
+TITLE_WIDTH = 42  # millimetres on paper
 
 
 def chapter(results: Results) -> list[Block]:
@@ -58,7 +59,6 @@ def chapter(results: Results) -> list[Block]:
         Paragraph(_headline(results), style="headline"),
         Group(glance, style="glance"),
         _sentences(results),
-        Items(tuple(_short_answer(each) for each in experiments), media=(PAPER,)),
         _figures(results),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
@@ -124,16 +124,11 @@ def _verdict(experiment: Experiment) -> Texts:
     return (title, *mark, ": ", verdict)
 
 
-def _short_answer(experiment: Experiment) -> Texts:
-    """Return the verdict of an experiment, and the sentence on its gain."""
-    return (*_verdict(experiment), f" {experiment.answer.gain}")
-
-
 def _figures(results: Results) -> Disclosure:
     """Return the figures of all experiments, which the page opens on demand."""
     tables = _summary_tables(results)
     titles = ", ".join(dict.fromkeys(table.title for table in tables))
-    return Disclosure(titles, tuple(tables), style="others")
+    return Disclosure(titles, tuple(tables), style="others", heading=False)
 
 
 def _summary_tables(results: Results) -> list[Table]:
@@ -142,7 +137,7 @@ def _summary_tables(results: Results) -> list[Table]:
     for each in results.experiments:
         tasks.setdefault(each.measure.task, []).append(each)
     return [
-        _summary_table(results, experiments, f"summary_{task}" if index else "summary")
+        _summary_table(results, experiments, f"{FIRST}_{task}" if index else FIRST)
         for index, (task, experiments) in enumerate(tasks.items())
     ]
 
@@ -155,7 +150,7 @@ def _summary_table(results: Results, experiments: list[Experiment], key: str) ->
         title,
         columns,
         make_rows(columns, experiments),
-        notes=((" ".join((figure, *_method(results, experiments))) + " ", _signature(results)),),
+        notes=(_note(results, experiments, figure, is_first=key == FIRST),),
         sources=results.comparison_sources,
         location="experiments",
         style="first",
@@ -193,7 +188,7 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     accuracy = decimals(2) if measure.is_translation else ACCURACY
     return (
         *join_columns(lambda each: each),
-        Column("title", say("Experiment"), value=_title, width=28),
+        Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
         Column("baseline", say("Baseline"), accuracy, _scaled(lambda line: line.baseline)),
         Column("attention", say("Attention"), accuracy, _scaled(lambda line: line.attention)),
         Column("", say("Gain"), POINTS, _gain, unit=measure.unit),
@@ -347,24 +342,43 @@ def _degradation(experiment: Experiment, variant: str) -> float | None:
     return changes.get(variant)
 
 
-def _method(results: Results, experiments: list[Experiment]) -> list[str]:
-    """Return sentences on how the numbers of the first table are made, and on their limits."""
-    comparison, measure = results.comparison, experiments[0].measure
+def _note(results: Results, experiments: list[Experiment], figure: str, is_first: bool) -> Texts:
+    """Return the note below a table: its figure, its gain, and what the first one explains."""
+    texts = [figure, _gain_text(experiments[0].measure)]
+    if is_first:
+        return (" ".join([*texts, *_method(results, experiments)]) + " ", _signature(results))
+    return (" ".join([*texts, _as_in_first(results, experiments[0].measure)]),)
+
+
+def _gain_text(measure: Measure) -> str:
+    """Return what the gain is, and what its interval and p allow for."""
     if measure.is_translation:
-        method = [
-            say(
-                "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
-                "and p allow for variation over seeds and test sentences.",
-                unit=measure.long_unit,
-            )
-        ]
-    else:
-        method = [
-            say(
-                "Gain: attention minus baseline in percentage points, paired by seed and "
-                "document. Interval and p allow for variation over seeds and test documents."
-            )
-        ]
+        return say(
+            "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
+            "and p allow for variation over seeds and test sentences.",
+            unit=measure.long_unit,
+        )
+    return say(
+        "Gain: attention minus baseline in percentage points, paired by seed and "
+        "document. Interval and p allow for variation over seeds and test documents."
+    )
+
+
+def _as_in_first(results: Results, measure: Measure) -> str:
+    """Return that all else is as below the first table, with the limits of this unit."""
+    method = results.comparison.significance
+    return say(
+        "All else is as below the first table; a difference within {margin} is practically the "
+        "same, and a training had not converged that still improved by more than {limit}.",
+        margin=measure.margin(method.margin_pp),
+        limit=measure.limit(method.convergence_pp),
+    )
+
+
+def _method(results: Results, experiments: list[Experiment]) -> list[str]:
+    """Return sentences on how the tests of the first table are made, and on their limits."""
+    comparison, measure = results.comparison, experiments[0].measure
+    method: list[str] = []
     if len(comparison.seeds) == 1:
         method.append(say("One seed has neither."))
     method.append(

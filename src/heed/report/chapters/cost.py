@@ -6,6 +6,7 @@ from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ExperimentResult
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
+    PAGE,
     Block,
     Cell,
     Column,
@@ -69,7 +70,7 @@ def chapter(results: Results) -> list[Block]:
         Paragraph((_total(lines),)),
         Group((*([Items(sentences)] if sentences else []), figure), "beside"),
         Disclosure(
-            say("Core time of every model"), (_table(results, lines),), "others", heading=False
+            say("Core time of every model"), (_table(results, lines),), "others", media=(PAGE,)
         ),
     )
     return [Section("cost", say("What it costs"), blocks)]

@@ -134,7 +134,7 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
         variant=variant,
     )
     counts = (Span(_count(fixed, broken), "strong"), " ", rule)
-    blocks: list[Block] = [Paragraph(counts, media=media)]
+    blocks: list[Block] = [Paragraph(counts, "small", media=media)]
     pairs = [
         [_side_by_side(results, experiment, variant, each) for each in kind[:EACH]]
         for kind in (fixed, broken)

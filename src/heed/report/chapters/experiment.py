@@ -6,7 +6,19 @@ from collections.abc import Callable
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import BETTER, WORSE, ModelResult, OpponentResult
 from heed.report.answer import TestedDifference, verdict_text
-from heed.report.blocks import Block, Cell, Column, Items, Paragraph, Span, Table, Texts, make_rows
+from heed.report.blocks import (
+    PAGE,
+    PAPER,
+    Block,
+    Cell,
+    Column,
+    Items,
+    Paragraph,
+    Span,
+    Table,
+    Texts,
+    make_rows,
+)
 from heed.report.chapters.shared import (
     COLLAPSED,
     GetDifference,
@@ -95,7 +107,10 @@ def _collapsed(results: Results, experiment: Experiment) -> list[Block]:
         return []
     text = f"{sentence[0].upper()}{sentence[1:]}."
     meaning = Span(say("What a collapsed run is"), link=glossary_address(COLLAPSED))
-    return [Paragraph((f"{text} ", meaning, "."), "note")]
+    return [
+        Paragraph((f"{text} ", meaning, "."), "note", media=(PAGE,)),
+        Paragraph((text,), "note", media=(PAPER,)),
+    ]
 
 
 def _change(experiment: Experiment, degradation: Degradation) -> Texts:

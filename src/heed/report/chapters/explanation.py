@@ -201,7 +201,7 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
         experiment = line.explanation.experiment
         return Cell(experiment.title, mark="" if experiment.mark == common else experiment.mark)
 
-    return (Column("", say("Experiment"), value=value, merge=True, width=46),)
+    return (Column("", say("Experiment"), value=value, merge=True, width=36),)
 
 
 def _gain(line: Line) -> Cell:

@@ -16,7 +16,6 @@ from heed.report.blocks import (
     Disclosure,
     Heading,
     Items,
-    Paragraph,
     Span,
     Table,
     Texts,
@@ -75,11 +74,16 @@ def _default(setting: Setting) -> str:
     return "" if setting.default is None else format_plain(setting.default)
 
 
-def _model_table(results: Results, experiment: Experiment, key: str) -> list[Block]:
-    lines = [
+def _lines(experiment: Experiment) -> list[Line]:
+    """Return the hyperparameters of an experiment's models."""
+    return [
         Line(dict(zip(experiment.settings, settings, strict=True)))
         for settings in zip(*experiment.settings.values(), strict=True)
     ]
+
+
+def _model_table(results: Results, experiment: Experiment, key: str) -> list[Block]:
+    lines = _lines(experiment)
     columns = (
         Column("", say("Hyperparameter"), value=lambda line: line.first.key, code=True),
         *(
@@ -112,12 +116,20 @@ def _model_table(results: Results, experiment: Experiment, key: str) -> list[Blo
             style="scores",
             media=(PAGE,),
         ),
-        *_on_paper(experiment, lines),
     ]
 
 
-def _on_paper(experiment: Experiment, lines: list[Line]) -> list[Block]:
-    """Return what paper has: the first model's that are not defaults, and how others differ."""
+def on_paper(results: Results) -> list[Block]:
+    """Return what paper has: of each experiment a list, in one section."""
+    lists = [block for each in results.experiments for block in _lists(each)]
+    return [Disclosure(say("Hyperparameters"), tuple(lists), media=(PAPER,))] if lists else []
+
+
+def _lists(experiment: Experiment) -> list[Block]:
+    """Return the first model's that are not defaults, and how others differ."""
+    if not experiment.settings:
+        return []
+    lines = _lines(experiment)
     printed = [line for line in lines if line.printed]
     first, *others = experiment.settings
     settings = [line.settings[first] for line in printed if line.settings[first].printed]
@@ -125,8 +137,7 @@ def _on_paper(experiment: Experiment, lines: list[Line]) -> list[Block]:
     for variant in others:
         differing = [line.settings[variant] for line in printed if line.differs(variant, first)]
         items.append(_listed(say("{name}, otherwise the same", name=variant), differing))
-    title = Paragraph((Span(f"{say('Hyperparameters')}.", "strong"),), media=(PAPER,))
-    return [title, Items(tuple(items), media=(PAPER,))]
+    return [Heading(experiment.title), Items(tuple(items))]
 
 
 def _listed(name: str, settings: list[Setting]) -> Texts:

@@ -121,7 +121,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
-        Heading(say("Figures"), experiment.mark),
+        Heading(say("Figures"), experiment.mark, media=(PAGE,)),
         Group(drawn[:SHOWN], "plots"),
         Disclosure(
             say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
@@ -328,7 +328,7 @@ def _core_minutes_column(lines: list[Line]) -> Column:
         say("Core-minutes"),
         decimals(1, 3),
         lambda line: np.mean([each.core_minutes for each in line.times]) if line.times else None,
-        short=say("Core-minutes").replace("-", "- "),  # on two lines
+        paper=False,  # the chapter of costs has it
         meaning=describe_core_minutes(time for line in lines for time in line.times),
     )
 

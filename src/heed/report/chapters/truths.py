@@ -102,15 +102,15 @@ def _columns(results: Results) -> tuple[Column, ...]:
             "", say("Experiment"), value=lambda each: _experiment(results, each).title,
             merge=True, width=24,
         ),
-        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=56),
+        Column("claim", say("What is known"), value=lambda each: each.truth.claim, width=54),
         Column(
             "expected", say("heed should find"), value=lambda each: expected_text(results, each),
-            width=38,
+            width=42,
         ),
         Column(
-            "found", say("heed found"), value=lambda each: found_text(results, each), width=24
+            "found", say("heed found"), value=lambda each: found_text(results, each), width=26
         ),
-        Column("holds", say("Agrees"), value=_agreement),
+        Column("holds", say("Agrees"), value=_agreement, width=13),
         Column("value", "", decimals(4), lambda each: each.value),
         Column(
             "difference_pp", "", decimals(2),

@@ -14,7 +14,7 @@ from heed.report.language import say
 from heed.report.sources import Source
 
 KEY = "verdicts"
-TITLE_WIDTH, WIDTH = 36, 27  # millimetres on paper
+TITLE_WIDTH, WIDTH, ALL_WIDTHS = 36, 42, 126  # millimetres on paper; all verdicts
 # A verdict is told by its word, its sign and its colour, which is that of its style.
 SIGNS = {
     BETTER: "▲",
@@ -48,12 +48,16 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     units = {each.measure.long_unit for each in experiments if each.standing}
     unit = units.pop() if len(units) == 1 else ""
     marks = {each.mark for each in experiments}
+    verdicts = (
+        *(column for rival in _rivals(experiments) for column in _columns(rival, bool(unit))),
+        *_talk_columns(experiments),
+    )
+    width = min(ALL_WIDTHS // sum(bool(each.heading) for each in verdicts), WIDTH)
     columns = (
         *join_columns(lambda each: each),
         Column("variant", "", value=_variant),
         Column("", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
-        *(column for rival in _rivals(experiments) for column in _columns(rival, bool(unit))),
-        *_talk_columns(experiments),
+        *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
     )
     return Table(
         KEY,
@@ -137,7 +141,7 @@ def _columns(rival: Rival, has_unit: bool) -> tuple[Column, ...]:
         return lambda experiment: get_value(experiment) or ""
 
     return (
-        Column("", rival.heading, TEXT, cell, short=rival.short, width=WIDTH),
+        Column("", rival.heading, TEXT, cell, short=rival.short),
         Column(rival.key, "", value=value(lambda each: each.second)),
         Column(f"{rival.key}_verdict", "", value=value(lambda each: each.verdict)),
         Column(f"{rival.key}_pp", "", POINTS, difference_value(rival.get, lambda each: each.mean)),
@@ -149,7 +153,7 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     if not any(each.line.reproduction for each in experiments):
         return ()
     return (
-        Column("", say("The talk’s gain"), TEXT, _talk, width=WIDTH),
+        Column("", say("The talk’s gain"), TEXT, _talk),
         Column("talk_verdict", "", value=_reproduction),
         Column("talk_gain_pp", "", POINTS, lambda each: each.line.talk_gain),
     )

@@ -1,6 +1,7 @@
 """Test figure against core time: a panel for each experiment, each model named beside its mark."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 import matplotlib.figure
@@ -15,12 +16,13 @@ from heed.report.figures.drawing import INK, LINE, SOFT, WIDTH, Style, short_nam
 from heed.report.figures.labels import spread_apart
 from heed.report.figures.variants import Look, looks
 from heed.report.language import say
+from heed.report.renderers.visible import visible
 from heed.report.results import Results
 
 PANELS = 3  # side by side
-PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.3  # inches
+PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.0  # inches
 MAX_TICKS = 5
-SHORT = 20  # characters of a title that fits a panel
+TITLE_LINE = 28  # characters of a panel's title, which has two lines at most
 GAP = 0.085  # between labels, of the height of a panel
 LABELS_AT = 1.06  # of the width of a panel
 TRIVIAL = ("majority", "copy")  # opponents that read nothing
@@ -94,8 +96,8 @@ def _draw_panel(
         axes.set_xscale("log")
         _set_ticks(axes, [unit.of(cost.mean) for cost in costs])
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    title = short_name(experiment.title)
-    axes.set_title(title, fontsize=9 if len(title) <= SHORT else 8, loc="left")
+    title = textwrap.fill(" ".join(visible(experiment.title).split()), TITLE_LINE, max_lines=2)
+    axes.set_title(title, fontsize=8, loc="left")
     axes.set_xlabel(say("{unit} of a training", unit=unit.name))
     axes.set_ylabel(experiment.measure.name)
     _label(axes, labels)

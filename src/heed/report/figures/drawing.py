@@ -11,11 +11,12 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
@@ -49,8 +50,10 @@ DARK = {
     REVERSED: "#101010",
 } | dict(zip(SERIES, DARK_SERIES, strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-LABEL = 34  # characters of an axis's name in a line, in a column of paper
+LABEL = 30  # characters of an axis's name in a line, in a column of paper
 LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB")  # of a font
+# Points of a legend: a character of an entry, and its mark with the space around it.
+ENTRY_CHARACTER, ENTRY_MARK = 4.6, 38
 MAX_NAME = 26  # characters; longer names are cut
 Style = dict[str, Any]  # keyword arguments of matplotlib
 STYLE: Style = {
@@ -160,7 +163,17 @@ def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside up
     """Put the legend of axes outside of them."""
     handles, labels = axes.get_legend_handles_labels()
     style: Style = {"loc": location}
-    figure.legend(handles, labels, **style, ncols=min(columns, 4), columnspacing=1.2)
+    columns = fitting_columns(labels, min(columns, 4), figure.get_figwidth())
+    figure.legend(handles, labels, **style, ncols=columns, columnspacing=1.2)
+
+
+def fitting_columns(labels: Sequence[str], most: int, width: float) -> int:
+    """Return how many columns of a legend, `most` at most, fit a figure so many inches wide."""
+    for columns in range(min(most, len(labels)), 1, -1):
+        parts = np.array_split(list(map(len, labels)), columns)  # as matplotlib fills columns
+        if sum(ENTRY_CHARACTER * max(part) + ENTRY_MARK for part in parts) <= 72 * width:
+            return columns
+    return 1
 
 
 def alt_text(experiment: Experiment, text: str) -> str:

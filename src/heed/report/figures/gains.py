@@ -5,6 +5,7 @@ gains is cut, and ends in an arrow.
 """
 
 import dataclasses
+import textwrap
 
 import matplotlib.figure
 from matplotlib.axes import Axes
@@ -31,7 +32,7 @@ from heed.report.results import Results
 
 MAX_WIDTH = 4.0  # of an interval's end from zero, in multiples of the largest gain
 MAX_STEPS = 6  # between ticks
-MAX_TITLE = 58  # characters
+TITLE_LINES, CHARACTERS = 2, 14  # of a title: lines at most, characters of an inch
 OURS, TALK = SERIES[0], SERIES[1]
 BOX = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0}
 
@@ -46,12 +47,18 @@ class Bar:
     talk: float | None
     comparable: bool  # whether the talk's figure can be compared with ours
 
-    @property
-    def name(self) -> str:
-        """The title, cut where it is long, and the mark."""
+    def name(self, length: int) -> str:
+        """Return the title and the mark on two lines of so many characters at most.
+
+        The title is cut where it has more.
+        """
         mark = f" ({self.mark})" if self.mark else ""
-        title, limit = " ".join(visible(self.title).split()), MAX_TITLE - len(mark)
-        return (title if len(title) <= limit else f"{title[: limit - 1]}…") + mark
+        title = visible(self.title)
+        lines = textwrap.wrap(title + mark, length)
+        if len(lines) > TITLE_LINES:
+            room = TITLE_LINES * length - len(mark) - length // 3  # lines end between words
+            lines = textwrap.wrap(f"{title[:room]}…{mark}", length)
+        return "\n".join(lines)
 
     @property
     def label(self) -> str:
@@ -137,22 +144,24 @@ def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) ->
         f"{caption}.",
         results.comparison_sources,
         lambda figure: draw_gains(figure, bars, " ".join(filter(None, [warning, title]))),
-        (WIDTH, min(1.2 + 0.62 * len(bars), MAX_HEIGHT)),
+        (WIDTH, min(1.35 + 0.62 * len(bars), MAX_HEIGHT)),
         alt_text=". ".join(bar.alt_text for bar in bars),
         titled=True,
+        in_rows=True,
     )
 
 
 def draw_gains(figure: matplotlib.figure.Figure, bars: list[Bar], title: str) -> None:
     """Draw a row for each gain: title and values, interval, mean and the talk's gain."""
     axes = figure.subplots()
+    length = int(CHARACTERS * figure.get_figwidth())
     ticks = scale(bars)
     low, high = ticks[0], ticks[-1]
     axes.set_xlim(low - 0.04 * (high - low), high + 0.04 * (high - low))
-    axes.set_ylim(len(bars) - 0.65, -0.8)
+    axes.set_ylim(len(bars) - 0.65, -0.9)
     axes.axvline(0, color=INK, lw=1)
     for row, bar in enumerate(bars):
-        _draw_bar(axes, row, bar, (low, high))
+        _draw_bar(axes, row, bar, (low, high), length)
     axes.set_xticks(ticks, [f"{tick:+.4g}".replace("-", "−") if tick else "0" for tick in ticks])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -172,7 +181,8 @@ def scale(bars: list[Bar]) -> list[float]:
     return [round(float(tick), 6) + 0.0 for tick in ticks]
 
 
-def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float]) -> None:
+def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float], length: int) -> None:
+    """Draw a gain; its title has lines of `length` characters."""
     gain = bar.gain
     for end, limit, arrow in zip(gain.ends or (), limits, "<>", strict=False):
         cut = end < limit if arrow == "<" else end > limit
@@ -194,10 +204,10 @@ def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float]) -> No
         [gain.mean], [row], "o", color=OURS, markerfacecolor=filled, markersize=6, gid="mean",
         label=_once(axes, label),
     )  # fmt: skip
-    style: Style = {"transform": axes.get_yaxis_transform(), "va": "center", "bbox": BOX}
-    axes.text(0, row - 0.52, bar.name, color=INK, **style)
+    style: Style = {"transform": axes.get_yaxis_transform(), "bbox": BOX, "linespacing": 1}
+    axes.text(0, row - 0.41, bar.name(length), va="bottom", color=INK, **style)
     values = format_points(gain.mean) + (f"  ({format_interval(gain.ends)})" if gain.ends else "")
-    axes.text(0, row - 0.27, values, color=SOFT, fontsize=8, **style)
+    axes.text(0, row - 0.27, values, va="center", color=SOFT, fontsize=8, **style)
 
 
 def _once(axes: Axes, label: str) -> str | None:

@@ -1,5 +1,6 @@
 """The figure of the lectures' claim on gradients: how much reaches the first word of the source."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from heed.report.results import Results, read_table
 from heed.tasks.translation.gradients import TRUNCATION, by_length
 
 AXES = 1.9  # inches: the height of the axes
+TITLE_LINE = 14  # characters of a panel's title
 
 
 def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
@@ -64,17 +66,27 @@ def _draw(
     figure: matplotlib.figure.Figure, tables: Mapping[str, pd.DataFrame], look: Mapping[str, Look]
 ) -> None:
     whole, truncated = figure.subplots(1, 2, sharex=True, sharey=True)
-    ends = []
+    ends: list[LineEnd] = []
+    ends_truncated: list[LineEnd] = []
     for variant, table in tables.items():
         ends += _draw_line(whole, variant, table.query("truncation == 0"), look[variant])
-        _draw_line(truncated, variant, table.query("truncation > 0"), look[variant])
-    whole.set_title(say("through all steps"))
-    truncated.set_title(say("truncated to {steps} steps", steps=TRUNCATION))
+        ends_truncated += _draw_line(
+            truncated, variant, table.query("truncation > 0"), look[variant]
+        )
+    whole.set_title(_broken(say("through all steps")))
+    truncated.set_title(_broken(say("truncated to {steps} steps", steps=TRUNCATION)))
     whole.set_ylabel(say("gradient, mean word = 1"))
     whole.set_ylim(bottom=0)
     for axes in (whole, truncated):
         axes.set_xlabel(say("words of the source"))
-    label_ends(whole, ends, AXES)
+    named = {end.text for end in ends_truncated}
+    label_ends(whole, [end for end in ends if end.text not in named], AXES)
+    label_ends(truncated, ends_truncated, AXES)
+
+
+def _broken(title: str) -> str:
+    """Return a panel's title on lines that are no wider than the panel on paper."""
+    return textwrap.fill(title, TITLE_LINE)
 
 
 def _draw_line(axes: Axes, variant: str, table: pd.DataFrame, look: Look) -> list[LineEnd]:

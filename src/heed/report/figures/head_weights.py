@@ -16,8 +16,12 @@ from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_n
 from heed.report.language import say
 from heed.report.results import Results
 
-CELL, LETTER = 0.115, 0.062  # inches: a pair of words, a letter of a label
-ACROSS = 2  # heads side by side: more are too wide for paper
+# Inches: a pair of words, a letter of a label, between two heads, around all; the largest figure
+# on paper, and the widest in a column of it.
+CELL, LETTER, GAP, FRAME = 0.106, 0.064, 0.25, 0.4
+PAPER_WIDTH, PAPER_HEIGHT, COLUMN = 6.8, 6.1, 3.3
+SIZE = 7  # points of words: the smallest print on paper
+ACROSS = 4  # heads side by side at most
 MAX_HEADS = 8  # that are drawn
 SHADES = 20  # steps of a weight's shade
 
@@ -57,11 +61,13 @@ def _figure(
         caption += " " + say("Words of the evidence are bold.")
     if heads > MAX_HEADS:
         caption += " " + say("The first {drawn} of {heads} heads.", drawn=MAX_HEADS, heads=heads)
-    columns = min(heads, ACROSS)
-    rows = -(-min(heads, MAX_HEADS) // columns)
+    drawn = min(heads, MAX_HEADS)
     label = LETTER * max(len(short_name(word)) for word in words)
     side = CELL * len(words)
-    width = columns * (side + 0.25) + label + 0.2
+    columns = max(1, min(drawn, ACROSS, int((PAPER_WIDTH - label - 0.2) / (side + GAP))))
+    rows = -(-drawn // columns)
+    width, height = columns * (side + GAP) + label + 0.2, rows * (side + GAP) + label + FRAME
+    fits = width <= PAPER_WIDTH and height <= PAPER_HEIGHT
     text = " ".join(words)
     return Figure(
         f"{model}_heads-{number}",
@@ -69,12 +75,13 @@ def _figure(
         caption,
         results.sources.add(results.prediction_folder(model) / "heads.parquet"),
         lambda figure: _draw(figure, document, words, (rows, columns)),
-        (max(width, WIDTH), rows * (side + 0.3) + label + 0.2),
+        (max(width, WIDTH), height),
         subject=variant,
         alt_text=drawing.alt_text(experiment, f"{title}. {caption} {text}"),
         mark=experiment.mark,
-        wide=width > WIDTH,
-        media=EVERYWHERE if experiment.generated else (PAGE,),
+        wide=width > COLUMN,
+        in_rows=True,
+        media=EVERYWHERE if experiment.generated and fits else (PAGE,),
     )
 
 
@@ -96,7 +103,7 @@ def _draw(
         _draw_head(axes, weights.to_numpy(np.float64))
         largest = f"{weights.to_numpy().max():.2f}"
         axes.set_title(
-            say("head {number} (largest {weight})", number=index + 1, weight=largest), fontsize=7
+            say("head {number} (largest {weight})", number=index + 1, weight=largest), fontsize=SIZE
         )
         at_top, at_left = index < shape[1], index % shape[1] == 0
         _label(axes, words, is_evidence, at_top, at_left)
@@ -124,7 +131,7 @@ def _label(
     axes.set_yticks(range(len(names)), names if at_left else [""] * len(names))
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
         for label, marked in zip(labels, is_evidence, strict=True):
-            style: Style = {"weight": "bold" if marked else "normal", "fontsize": 6}
+            style: Style = {"weight": "bold" if marked else "normal", "fontsize": SIZE}
             label.set(color=INK if marked else SOFT, **style)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(len(names) - 0.5, -0.5)

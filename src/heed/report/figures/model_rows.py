@@ -23,6 +23,7 @@ from heed.report.figures.drawing import (
     INK,
     MAX_HEIGHT,
     SOFT,
+    WIDE,
     WIDTH,
     Style,
     colour,
@@ -38,9 +39,9 @@ from heed.report.results import Results
 from heed.report.sources import Source
 
 # inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
-ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.75
+ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.85
 MAX_SERIES = 4  # in a row: with more, each series has a panel, so many side by side
-COLUMNS, DENSE_ROW, TITLE, TITLE_LINE = 3, 0.17, 0.35, 18  # panels, inches, inches, characters
+COLUMNS, DENSE_ROW, TITLE, TITLE_LINE = 6, 0.17, 0.45, 13  # panels, inches, inches, characters
 MAX_HEADING = 44  # characters
 HEADING_STYLE: Style = {
     "va": "center", "fontsize": 8, "fontweight": "bold", "color": INK, "zorder": 3,
@@ -101,6 +102,7 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
     kept = [dataclasses.replace(panel, lines=_kept(panel.lines, lines)) for panel in panels]
     if len(_series(kept[0].lines)) > MAX_SERIES:
         kept = _panel_for_each_series(kept)
+    dense = bool(kept[0].title)
     sources, sizes = _measured(results, texts)
     caption = f"{texts.caption} {sizes}"
     drawn = {line.paper for line in lines}
@@ -113,10 +115,12 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
             caption,
             sources,
             lambda figure: _draw(figure, kept),
-            (WIDTH, _height(kept)),
+            (WIDE if dense else WIDTH, _height(kept)),
             alt_text=f"{texts.claim} {caption}",
             mark=common_mark(results),
             claim=texts.claim,
+            wide=dense,
+            in_rows=True,
         )
     ]
 
@@ -166,13 +170,19 @@ def _panel_for_each_series(panels: Sequence[Panel]) -> list[Panel]:
     ]
 
 
+def _across(panels: int) -> int:
+    """Return how many of the panels with a series each stand side by side, in rows alike."""
+    rows = -(-panels // COLUMNS)
+    return -(-panels // rows)
+
+
 def _height(panels: Sequence[Panel]) -> float:
     """Return the inches of a figure with these panels."""
     lines = panels[0].lines
     series = _series(lines)
     headings = len({line.heading for line in lines} - {""})
     if panels[0].title:
-        grid_rows = -(-len(panels) // COLUMNS)
+        grid_rows = -(-len(panels) // _across(len(panels)))
         height = TITLE + DENSE_ROW * len(lines) + HEADING * headings
         return min(FRAME + LEGEND + grid_rows * height, MAX_HEIGHT)
     legend_rows = -(-len(series) // legend_columns(series))
@@ -307,7 +317,7 @@ def by_group(explanation: Explanation, table: str, measure: str) -> dict[str, li
 
 def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:
     series, dense = _series(panels[0].lines), bool(panels[0].title)
-    columns = COLUMNS if dense else len(panels)
+    columns = _across(len(panels)) if dense else len(panels)
     rows = -(-len(panels) // columns)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True, sharex=dense)
     for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):

@@ -21,6 +21,8 @@ PLAIN_SPECIAL = "\\{}$&%#_~^"
 NOT_PRINTED, ALSO_PRINTED = "ĦħĸĿŀŉŦŧſ", "‘’“”„‚…—•‹›€™†‡‰"
 LIGATURES = "-',"  # LaTeX replaces two of them in a row by another character
 LONG_WORD, STEP = 20, 5  # longer words may be broken after every fifth character
+# But for words of a language, even compounds, which LaTeX breaks by its rules.
+PROSE = re.compile(r"\W{0,3}[^\W\d_]{1,30}(-[^\W\d_]{1,30})*\W{0,3}")
 
 
 class Latex(str):
@@ -62,7 +64,7 @@ def _escape_space(text: str) -> str:
 
 
 def _escape_word(word: str) -> str:
-    if len(word) <= LONG_WORD:
+    if len(word) <= LONG_WORD or PROSE.fullmatch(word):
         return _escape_characters(word)
     return r"\allowbreak{}".join(
         _escape_characters(word[start : start + STEP]) for start in range(0, len(word), STEP)

@@ -19,6 +19,7 @@ from heed.report.blocks import (
     Block,
     Cell,
     Column,
+    Disclosure,
     Figure,
     Formula,
     Group,
@@ -26,6 +27,7 @@ from heed.report.blocks import (
     Paragraph,
     Phrase,
     Row,
+    Section,
     Span,
     Table,
 )
@@ -42,18 +44,18 @@ LONG, BROKEN = 30, (62, 34)
 SMALL, MANY_TEXTS = 6, 3
 BELOW_WIDTH = 125  # millimetres of a line below a row
 # The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
-FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.28, 0.4
-# In points: the text of a page, a column of two, a line of text and one of a caption, and the mean
-# width of a caption's characters.
-PAGE_WIDTH, PAGE_HEIGHT, COLUMN_WIDTH = 495, 739, 240
-LINE_HEIGHT, CAPTION_LINE, CAPTION_CHARACTER = 12, 9.5, 4.1
+FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.45, 0.78
+# In points: the height of a page, the width of a column of two, a line of a caption, and the mean
+# width of its characters.
+PAGE_HEIGHT, COLUMN_WIDTH, CAPTION_LINE, CAPTION_CHARACTER = 739, 240, 9.5, 4.1
 # Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
 TOGETHER, LEAST, HEADING = 14, 4, 3
 LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
 POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
-LOWER = 0.5  # a figure that is drawn narrower is lower by this power of the same factor
-TYPEWRITER = 1.06  # the width of a character of typewriter type over that of others
+LOWEST = 1.3  # inches, of a figure that is drawn lower because it is narrower
+# The width of a character of typewriter type, and of a digit, over that of others.
+TYPEWRITER, DIGIT = 1.06, 1.12
 MARKED = r"{} \textbf{{({})}}"
 
 
@@ -152,6 +154,7 @@ def _environment(language: str) -> jinja2.Environment:
         "on_paper": on_paper,
         "lines_together": lines_together,
         "figure_columns": figure_columns,
+        "has_columns": _has_columns,
     }
     jinja.globals |= {
         "say": say,
@@ -167,7 +170,34 @@ def _environment(language: str) -> jinja2.Environment:
 def document(blocks: list[Block], title: str, warning: str, note: str) -> str:
     """Return the document: title, contents, warning and the study's note, and the sections."""
     template = environment().get_template("report.tex.jinja")
-    return template.render(blocks=blocks, title=title, warning=warning, note=note)
+    once = _explain_once(blocks, {})
+    return template.render(blocks=once, title=title, warning=warning, note=note)
+
+
+def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> list[Block]:
+    """Return the blocks that paper has; of equal explanations of figures or tables the first.
+
+    The others refer to its number. `seen` has the label of each title with its explanation.
+    """
+    kept: list[Block] = []
+    for block in on_paper(blocks):
+        if isinstance(block, Group | Section | Disclosure):
+            inner = tuple(_explain_once(block.blocks, seen))
+            kept.append(dataclasses.replace(block, blocks=inner))
+        elif isinstance(block, Figure | Table) and block.caption:
+            label = f"{kind(block)}:{block.key}"
+            first = seen.setdefault((block.title, block.caption), label)
+            caption = block.caption if first == label else _reference(block, first)
+            kept.append(dataclasses.replace(block, caption=caption))
+        else:
+            kept.append(block)
+    return kept
+
+
+def _reference(block: Figure | Table, label: str) -> Latex:
+    """Return what stands in place of an explanation that an earlier figure or table has."""
+    text = say("As in figure") if isinstance(block, Figure) else say("As in table")
+    return Latex(rf"{escape(text)}~\ref{{{label}}}.")
 
 
 def table(block: Table) -> str:
@@ -202,7 +232,7 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
     return {
         figure.key: _column_size(figure)
         for group in blocks
-        if isinstance(group, Group) and group.style == "plots"
+        if isinstance(group, Group) and _has_columns(group)
         for figure in group.blocks
         if _is_in_column(figure)
     }
@@ -212,7 +242,13 @@ def _column_size(figure: Figure) -> tuple[float, float]:
     """Return the width of a column, or of a figure that is narrower, and the figure's height."""
     width, height = figure.size
     narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
-    return narrow, height * (narrow / width) ** LOWER
+    return narrow, height if figure.in_rows else max(height * narrow / width, LOWEST)
+
+
+def _has_columns(group: Group) -> bool:
+    """Return whether paper has a group's figures in columns: of the answer where it has several."""
+    figures = sum(isinstance(block, Figure) for block in group.blocks)
+    return group.style == "plots" or (group.style == "glance" and figures > 1)
 
 
 def _is_in_column(block: Block) -> TypeGuard[Figure]:
@@ -237,51 +273,29 @@ def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
 
 
 def _column_height(figure: Figure) -> int:
-    in_column = dataclasses.replace(figure, size=_column_size(figure))
-    return _height(in_column, COLUMN_FIGURE_HEIGHT, COLUMN_WIDTH)
-
-
-def _height(figure: Figure, share: float, line: float) -> int:
-    """Return about how high a figure with its caption is, in points.
-
-    Args:
-        figure: the figure.
-        share: of a page, which the figure without its caption is at most high.
-        line: the width of the line that it stands in.
-
-    """
-    width, height = (POINTS_OF_INCH * inches for inches in figure.size)
-    drawn = min(height * min(1, line / width), share * PAGE_HEIGHT)
+    """Return about how high a figure with its caption is in a column, in points."""
+    _, height = _column_size(figure)
+    drawn = min(POINTS_OF_INCH * height, COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
     texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
-    lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // line
+    lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // COLUMN_WIDTH
     return int(drawn + CAPTION_LINE * lines + 12)
 
 
 def lines_together(blocks: Sequence[Block]) -> int:
     """Return how many lines a page must have room for where these blocks begin.
 
-    A heading stands with what follows it, a short table and a row of figures on one page.
+    A heading stands with what follows it, a short table on one page. Figures are LaTeX's floats,
+    which move to the next page where they do not fit, while the text goes on.
     """
     first, *others = blocks
     if isinstance(first, Table):
         return min(_table_lines(first), TOGETHER)
-    if isinstance(first, Figure):
-        return _lines_of(_height(first, FIGURE_HEIGHT, PAGE_WIDTH))
     if isinstance(first, Group) and first.style == "plots":
-        rows = figure_columns(first.blocks)
-        return max((_lines_of(_row_height(row)) for row in rows[:1]), default=LEAST)
+        return LEAST
     if isinstance(first, Paragraph) and others and isinstance(others[0], Table):
         return LEAST + lines_together(others)
     inner = others if isinstance(first, Heading) else on_paper(getattr(first, "blocks", ()))
     return (HEADING if inner else LEAST) + (lines_together(inner) if inner else 0)
-
-
-def _lines_of(points: float) -> int:
-    return int(points / LINE_HEIGHT) + 2
-
-
-def _row_height(row: FigureRow) -> int:
-    return max(sum(map(_column_height, column)) for column in row)
 
 
 def _table_lines(block: Table) -> int:
@@ -353,9 +367,10 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     if width := _broken_width(block, index, broken):
         return width * MILLIMETRE + 2 * chosen.space
     head = column.short or column.title
-    heads = [head] if column.format.align == "left" else head.split(" ")
+    heads = [head] if column.format.align == "left" else _head_lines(head)
     notes = [len(cell.note) + (len(cell.change) + 2 if cell.change else 0) for cell in cells]
-    character = chosen.character * (TYPEWRITER if column.code else 1)
+    digits = 1 if column.format.align == "left" else DIGIT
+    character = chosen.character * (TYPEWRITER if column.code else digits)
     return 2 * chosen.space + max(
         character * max((len(text) for text in texts), default=0),
         chosen.character * max(map(len, heads)),
@@ -391,8 +406,13 @@ def _head(block: Table, index: int) -> Latex:
     text = column.short or column.title
     if column.format.align == "left":
         return Latex(escape(text))
-    words = r"\\".join(escape(word) for word in text.split(" "))
+    words = r"\\".join(map(escape, _head_lines(text)))
     return Latex(rf"{{\shortstack[r]{{{words}}}}}")
+
+
+def _head_lines(text: str) -> list[str]:
+    """Return the lines of a heading over numbers: its words, and the parts of long compounds."""
+    return re.split(r" |(?<=\w{4}-)(?=\w{4})", text)
 
 
 def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
