@@ -52,7 +52,8 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
         *(column for rival in _rivals(experiments) for column in _columns(rival, bool(unit))),
         *_talk_columns(experiments),
     )
-    width = min(ALL_WIDTHS // sum(bool(each.heading) for each in verdicts), WIDTH)
+    printed = sum(bool(each.heading) for each in verdicts)  # none where nothing is compared
+    width = min(ALL_WIDTHS // max(printed, 1), WIDTH)
     columns = (
         *join_columns(lambda each: each),
         Column("variant", "", value=_variant),
