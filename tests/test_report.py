@@ -285,10 +285,15 @@ def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path)
     assert {path.stem for path in drawings} == {
         path.stem for path in (one / "figures").glob("*.pdf")
     }
-    networks = [path for path in drawings if path.stem.startswith("glossary-")]
-    assert len(networks) == 3  # attention has other heads in the second experiment
-    # the classes of news are many: two matrices alone
-    assert len(drawings) == 1 + 2 * 5 + 2 + len(networks)
+    of_each = {"calibration", "class-gain", "curves", "lengths"}
+    assert {path.stem for path in drawings} == {
+        "gain", "cost", "glossary-baseline", "glossary-attention",
+        "glossary-attention--2",  # with other heads
+        *(f"letters-author_{figure}" for figure in {"confusion"} | of_each),
+        *(f"news_{figure}" for figure in {"errors"} | of_each),
+        "news-baseline_confusion", "news-attention_confusion",  # its classes are many
+        "letters-author-attention_heads-1", "news-attention_heads-1",
+    }  # fmt: skip
     for path in (one / "figures").iterdir():
         assert path.read_bytes() == (two / "figures" / path.name).read_bytes(), path.name
     for path in drawings:
