@@ -178,7 +178,9 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value=lambda line: line.name),
-        Column("parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters),
+        Column(
+            "parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters, paper=False
+        ),
         *_figure_column(experiment, "bleu"),
         *_figure_column(experiment, "chrf"),
         *_figure_column(experiment, "rouge_l_recall"),
