@@ -844,23 +844,37 @@ def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
 
 # --- what dvc.yaml declares, and what the commands use --------------------------------------------
 
+# Run each command in a fork of a process that has imported others' libraries, nothing of heed's.
 WATCH = """
 import atexit, json, os, sys
-opened = set()
-def note(event, arguments):
-    if event == "open" and isinstance(arguments[0], (str, os.PathLike)):
-        opened.add(os.path.relpath(os.fspath(arguments[0])))
-sys.addaudithook(note)
-def write_report():
-    modules = [
-        m.__file__ for n, m in sys.modules.items()
-        if n.split(".")[0] == "heed" and getattr(m, "__file__", None)
-    ]
-    json.dump([modules, sorted(opened)], open(report_path, "w"))
-atexit.register(write_report)
-report_path = sys.argv.pop(1)
-from heed.cli import main
-main()
+import jinja2, matplotlib.pyplot, pandas, pyarrow.parquet, pydantic, ruamel.yaml
+import scipy.stats, sklearn.feature_extraction.text, sklearn.linear_model, spacy, torch
+
+def watch(stage):
+    opened = set()
+    def note(event, arguments):
+        if event == "open" and isinstance(arguments[0], (str, os.PathLike)):
+            opened.add(os.path.relpath(os.fspath(arguments[0])))
+    def write_report():
+        modules = [
+            m.__file__ for n, m in sys.modules.items()
+            if n.split(".")[0] == "heed" and getattr(m, "__file__", None)
+        ]
+        json.dump([modules, sorted(opened)], open(f"{stage}.watched", "w"))
+    sys.addaudithook(note)
+    atexit.register(write_report)
+
+assert not any(name.split(".")[0] == "heed" for name in sys.modules)
+for stage, command in json.loads(sys.argv[1]).items():
+    pid = os.fork()
+    if pid == 0:
+        sys.argv[1:] = command.split()
+        watch(stage)
+        from heed.cli import main
+        main()
+        sys.exit()
+    if os.waitpid(pid, 0)[1]:
+        sys.exit("heed " + command)
 """
 TINY = """
 study: {name: tiny, title: Tiny}
@@ -930,19 +944,20 @@ def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "data").mkdir()
     (folder / "data/published").symlink_to(ROOT / "data/published")
     (folder / "watch.py").write_text(WATCH)
+    commands = {
+        stage: command for stage, command in COMMANDS.items() if with_search or stage != "search"
+    }
+    done = subprocess.run(
+        [sys.executable, "watch.py", json.dumps(commands)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
     used = {}
-    for stage, command in COMMANDS.items():
-        if stage == "search" and not with_search:
-            continue
+    for stage, command in commands.items():
         name, key, *_ = [*command.split(), ""]
-        done = subprocess.run(
-            [sys.executable, "watch.py", "report.json", *command.split()],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, f"heed {command}: {done.stderr}"
-        modules, opened = json.loads((folder / "report.json").read_text())
+        modules, opened = json.loads((folder / f"{stage}.watched").read_text())
         named = json.loads((folder / digests.code_file(name, key)).read_text())["files"]
         used[stage] = (
             {str(Path(module).relative_to(ROOT)) for module in modules} - {*named},

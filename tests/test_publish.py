@@ -1,4 +1,4 @@
-"""A published study has no text of a corpus, has its sources, and its verdicts in the README."""
+"""A published study has no text of a corpus, has its sources, and its verdicts in pages."""
 
 import csv
 import dataclasses
@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
 from heed.report.formats import format_points
-from heed.report.publish import BEGIN, END, publish, summary, with_block
+from heed.report.publish import BEGIN, END, INDEX, publish, summary, with_block
 from heed.report.renderers import markdown
 from heed.study import load
 from heed.terminal import visible
@@ -22,6 +22,7 @@ from tests.test_answer import NOISY, make_experiment
 from tests.test_first_screen import experiment_of
 
 CELL = re.compile(r"(better|worse|the same|undecided|not converged) ([+−]?[\d.]+)")  # of the matrix
+PLACE = BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
 STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/metrics.json"))]
 
 
@@ -38,9 +39,9 @@ def clone(tmp_path: Path) -> Path:
     """A folder with the files that `heed publish` reads at the top of a clone."""
     for name in ("params.yaml", "dvc.lock", "metrics.json"):
         (tmp_path / name).write_text("{}\n")
-    (tmp_path / "README.md").write_text(
-        "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
-    )
+    (tmp_path / "README.md").write_text("# heed\n" + PLACE)
+    (tmp_path / INDEX).parent.mkdir(parents=True)
+    (tmp_path / INDEX).write_text("# Studies\n" + PLACE)
     return tmp_path
 
 
@@ -64,7 +65,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
             result.corpus, facts=dataclasses.replace(result.corpus.facts, generated=False)
         )
         comparison.experiments[name] = dataclasses.replace(result, corpus=corpus)
-    (root / "docs/studies/sample").mkdir(parents=True)
+    (root / "docs/studies/sample").mkdir()
     (root / "docs/studies/sample/README.md").write_text("what came out")
     results = made_up.results(comparison, tmp_path / "results")
     for _ in range(2):
@@ -95,8 +96,11 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     assert_matrix_of(into, text)
     assert "**Two corpora: attention " in text
     assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
-    assert "(docs/studies/sample/figures/gain.svg)" in text
     assert text.endswith("\nafter\n")
+    index = (root / INDEX).read_text()
+    assert_matrix_of(into, index)
+    assert "[index.html](sample/index.html)" in index and "(sample/figures/gain.svg)" in index
+    assert index.startswith("# Studies\n") and index.endswith("\nafter\n")
 
 
 MARKDOWN = [
@@ -119,8 +123,7 @@ def test_a_title_is_text_in_the_readme(title):
         experiment_of(make_experiment(mean=NOISY), "it"), title=title, mark="generated text"
     )
     block = summary("sample", [experiment], seeds=3, has_pdf=True)
-    before = "# heed\n" + BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
-    readme = with_block(before, "sample", block)
+    readme = with_block("# heed\n" + PLACE, "sample", block)
     assert with_block(readme, "sample", block) == readme, "publishing again finds the same place"
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(block)
     (cells,) = [
@@ -189,7 +192,7 @@ def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
         match=r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf",
     ):
         publish(params, comparison, ROOT / "data/published", results, root)
-    assert not (root / "docs").exists()
+    assert not (root / "docs/studies/sample").exists()
     (root / ".heed/pdf/printed.tex").write_text("now")
     into = publish(params, comparison, ROOT / "data/published", results, root)
     assert (into / "report.pdf").read_text() == "printed"
@@ -200,33 +203,57 @@ def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
     ).exists()
 
 
-def test_a_readme_without_a_place_is_one_clear_message_and_nothing_is_written(tmp_path):
+@pytest.mark.parametrize(
+    ("page", "text", "message"),
+    [
+        (INDEX, "# Studies\n", r"docs/studies/index\.md: no place for the study sample"),
+        (INDEX, BEGIN.format(name="sample"), r"docs/studies/index\.md: .* begin .* has no .* end"),
+        ("README.md", BEGIN.format(name="sample"), r"README\.md: .* begin .* has no .* end"),
+    ],
+)
+def test_a_page_without_a_place_is_one_clear_message_and_nothing_is_written(
+    tmp_path, page, text, message
+):
     root = clone(tmp_path)
-    (root / "README.md").write_text("# heed\n")
+    (root / page).write_text(text)
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    with pytest.raises(HeedError, match=r"README\.md: no place for the study sample"):
+    with pytest.raises(HeedError, match=message):
         publish(params, comparison, ROOT / "data/published", root / "results", root)
-    assert not (root / "docs").exists()
+    assert (root / page).read_text() == text
+    assert not (root / "docs/studies/sample").exists()
 
 
-def test_a_study_of_ones_own_needs_no_place_in_the_readme(tmp_path):
+def test_readme_needs_no_place_for_a_study(tmp_path):
     root = clone(tmp_path)
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
     results = made_up.results(comparison, tmp_path / "results")
     (root / "README.md").write_text("# heed\n")
+    publish(params, comparison, ROOT / "data/published", results, root)
+    assert (root / "README.md").read_text() == "# heed\n"
+    assert "Verdicts on attention" in (root / INDEX).read_text()
+
+
+def test_a_study_of_ones_own_needs_no_place_in_any_page(tmp_path):
+    root = clone(tmp_path)
+    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    results = made_up.results(comparison, tmp_path / "results")
+    for page in ("README.md", INDEX):
+        (root / page).write_text("# heed\n")
     (root / "studies").mkdir()
     (root / "studies/sample.yaml").write_text("{}\n")
     publish(params, comparison, ROOT / "data/published", results, root)
-    assert (root / "README.md").read_text() == "# heed\n"
-    (root / "README.md").write_text(BEGIN.format(name="sample") + END.format(name="sample"))
+    assert (root / "README.md").read_text() == (root / INDEX).read_text() == "# heed\n"
+    (root / "README.md").write_text(PLACE)
     publish(params, comparison, ROOT / "data/published", results, root)
     assert "Verdicts on attention" in (root / "README.md").read_text()
 
 
-def published_rows(name: str) -> dict[str, str]:
-    """The rows of a published study's matrix in README.md, by experiment."""
-    readme = (ROOT / "README.md").read_text()
-    region = readme[readme.index(BEGIN.format(name=name)) : readme.index(END.format(name=name))]
+def published_rows(name: str, page: Path | str) -> dict[str, str]:
+    """The rows of a published study's matrix in a page, by experiment; none without a place."""
+    text = (ROOT / page).read_text()
+    if page != INDEX and BEGIN.format(name=name) not in text:
+        return {}
+    region = text[text.index(BEGIN.format(name=name)) : text.index(END.format(name=name))]
     rows = [line for line in region.splitlines() if line.startswith("| ")]
     titles = {
         key: markdown.escape(experiment.title)
@@ -237,19 +264,26 @@ def published_rows(name: str) -> dict[str, str]:
     }
 
 
+def test_readme_has_the_verdicts_of_published_studies():
+    assert published_rows("sample", "README.md")
+
+
+@pytest.mark.parametrize("page", [INDEX, "README.md"])
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_readmes_matrix_has_the_verdicts_of_the_published_tables(name):
+def test_a_matrix_in_a_page_has_the_verdicts_of_the_published_tables(name, page):
     """Also that the study's gains are those of its metrics.json."""
     folder = ROOT / "docs/studies" / name
     metrics = json.loads((folder / "metrics.json").read_text())
-    rows = published_rows(name)
-    assert list(rows) == list(load(folder / "params.yaml").experiments)
+    rows = published_rows(name, page)
+    assert list(rows) == list(load(folder / "params.yaml").experiments) or (
+        page != INDEX and not rows
+    )
     for key, row in rows.items():
         assert format_points(metrics[key]["gain_pp"]) in row
         with (folder / f"tables/{key}_comparisons.csv").open() as file:
             differences = list(csv.DictReader(file))
         if "verdict" not in differences[0]:
-            continue  # published before heed had verdicts; its table in README.md has none
+            continue  # published before heed had verdicts; its table has none
         verdicts = {
             (each["verdict"].removeprefix("practically "), float(each["difference_pp"]))
             for each in differences
@@ -273,7 +307,7 @@ def test_a_published_study_holds_no_text_of_a_corpus(name):
 def test_an_edition_that_cannot_be_made_leaves_the_old_one(tmp_path):
     root = clone(tmp_path)
     into = root / "docs/studies/sample"
-    into.mkdir(parents=True)
+    into.mkdir()
     (into / "README.md").write_text("what came out")
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
     results = made_up.results(comparison, tmp_path / "results")

@@ -28,7 +28,7 @@ from heed.report.figures import translation as figures
 from heed.report.figures.drawing import draw
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import drawn_variants, looks
-from heed.report.publish import BEGIN, END, publish
+from heed.report.publish import BEGIN, END, INDEX, publish
 from heed.report.render import render
 from heed.report.renderers.csv import table as csv_table
 from heed.report.results import read_results
@@ -295,7 +295,9 @@ def clone(folder: Path) -> Path:
         (folder / name).write_text("{}\n")
     (folder / "metrics.json").write_text(json.dumps({fixture.EXPERIMENT: {"baseline": 0.21}}))
     name = "translation-sample"
-    (folder / "README.md").write_text(BEGIN.format(name=name) + END.format(name=name))
+    for page in (Path("README.md"), INDEX):
+        (folder / page).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page).write_text(BEGIN.format(name=name) + END.format(name=name))
     return folder
 
 

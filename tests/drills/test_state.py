@@ -197,11 +197,10 @@ def conflict(path: Path) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.drill("merge conflict in params.yaml, dvc.lock")
-@pytest.mark.parametrize(
-    "file", [pytest.param("params.yaml"), pytest.param("dvc.lock", marks=pytest.mark.slow)]
-)
-@pytest.mark.parametrize("driver", [pytest.param("dvc", marks=pytest.mark.slow), "snakemake"])
+@pytest.mark.parametrize("file", ["params.yaml", "dvc.lock"])
+@each_driver
 def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callable) -> None:
     before = report_of(toy)
     text = conflict(toy.path / file)
