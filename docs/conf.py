@@ -27,6 +27,7 @@ include_patterns = [
     "docs/*.md",
     "docs/lectures/*.md",
     "docs/notebooks/*.ipynb",
+    "docs/studies/index.md",
     "docs/studies/*/README.md",
 ]
 # without these Sphinx would walk through .venv, results and DVC's cache

@@ -1,4 +1,4 @@
-"""`heed publish`: an edition of a study for docs/studies/, and its summary in the README.
+"""`heed publish`: an edition of a study for docs/studies/, and its summary in the index there.
 
 An edition has no text of a corpus, unless heed generated it.
 """
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 COPIED = ("params.yaml", "dvc.lock", "metrics.json")
 TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of an edition
 README, PDF, PROVENANCE = "README.md", "report.pdf", "provenance.html"
+EDITIONS = Path("docs/studies")
+INDEX = EDITIONS / "index.md"  # of all published studies, with a summary of each
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
 PRINTED = Path(".heed/pdf/printed.tex")
@@ -35,9 +37,10 @@ BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: e
 def publish(
     params: "Params", comparison: Comparison, published: Path, results: Path, root: Path
 ) -> Path:
-    """Write docs/studies/NAME/ and the summary in README.md; return the folder.
+    """Write docs/studies/NAME/ and its summary in docs/studies/index.md; return the folder.
 
-    A study of the user's own has no summary in README.md unless there is a place for it.
+    The summary is in README.md too where that has a place for it. A study of the user's own needs
+    no place in either.
 
     The folder has the page, its figures and tables, its provenance, the files of COPIED, and
     reports/report.pdf if there is one. Text of a corpus is not for git: the page has a document
@@ -53,8 +56,8 @@ def publish(
         root: the top folder of the clone.
 
     Raises:
-        HeedError: a file is missing; report.pdf is of another report; README.md has no place for
-            the summary.
+        HeedError: a file is missing; report.pdf is of another report; docs/studies/index.md has
+            no place for the summary.
 
     """
     name = params.study.name
@@ -62,10 +65,8 @@ def publish(
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
     params = map_texts(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
-    has_pdf = (root / "reports" / PDF).exists()
-    block = summary(name, experiments, len(comparison.seeds), has_pdf)
-    readme = _with_summary(root, name, block)
-    folder = root / "docs" / "studies" / name
+    pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
+    folder = root / EDITIONS / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
     with writing_folder(folder) as out:
         render(params, comparison, published, results, out, generated, _links(root, folder))
@@ -75,7 +76,8 @@ def publish(
         _copy_files(root, out, remove_paths)
         if (folder / README).exists():
             shutil.copyfile(folder / README, out / README)
-    write_text(root / README, readme)
+    for page, text in pages.items():
+        write_text(page, text)
     return folder
 
 
@@ -114,20 +116,47 @@ def _have_same_bytes(path: Path, other: Path) -> bool:
     return path.exists() and other.exists() and path.read_bytes() == other.read_bytes()
 
 
-def summary(name: str, experiments: list[Experiment], seeds: int, has_pdf: bool) -> str:
-    """Return what README.md says of a published study, in Markdown.
+def _pages_with_summary(
+    root: Path, name: str, experiments: list[Experiment], seeds: int
+) -> dict[Path, str]:
+    """Return the pages that have a place for the summary of a study, with the present summary.
 
-    It is the first screen of the report: the answer over all experiments, the matrix of verdicts,
-    the chart of gains, and links to the report.
+    Raises HeedError: the index has no place for a study of heed's; a place has no end.
+    """
+    has_pdf = (root / "reports" / PDF).exists()
+    readme, index = (
+        summary(folder, experiments, seeds, has_pdf) for folder in (f"{EDITIONS}/{name}", name)
+    )
+    chart = f"\n![Gain of attention with its interval]({name}/figures/gain.svg)\n"
+    blocks = {root / README: readme, root / INDEX: index + chart}
+    texts = {path: path.read_text(encoding="utf-8") for path in blocks if path.exists()}
+    begin, end = BEGIN.format(name=name), END.format(name=name)
+    is_own = (root / own_study_file(name)).exists()
+    if not is_own and begin not in texts.get(root / INDEX, ""):
+        raise HeedError(
+            f"{INDEX}: no place for the study {name}. Put this where its summary belongs: "
+            f"{begin}{end}"
+        )
+    pages = {path: text for path, text in texts.items() if begin in text}
+    for path, text in pages.items():
+        if end not in text.partition(begin)[2]:
+            raise HeedError(f"{path.relative_to(root)}: {begin} has no {end} after it")
+    return {path: with_block(text, name, blocks[path]) for path, text in pages.items()}
+
+
+def summary(folder: str, experiments: list[Experiment], seeds: int, has_pdf: bool) -> str:
+    """Return what a page says of a published study, in Markdown.
+
+    It is the first screen of the report, without its chart: the answer over all experiments, the
+    matrix of verdicts, and links to the report.
 
     Args:
-        name: of the study.
+        folder: of the edition, as seen from the page.
         experiments: of its report.
         seeds: how many it has.
         has_pdf: whether its folder has report.pdf.
 
     """
-    folder = f"docs/studies/{name}"
     matrix = verdict_matrix(experiments)
     title = f"{matrix.title} ({matrix.mark})" if matrix.mark else matrix.title
     links = [f"[index.html]({folder}/index.html)"]
@@ -135,33 +164,12 @@ def summary(name: str, experiments: list[Experiment], seeds: int, has_pdf: bool)
     return (
         f"**{markdown.escape(headline(experiments, seeds))}**\n\n"
         f"{markdown.escape(title)}:\n\n{markdown.table(matrix)}\n"
-        f"The report: {' · '.join(links)}\n\n"
-        f"![Gain of attention with its interval]({folder}/figures/gain.svg)\n"
-    )
-
-
-def _with_summary(root: Path, name: str, block: str) -> str:
-    """Return README.md with the summary; unchanged for the user's own study without a place."""
-    readme = (root / README).read_text(encoding="utf-8")
-    is_own = (root / own_study_file(name)).exists()
-    return (
-        readme
-        if is_own and BEGIN.format(name=name) not in readme
-        else with_block(readme, name, block)
+        f"The report: {' · '.join(links)}\n"
     )
 
 
 def with_block(text: str, name: str, block: str) -> str:
-    """Return a README with `block` between the comments that mark the study's summary.
-
-    Raises HeedError: it has no such comments.
-    """
+    """Return a page with `block` between the two comments that mark the study's summary."""
     begin, end = BEGIN.format(name=name), END.format(name=name)
-    before, begin_found, rest = text.partition(begin)
-    _, end_found, after = rest.partition(end)
-    if not begin_found or not end_found:
-        raise HeedError(
-            f"README.md: no place for the study {name}. Put this where its summary belongs: "
-            f"{begin}{end}"
-        )
-    return f"{before}{begin}\n{block}{end}{after}"
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n{block}{end}{rest.partition(end)[2]}"
