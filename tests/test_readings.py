@@ -1,0 +1,104 @@
+"""Figures that the readings of studies and the pages of lectures print are those of tables."""
+
+import csv
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+STUDIES = ROOT / "docs/studies"
+NUMBER = r"[+−]?\d+\.\d+"
+# a difference with its interval: +43.53 (+39.55 to +43.53) or (+43.53, +39.55 to +43.53)
+DIFFERENCE = re.compile(rf"({NUMBER})(?:\*\*)?(?: points)?(?: \(|, )({NUMBER}) to ({NUMBER})")
+ACCURACY = re.compile(r"(?<![\d.])[01]?\.\d{4}(?!\d)")
+LINK = re.compile(r"\.\./studies/([\w-]+)/")
+READINGS = sorted(
+    path for path in STUDIES.glob("*/README.md") if (path.parent / "metrics.json").exists()
+)
+LECTURES = sorted((ROOT / "docs/lectures").glob("0*.md"))
+WITHOUT_A_TABLE = {
+    # of `dvc exp run -S ++models.place-baseline.pooling=max` (docs/tutorial.md), which leaves no file
+    ("+0.03", "−0.04", "+0.03"),
+    ".9998",
+    # by seed, in explain.json: the tables have the means
+    ".0117",
+}
+
+
+@cache
+def differences(study: str) -> list[tuple[float, ...]]:
+    """Return the differences of a study's tables, with the ends of their intervals."""
+    found = []
+    for path in (STUDIES / study / "tables").glob("*_comparisons.csv"):
+        with path.open() as file:
+            found += [
+                tuple(float(row[key]) for key in ("difference_pp", "low_pp", "high_pp"))
+                for row in csv.DictReader(file)
+            ]
+    return found
+
+
+@cache
+def figures(study: str) -> set[float]:
+    """Return the figures of four decimals in a study's tables, and those of its metrics."""
+    folder = STUDIES / study
+    texts = [path.read_text() for path in (folder / "tables").glob("*.csv")]
+    found = {float(each) for text in texts for each in ACCURACY.findall(text)}
+    return found | {
+        float(each) for each in re.findall(r"\d\.\d+", (folder / "metrics.json").read_text())
+    }
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def has_difference(study: str, texts: tuple[str, ...]) -> bool:
+    """Whether a table of the study has these three numbers, in this direction or the other."""
+    decimals = max(len(text.partition(".")[2]) for text in texts)
+    difference, low, high = map(number, texts)
+    wanted = [(difference, low, high), (-difference, -high, -low)]
+    return any(
+        all(abs(a - b) < 0.51 * 10**-decimals for a, b in zip(row, values, strict=True))
+        for row in differences(study)
+        for values in wanted
+    )
+
+
+def not_in_tables(text: str, studies: set[str]) -> list[str | tuple[str, ...]]:
+    """Return the differences and the accuracies of a text that no table of the studies has."""
+    missing: list[str | tuple[str, ...]] = [
+        each
+        for each in DIFFERENCE.findall(text)
+        if not any(has_difference(name, each) for name in studies)
+    ]
+    known = set().union(*map(figures, studies))
+    missing += [each for each in ACCURACY.findall(text) if float(each) not in known]
+    return [each for each in missing if each not in WITHOUT_A_TABLE]
+
+
+@pytest.mark.parametrize("path", READINGS, ids=lambda path: path.parent.name)
+def test_the_figures_of_a_reading_are_in_the_tables_of_its_study(path: Path) -> None:
+    assert not not_in_tables(path.read_text(), {path.parent.name})
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+def test_the_figures_of_a_lecture_are_in_the_tables_that_its_claim_links(path: Path) -> None:
+    for claim in path.read_text().split("\n### "):
+        studies = {name for name in LINK.findall(claim) if (STUDIES / name / "tables").exists()}
+        if studies:
+            assert not not_in_tables(claim, studies), claim.partition("\n")[0]
+
+
+def test_figures_are_found_in_prose_and_compared_to_the_last_digit() -> None:
+    assert DIFFERENCE.findall("**−3.04** (−4.62 to −1.47, p = .026)") == [
+        ("−3.04", "−4.62", "−1.47")
+    ]
+    (row, *_) = differences("sample")
+    printed = tuple(f"{value:+.2f}".replace("-", "−") for value in row)
+    assert has_difference("sample", printed)
+    assert not has_difference("sample", (f"{row[0] + 0.02:+.2f}", *printed[1:]))
+    assert not_in_tables("accuracy .1234, and 1.0000", {"sample"}) == [".1234"]
