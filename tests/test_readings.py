@@ -20,7 +20,7 @@ READINGS = sorted(
 )
 LECTURES = sorted((ROOT / "docs/lectures").glob("0*.md"))
 WITHOUT_A_TABLE = {
-    # of `dvc exp run -S ++models.place-baseline.pooling=max` (docs/tutorial.md), which leaves no file
+    # of the experiment with the maximum (docs/tutorial.md), which leaves no file
     ("+0.03", "−0.04", "+0.03"),
     ".9998",
     # by seed, in explain.json: the tables have the means
