@@ -22,7 +22,7 @@ from heed.report.results import Results
 PANELS = 3  # side by side
 PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.0  # inches
 MAX_TICKS = 5
-TITLE_LINE = 28  # characters of a panel's title, which has two lines at most
+TITLE_LINE = 23  # characters of a panel's title, which has two lines at most
 GAP = 0.085  # between labels, of the height of a panel
 LABELS_AT = 1.06  # of the width of a panel
 TRIVIAL = ("majority", "copy")  # opponents that read nothing
