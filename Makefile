@@ -6,6 +6,8 @@ GPUS ?= 1
 BIN := .venv/bin
 # The Python that environments are made with: PYTHON=/path/to/python3.12, or the first on PATH that fits
 FIND_PYTHON := sh envs/find-python.sh $(if $(PYTHON),"$(PYTHON)")
+# What is never imported need not be compiled, and most of what the packages have is not.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
@@ -19,34 +21,34 @@ help:            ## print this list
 .venv/.runtime: envs/requirements.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
-	@$(BIN)/python -m pip install --quiet "$$(grep '^torch==' envs/requirements.lock)"
-	@$(BIN)/python -m pip install --quiet --requirement envs/requirements.lock
-	@$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)"
+	@$(INSTALL) --requirement envs/requirements.lock
+	@$(INSTALL) --no-deps --editable .
 	@touch $@
 
 .venv/.development: .venv/.runtime envs/development.lock
 	@echo "heed: adding linters and test tools from envs/development.lock"
-	@$(BIN)/python -m pip install --quiet --requirement envs/development.lock
+	@$(INSTALL) --requirement envs/development.lock
 	@touch $@
 
 .venv/.slurm: .venv/.runtime envs/slurm.lock
 	@echo "heed: adding Snakemake's executor for SLURM from envs/slurm.lock"
-	@$(BIN)/python -m pip install --quiet --requirement envs/slurm.lock
+	@$(INSTALL) --requirement envs/slurm.lock
 	@touch $@
 
 .venv/.remotes: .venv/.runtime envs/remotes.lock
 	@echo "heed: adding DVC's remotes over SSH and S3 from envs/remotes.lock (some 60 MB)"
-	@$(BIN)/python -m pip install --quiet --requirement envs/remotes.lock
+	@$(INSTALL) --requirement envs/remotes.lock
 	@touch $@
 
 .venv/.docs: .venv/.runtime envs/docs.lock
 	@echo "heed: adding Sphinx from envs/docs.lock"
-	@$(BIN)/python -m pip install --quiet --requirement envs/docs.lock
+	@$(INSTALL) --requirement envs/docs.lock
 	@touch $@
 
 .venv/.servers: .venv/.development .venv/.remotes envs/servers.lock
 	@echo "heed: adding an S3 server for the tests from envs/servers.lock"
-	@$(BIN)/python -m pip install --quiet --requirement envs/servers.lock
+	@$(INSTALL) --requirement envs/servers.lock
 	@touch $@
 
 setup: .venv/.runtime ## make the virtual environment only
@@ -64,9 +66,10 @@ report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake
 test: .venv/.development ## set up, lint, check the format, the types and the imports, run the tests
 	@echo "heed: ruff check";  $(BIN)/ruff check .
 	@echo "heed: ruff format"; $(BIN)/ruff format --check .
-	@echo "heed: snakefmt";    $(BIN)/snakefmt --check workflow/Snakefile
-	@echo "heed: mypy";        $(BIN)/mypy
-	@echo "heed: imports";     $(BIN)/lint-imports --no-logo --no-cache
+	@echo "heed: mypy, snakefmt, imports"; $(BIN)/mypy & mypy=$$! failed=; \
+		$(BIN)/snakefmt --check workflow/Snakefile || failed=1; \
+		$(BIN)/lint-imports --no-logo --no-cache || failed=1; \
+		wait $$mypy || failed=1; test ! "$$failed"
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
 test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slow or need a browser or LaTeX
