@@ -6,7 +6,7 @@ from heed.report.language import say
 
 # As CITATION.cff has them; a test compares both. The report does not read that file, so that a
 # report is the same in every folder.
-TITLE, AUTHOR, VERSION, YEAR = "heed: does attention help?", "The heed team", "0.1.0", "2026"
+TITLE, AUTHOR, VERSION, YEAR = "heed: does attention help?", "The heed team", "0.2.0", "2026"
 
 
 @dataclasses.dataclass(frozen=True)
