@@ -266,7 +266,7 @@ def test_a_verdict_is_told_by_a_word_a_sign_and_a_style():
 
 def test_the_matrix_names_the_judged_variant_where_a_study_has_several():
     assert (
-        "attention, the first of 2 variants (pooling), with"
+        "attention, here the variant pooling (the report also judges attention), with"
         in verdict_matrix(study_of(POOLING)).title
     )
     table = verdict_matrix(study_of(GAIN, POOLING))

@@ -78,11 +78,15 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
     The unit is empty where experiments differ in it: then the cells have it.
     """
     variants = judged_variants(experiments)
-    counts = [1 + len(each.standing.other_gains) for each in experiments if each.standing]
+    gains = [gain for each in experiments if each.standing for gain in each.standing.other_gains]
+    others = list(dict.fromkeys(gain.first for gain in gains))
     details = ""
-    if len(variants) == 1 and max(counts) > 1:
-        count, name = max(counts), variants[0]
-        details = say(", the first of {count} variants ({name})", count=count, name=name)
+    if len(variants) == 1 and others:
+        details = say(
+            ", here the variant {name} (the report also judges {others})",
+            name=variants[0],
+            others=", ".join(others),
+        )
     if unit:
         details += say(", with differences in {unit}", unit=unit)
     return say("Verdicts on attention{details}", details=details)
