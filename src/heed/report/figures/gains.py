@@ -198,7 +198,7 @@ def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float], lengt
     filled, label = (
         (OURS, say("better or worse"))
         if gain.verdict in (BETTER, WORSE)
-        else (GROUND, say("neither"))
+        else (GROUND, say("neither better nor worse"))
     )
     axes.plot(
         [gain.mean], [row], "o", color=OURS, markerfacecolor=filled, markersize=6, gid="mean",
