@@ -38,6 +38,8 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
         "explanation-sample": False,
         "federalist": False,
         "headlines": False,
+        "imdb": False,
+        "letters": False,
         "sample": True,
         "scores": False,
         "strong": False,
@@ -83,7 +85,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: desk, .*, federalist, headlines, sample, ",
+        match=r"no such study. Known: desk, .*, federalist, headlines, imdb, letters, sample, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
