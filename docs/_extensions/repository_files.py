@@ -5,6 +5,7 @@ file that a page links is shown with its lines coloured, at its own path with `.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from html import escape
@@ -18,6 +19,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 STUDIES = "docs/studies"
+PAGE = re.compile(r'(href="[\w./-]+)\.md(?=["#])')  # a report's link to a page of the site
 
 
 def get_path(app: Sphinx, docname: str, target: str) -> str:
@@ -95,12 +97,16 @@ def show_file(app: Sphinx, file: Path) -> str:
 
 
 def copy_studies(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the published reports as they are (an event of Sphinx)."""
+    """Copy the published reports; their links to pages lead to the site's (an event of Sphinx)."""
     if exception is None:
-        ignore = shutil.ignore_patterns("README.md")
+        ignore = shutil.ignore_patterns("*.md")
         shutil.copytree(
             app.srcdir / STUDIES, app.outdir / STUDIES, ignore=ignore, dirs_exist_ok=True
         )
+        for report in (app.srcdir / STUDIES).glob("*/index.html"):
+            page = PAGE.sub(r"\1.html", report.read_text(encoding="utf-8"))
+            copied = app.outdir / report.relative_to(app.srcdir)
+            copied.write_text(page, encoding="utf-8")
 
 
 def prepare(app: Sphinx) -> None:
