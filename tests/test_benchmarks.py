@@ -204,7 +204,7 @@ def test_processor_time_is_that_of_the_command_and_of_what_it_waits_for(tmp_path
     busy = "import time\nwhile time.process_time() < .3: pass"
     both = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); {busy}"
     with_child = both.replace("; import time", "\nimport time")
-    assert 0.6 <= stages.processor_seconds([sys.executable, "-c", with_child], tmp_path) < 6
+    assert 0.6 <= stages.processor_seconds([sys.executable, "-c", with_child], tmp_path) < 2
     with pytest.raises(SystemExit, match="no such thing"):
         stages.processor_seconds([sys.executable, "-c", "raise OSError('no such thing')"], tmp_path)
 

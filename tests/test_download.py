@@ -317,7 +317,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_left_after_some_minutes(
     server.answer = endless(head, part, 0.02)
     started = time.monotonic()
     refused(r"not complete after 0.005 minutes \(HEED_DOWNLOAD_MINUTES")
-    assert time.monotonic() - started < 30, "it would send for ever"
+    assert time.monotonic() - started < 3
 
 
 @pytest.mark.drill("download: endless, or too slow")
