@@ -1,9 +1,9 @@
 """Trials an hour and best validation score of search strategies at equal core-time.
 
 The strategies are ASHA, plain random search, and one trial after the other. FOLDER is a clone in
-which the desk study's corpora are tokenised. Each strategy has the same cores for the same minutes,
-the same space and the same seed, so the same configurations in the same order. Also measures Ray's
-overhead for a search and for a trial.
+which the corpora of the studies letters and headlines are tokenised. Each strategy has the same
+cores for the same minutes, the same space and the same seed, so the same configurations in the same
+order. Also measures Ray's overhead for a search and for a trial.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import yaml
 
 from benchmarks.workload import Row, print_rows
 
-EXPERIMENTS = {"letters-author": "letters-pieces", "news-headlines": "news-headlines"}
+STUDIES = {"author": "letters", "headlines": "headlines"}  # by experiment
 SPACE = {
     "learning_rate": {"loguniform": [0.0003, 0.03]},
     "batch_size": {"choice": [32, 64, 128]},
@@ -51,8 +51,8 @@ def study(
     folder: Path, experiment: str, hyperparameters: dict[str, Any], search: dict[str, Any]
 ) -> Iterator[Path]:
     """Yield a folder with one model, one search and the tokens of `folder`."""
-    params = yaml.safe_load((folder / "workflow/studies/desk.yaml").read_text())
-    model, corpus = f"{experiment}-attention", EXPERIMENTS[experiment]
+    params = yaml.safe_load((folder / f"workflow/studies/{STUDIES[experiment]}.yaml").read_text())
+    model, corpus = f"{experiment}-attention", params["experiments"][experiment]["corpus"]
     params["models"] = {model: params["models"][model] | hyperparameters}
     params["experiments"] = {experiment: params["experiments"][experiment]}
     params["study"]["attention"] = ["attention"]
@@ -87,7 +87,7 @@ def compare_strategies(folder: Path, experiment: str, minutes: float, cores: int
     """Yield one row for each strategy."""
     random_rate = 0.0  # the first strategy's
     for strategy, search in strategies(cores).items():
-        hyperparameters = {"epochs": 6, "threads": search.get("cpu", 1)}
+        hyperparameters = {"epochs": 6, "patience": 0, "threads": search.get("cpu", 1)}
         search = {"trials": TRIALS, "minutes": minutes, "space": SPACE, **search}
         with study(folder, experiment, hyperparameters, search) as work:
             wall = heed(work, "search", "measured", cores=cores) / 60
@@ -120,14 +120,16 @@ def measure_overhead(folder: Path) -> Iterator[Row]:
             "scheduler": "none",
             "space": {"learning_rate": SPACE["learning_rate"]},
         }
-        with study(folder, "letters-author", {"epochs": 1, "hidden_size": 4}, search) as work:
+        with study(
+            folder, "author", {"epochs": 1, "patience": 0, "hidden_size": 4}, search
+        ) as work:
             walls[trials] = heed(work, "search", "measured")
-            heed(work, "recipe", "letters-author-attention")
+            heed(work, "recipe", "author-attention")
             recipe = read_recipe(
-                work / "results/recipe/letters-author-attention.yaml",
-                "heed recipe letters-author-attention",
+                work / "results/recipe/author-attention.yaml",
+                "heed recipe author-attention",
             )
-            train_seconds = heed(work, "train", "letters-author-attention", "--seed", "1")
+            train_seconds = heed(work, "train", "author-attention", "--seed", "1")
     tokens = load_tokens(folder / "data/tokens/letters-pieces")
     seconds = []
     for number in range(6):
@@ -156,7 +158,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     options = parser.parse_args()
     print_rows([*measure_overhead(options.folder)])
-    for experiment in EXPERIMENTS:
+    for experiment in STUDIES:
         print_rows(
             [*compare_strategies(options.folder, experiment, options.minutes, options.cores)]
         )

@@ -203,11 +203,11 @@ def dvcs_parts() -> Iterator[Row]:
 
 
 def dry_run() -> Row:
-    """Return the cost of `snakemake -n` after `heed study desk`."""
+    """Return the cost of `snakemake -n` after `heed study headlines`."""
     with clone() as folder:
-        processor_seconds(heed("study", "desk", "--force"), folder)
+        processor_seconds(heed("study", "headlines", "--force"), folder)
         seconds = least(["snakemake", "-n", "--quiet"], folder)
-        return Row("`snakemake -n` after `heed study desk`", f"{seconds:.1f} s", "<= 4 s")
+        return Row("`snakemake -n` after `heed study headlines`", f"{seconds:.1f} s", "<= 4 s")
 
 
 def starts() -> Iterator[Row]:

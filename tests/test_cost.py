@@ -65,11 +65,11 @@ def write_table(rows: int = 100, name: str = "table.csv") -> None:
 
 
 def test_the_size_of_a_published_corpus_is_that_of_its_kind(clone: Path) -> None:
-    size = corpus_size(study.load(clone / "workflow/studies/desk.yaml"), "imdb")
+    size = corpus_size(study.load(clone / "workflow/studies/imdb.yaml"), "imdb")
     assert (size.documents, size.test) == (50_000, 10_000)
     assert size.validation == pytest.approx(4000)
     assert size.mean_length == pytest.approx(269, rel=0.02)
-    folds = corpus_size(study.load(clone / "workflow/studies/desk.yaml"), "letters-pieces")
+    folds = corpus_size(study.load(clone / "workflow/studies/letters.yaml"), "letters-pieces")
     assert folds.test == pytest.approx(4881 / 5) and folds.folds == 5
 
 
@@ -267,11 +267,13 @@ def test_each_layer_of_a_transformer_takes_as_long() -> None:
 def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
     clone: Path,
 ) -> None:
-    params = study.load(clone / "workflow/studies/desk.yaml")
-    size = corpus_size(params, "letters-pieces")
-    wide, matched = (
-        workload_of(params, f"letters-author-{v}", size) for v in ("wide", "attention")
+    wide = (
+        "  author-wide: {experiment: author, corpus: letters-pieces, variant: wide, "
+        "tuned_by: none, match: author-attention}\n"
     )
+    params = study.parse((clone / "workflow/studies/letters.yaml").read_text() + wide)
+    size = corpus_size(params, "letters-pieces")
+    wide, matched = (workload_of(params, f"author-{v}", size) for v in ("wide", "attention"))
     assert wide.hyperparameters.attention == "none"
     assert wide.parameters == pytest.approx(matched.parameters, rel=0.001)
 
@@ -383,7 +385,7 @@ def test_seeds_are_rounded_down() -> None:
 
 def test_making_a_study_active_imports_no_torch() -> None:
     code = (
-        "import sys; from heed.study.studies import activate_study; activate_study('desk', False); "
+        "import sys; from heed.study.studies import activate_study; activate_study('imdb', False); "
         "print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

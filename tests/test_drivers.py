@@ -1134,8 +1134,8 @@ def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
 
     threads = {stage.name: stage.threads for stage in stages.read_stages(ROOT)}
     assert {n for name, n in threads.items() if name.startswith("tokenize@")} == {1}
-    desk = load(ROOT / "workflow/studies/desk.yaml")
-    assert stages._resources({"resources": "corpora.imdb"}, desk) == (4, 0)
+    reviews = load(ROOT / "workflow/studies/imdb.yaml")
+    assert stages._resources({"resources": "corpora.imdb"}, reviews) == (4, 0)
 
 
 def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(

@@ -87,6 +87,6 @@ def test_the_citation_is_that_of_citation_cff():
     assert (declared["title"], declared["authors"]) == (TITLE, [{"name": AUTHOR}])
     assert declared["version"] == VERSION
     assert str(declared.get("date-released", YEAR))[:4] == YEAR  # without a date: not released yet
-    entry = citation("desk")
-    assert TITLE in entry and VERSION in entry and "Study desk" in entry
+    entry = citation("imdb")
+    assert TITLE in entry and VERSION in entry and "Study imdb" in entry
     assert entry.count("{") == entry.count("}")

@@ -16,7 +16,8 @@ from heed.study.syntax import read_yaml
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
-DESK = (ROOT / "workflow/studies/desk.yaml").read_text()
+LETTERS = (ROOT / "workflow/studies/letters.yaml").read_text()
+REVIEWS = (ROOT / "workflow/studies/imdb.yaml").read_text()
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 HEAD, MODELS = SAMPLE.split("\nmodels:\n")
 PARAMS = Path("params.yaml")
@@ -48,21 +49,20 @@ def test_the_studies_of_heed_are_formatted(path: Path) -> None:
 
 
 def test_what_follows_may_be_left_out_and_formatting_a_formatted_file_changes_nothing() -> None:
-    """All but searches, and the experiment where the name begins with two, imdb-suboptimal."""
+    """All but the search that tunes a model."""
     lines, left_out = [], 0
-    for line in DESK.split("\nmodels:\n")[1].splitlines():
+    for line in LETTERS.split("\nmodels:\n")[1].splitlines():
         keep = {"tuned_by"} if "searched" in line else set()
-        keep |= {"experiment"} if "imdb-suboptimal" in line else set()
         for match in FOLLOWING.finditer(line):
-            if match[1] not in keep and "tuned_by: letters" not in match[0]:
+            if match[1] not in keep:
                 line = line.replace(match[0], "", 1)
                 left_out += 1
         lines.append(line.replace(", }", "}"))
-    head = DESK.split("\nmodels:\n")[0]
+    head = LETTERS.split("\nmodels:\n")[0]
     short = f"{head}\nmodels:\n" + "".join(f"{line}\n" for line in lines)
     text, _, changes = format_text(short, PARAMS)
-    assert text == DESK
-    assert (left_out, len(changes)) == (171, 36)
+    assert text == LETTERS
+    assert (left_out, len(changes)) == (72, 15)
     assert format_text(text, PARAMS)[2] == []
 
 
@@ -342,19 +342,19 @@ def test_models_within_one_line_are_left_to_the_editor(clone: Path) -> None:
         studies.model_add("sample-author", "x", [], "")
 
 
-def test_the_documented_commands_work_on_the_desk_study(
+def test_the_documented_commands_work_on_the_study_that_they_name(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    PARAMS.write_text(DESK)
+    PARAMS.write_text(REVIEWS)
     text = (ROOT / "docs/params.md").read_text().split("## Writing a model")[1]
     commands = text.split("```")[1].strip().splitlines()
     for command in commands:
         monkeypatch.setattr("sys.argv", command.split())
         cli.main()
     models = load().models
-    added = {*models} - {*parse(DESK).models}
-    assert added == {"imdb-attention-8", "imdb-suboptimal-wide"}
-    assert (models["imdb-attention-8"].heads, models["imdb-attention-8"].preset) == (8, "imdb")
+    added = {*models} - {*parse(REVIEWS).models}
+    assert added == {"imdb-attention-8", "suboptimal-wide"}
+    assert (models["imdb-attention-8"].heads, models["imdb-attention-8"].preset) == (8, "long")
 
 
 @pytest.mark.parametrize(

@@ -662,7 +662,7 @@ def test_what_is_not_in_params_is_named_in_the_singular(kind, singular):
     with pytest.raises(
         HeedError, match=rf"^params.yaml: {kind}: there is no {singular} nosuch\. Known: "
     ):
-        study.load(ROOT / "workflow/studies/desk.yaml").section(kind, "nosuch")
+        study.load(ROOT / "workflow/studies/letters.yaml").section(kind, "nosuch")
 
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():

@@ -24,9 +24,9 @@ in the file. Two commands write them; both change params.yaml alone, only if all
 and keep its comments.
 
 ```
-heed model add imdb attention-8 attention=multi-head heads=8 preset=imdb
+heed model add imdb attention-8 attention=multi-head heads=8 preset=long patience=0
 heed model add imdb attention-2 heads=2 --like attention
-heed model add imdb-suboptimal wide match=imdb-suboptimal-attention
+heed model add suboptimal wide match=suboptimal-attention
 heed model remove imdb-attention-2
 heed format
 ```
