@@ -17,7 +17,7 @@ from heed.study.schema import Params
 from heed.tasks import task_module
 
 # Seconds of a training step = 6 x multiply-adds / CORE_FLOPS + STEP_SECONDS + Adam's for each
-# parameter; chosen by hand for the models of the sample and desk studies, measured by heed cost.
+# parameter; chosen by hand for the models of two studies of classifiers, measured by heed cost.
 CORE_FLOPS = 75e9
 STEP_SECONDS = 0.003
 PARAMETER_SECONDS = 1.5e-9
