@@ -73,6 +73,13 @@ def test_the_size_of_a_published_corpus_is_that_of_its_kind(clone: Path) -> None
     assert folds.test == pytest.approx(4881 / 5) and folds.folds == 5
 
 
+def test_documents_of_a_given_split_alone_are_counted_there(clone: Path) -> None:
+    params = study.load(clone / "workflow/studies/federalist.yaml")
+    disputed = corpus_size(params, "federalist-disputed")
+    assert (disputed.documents, round(disputed.test)) == (1079, 157)
+    assert corpus_size(params, "federalist").documents == 922
+
+
 def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> None:
     params, folder = study.parse(SAMPLE), clone / "data/tokens/sample-letters"
     meta = dataclasses.asdict(

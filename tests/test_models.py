@@ -4,7 +4,6 @@ is a test here.
 
 import csv
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from heed.models.parameters import count_classifier
 from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
-from heed.tasks.classification.recipe import Data, Hyperparameters
+from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.rules import no_effect
 from tests.conftest import HYPERPARAMETERS, ROOT
 
@@ -212,6 +211,12 @@ def test_a_residual_self_attention_adds_the_states_and_positions_come_before_it(
 def test_what_changes_self_attention_has_no_effect_without_it():
     h = replace(HYPERPARAMETERS, attention="none", attention_residual=True)
     assert no_effect(h)["attention_residual"] == "attention: none"
+    assert no_effect(h)["score"] == f"attention: none and pooling: {h.pooling}"
+    transformer = no_effect(replace(h, encoder="transformer"))
+    assert transformer["hidden_size"] == "encoder: transformer" and "heads" not in transformer
+    assert no_effect(h)["branch_rate"] == "linear_branch: none" and "hidden_size" not in no_effect(
+        h
+    )
     assert not make(attention="none", attention_residual=True).network.encoder.residual
 
 
@@ -357,7 +362,7 @@ def widened(h: Hyperparameters) -> Hyperparameters:
     """The control that is as large as `h`, for 1,000 words and five classes."""
     from heed.tasks.classification.capacity import widen
 
-    return widen(h, h, Data("kind", list("abcde")), SimpleNamespace(types=998))
+    return widen(h, h, [998], 5)
 
 
 @pytest.mark.parametrize("attention_hidden", [8, 55, 256])

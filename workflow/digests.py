@@ -20,6 +20,7 @@ except ModuleNotFoundError:
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+from heed.cli import stages
 from heed.code.digests import (
     CODE,
     DISTRIBUTIONS,
@@ -36,10 +37,7 @@ from heed.tasks import STAGE_MODULES, TASKS
 
 SRC = Path("src")
 CHECKED = CODE / "checked.txt"
-STAGES = (
-    "download", "tokenize", "search", "recipe", "train", "predict", "explain", "adversaries",
-    "opponents", "evaluate", "compare", "report",
-)  # fmt: skip
+STAGES = tuple(stage.__name__ for stage in stages.STAGES)
 # heed.study checks params.yaml by what these modules say of each kind of corpus and by the rules of
 # each task, and uses nothing else of them; a search names the rules of its task itself. The stage
 # `code` runs that check before any other stage, so an edit of how a corpus is read repeats none.

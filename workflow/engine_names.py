@@ -370,9 +370,9 @@ def rwlock_processes(root: Path) -> set[int]:
 
 def running_stage(environment: Mapping[str, str]) -> str:
     """Return the stage whose command has this environment, or an empty string."""
-    from heed.code.stage import VARIABLE  # stages.py has put this clone's heed first
+    from heed.code import stage  # stages.py has put this clone's heed first
 
-    return environment.get(VARIABLE, "")
+    return stage.running_stage(environment)
 
 
 # --- Snakemake: the object `workflow` of a Snakefile ----------------------------------------------

@@ -1,13 +1,12 @@
 """The recipe of a model: everything that determines its training, resolved into one file."""
 
 import dataclasses
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
-from heed.paths import NAME, prediction_file, recipe_file
+from heed.paths import is_name, prediction_file, recipe_file
 from heed.records import read_record
 from heed.tasks import task_module
 from heed.tokens.meta import Evidence, Meta, NearDuplicates, Tokenizer, Vectors, read_meta
@@ -116,11 +115,10 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
     data = schema.resolve_data(
         experiment.data.model_dump(), meta, f"experiments.{model.experiment}.data"
     )
-    hyperparameters = params.resolved(name, best)
+    hyperparameters, sizes = params.resolved(name, best), capacity.sizes(data, meta)
     if model.match != name:
-        hyperparameters = capacity.widen(
-            hyperparameters, params.resolved(model.match, best), data, meta
-        )
+        matched = params.resolved(model.match, best)
+        hyperparameters = capacity.widen(hyperparameters, matched, *sizes)
     if message := schema.corpus_contradiction(hyperparameters, meta):
         raise HeedError(f"params.yaml: models.{name}: {message}")
     return Recipe(
@@ -136,7 +134,7 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
             **{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}
         ),
         data=data,
-        parameters=capacity.count(hyperparameters, data, meta),
+        parameters=capacity.count(hyperparameters, *sizes),
         hyperparameters=hyperparameters,
     )
 
@@ -211,5 +209,5 @@ def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
 def _check_names(recipe: Recipe[Any, Any]) -> None:
     """Raise ValueError unless all names of folders in a recipe are names, and no other paths."""
     for key in ("model", "experiment", "corpus"):
-        if not re.fullmatch(NAME, name := getattr(recipe, key)):
+        if not is_name(name := getattr(recipe, key)):
             raise ValueError(f"{key} is no name (lower-case letters, digits, single '-'): {name!r}")

@@ -66,7 +66,7 @@ def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = Fa
         elif name in entries:
             values[name] = _read_value(declared, entries[name], _join_key(key, name))
             _check_limits(values[name], limits, _join_key(key, name))
-        elif strict or not hasattr(kind, name):  # a default is an attribute of the class
+        elif strict or name not in _defaults(kind):  # type: ignore[arg-type]
             raise ValueError(f"{_join_key(key, name)} is missing")
     if strict and (unknown := entries.keys() - fields.keys()):
         raise ValueError(f"{_join_key(key, min(unknown))} is unknown")
@@ -81,6 +81,17 @@ def _check_limits(value: Any, limits: dict[str, float], key: str) -> None:
         is_within, text = LIMITS[name]
         if not is_within(value, limit):
             raise ValueError(f"{key} is not {text} {limit:g}: {_abbreviate(value)}")
+
+
+@functools.cache
+def _defaults(kind: type) -> set[str]:
+    """Return the fields of a dataclass that have a default."""
+    missing = dataclasses.MISSING
+    return {
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.default is not missing or field.default_factory is not missing
+    }
 
 
 @functools.cache

@@ -1,7 +1,8 @@
-"""Lines for a terminal or a log: heed prints by this module only.
+"""Lines for a terminal, a log or another program: heed prints by this module only.
 
 A label, a title or the message of a server may have characters that control a terminal: it would
-hide lines, or write others. They are printed as their code points.
+hide lines, or write others. They are printed as their code points; data for another program are
+written as they are.
 """
 
 import re
@@ -22,3 +23,16 @@ def visible(text: str) -> str:
 def print_line(text: str, error: bool = False) -> None:
     """Print a line at once, on stderr if it is an `error`."""
     print(visible(text), file=sys.stderr if error else sys.stdout, flush=True)
+
+
+def print_data(text: str) -> None:
+    """Write lines that another program may read: UTF-8, each character as it is.
+
+    On a terminal they are printed as `print_line` does.
+    """
+    if sys.stdout.isatty():
+        print_line(text)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(f"{text}\n".encode(errors="replace"))
+    sys.stdout.buffer.flush()

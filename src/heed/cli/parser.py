@@ -238,6 +238,7 @@ CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
 }
 
 
+TEXT_HELP = "the text, a file with it (./NAME, or a name with a dot), or - for standard input"
 SEPARATORS = ("text-separator", "label-separator", "delimiter")
 
 
@@ -277,12 +278,7 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
 def _add_classify(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
     given = command.add_mutually_exclusive_group(required=True)
-    given.add_argument(
-        "text",
-        metavar="TEXT",
-        nargs="?",
-        help="the text, a file with it, or - for standard input",
-    )
+    given.add_argument("text", metavar="TEXT", nargs="?", help=TEXT_HELP)
     given.add_argument(
         "--table", metavar="FILE", type=Path, help="classify each row of a table instead"
     )
@@ -294,7 +290,9 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         help="of the table, several times for texts to join; default: as the model's corpus",
     )
     command.add_argument(
-        "--text-separator", default=" ", help="what joins several --text-column; default: a space"
+        "--text-separator",
+        type=with_tabs,
+        help="what joins several texts; default: as the model's corpus, of --text-column a space",
     )
     command.add_argument(
         "--id-column",
@@ -342,9 +340,7 @@ def _add_model_add(command: argparse.ArgumentParser) -> None:
 
 def _add_translate(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", help="a model with trained runs")
-    command.add_argument(
-        "text", metavar="TEXT", help="the text, a file with it, or - for standard input"
-    )
+    command.add_argument("text", metavar="TEXT", help=TEXT_HELP)
     command.add_argument(
         "--translation",
         default="",

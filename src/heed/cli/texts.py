@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from heed.terminal import print_line
+from heed.terminal import print_data, print_line
 
 
 def classify(
@@ -10,7 +10,7 @@ def classify(
     text: str,
     table: Path | None,
     text_column: list[str],
-    text_separator: str,
+    text_separator: str | None,
     id_column: str,
     encoding: str,
     delimiter: str | None,
@@ -25,15 +25,16 @@ def classify(
         from heed.files import HeedError
         from heed.tasks.classification.classify import classify
 
-        if text_column or id_column or encoding or delimiter or no_quotes or output:
+        of_table = (text_column, id_column, encoding, delimiter, no_quotes, output)
+        if any(of_table) or text_separator is not None:
             raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
         print_line(classify(model, text))
         return
     from heed.study.text_columns import model_text_columns
     from heed.tasks.classification.classify_table import TextTable, classify_table
 
-    given = tuple(text_column), text_separator
-    columns, separator = given if text_column else model_text_columns(model)
+    columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
+    separator = separator if text_separator is None else text_separator
     quotes = False if no_quotes else None
     rows = TextTable(table, columns, separator, id_column, encoding, delimiter, quotes)
     print_line(classify_table(model, rows, output), error=output is None)
@@ -46,4 +47,4 @@ def translate(
     from heed.tasks.translation.translate import translate
 
     for line in translate(model, text, translation, n_best, form, seed):
-        print_line(line)
+        print_data(line)

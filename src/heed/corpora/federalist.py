@@ -99,6 +99,7 @@ KINDS = (
         labels=("author",),
         documents=922,
         learned=922,
+        added=157,
         tokens_per_document=181,
     ),
 )

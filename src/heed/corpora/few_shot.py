@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heed.corpora.huffpost import merge_category
-from heed.corpora.letters import read_json_lines, text_field
 from heed.corpora.publication import Document, Documents, File, Kind, SourceKind, require_file
+from heed.corpora.published_lines import read_published_lines, text_field
 
 COMMIT = "f88580ce9a288f1e549ce5f48a5778294691dc88"
 HOST = f"https://raw.githubusercontent.com/dinglei0801/Beyond-Soft-Prompts/{COMMIT}/data/HuffPost/few_shot/01"
@@ -48,7 +48,7 @@ def _headlines(raw: Path) -> Iterator[tuple[str, str, str]]:
     """Yield name, text and category of each headline."""
     for name in NAMES:
         path = require_file(raw, name)
-        for number, row in read_json_lines(path):
+        for number, row in read_published_lines(path):
             category = merge_category(text_field(path, number, row, "class_name").upper())
             if category is not None:
                 yield f"{path.stem}/{number}", text_field(path, number, row, "sentence"), category

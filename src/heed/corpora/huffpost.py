@@ -5,8 +5,8 @@ Some categories are merged, as in the talk.
 
 from pathlib import Path
 
-from heed.corpora.letters import read_json_lines, text_field
 from heed.corpora.publication import Document, Documents, File, Kind, SourceKind
+from heed.corpora.published_lines import read_published_lines, text_field
 from heed.files import HeedError
 
 FULL, PREFIX = "News_Category_Dataset_v2.json", "News_Category_Dataset_v2.prefix.json.gz"
@@ -55,7 +55,7 @@ def read_articles(raw: Path) -> Documents:
     path = next((raw / name for name in (FULL, PREFIX) if (raw / name).is_file()), None)
     if path is None:
         raise HeedError(f"{raw / FULL}: not there. Run: heed download {raw.name}")
-    for number, row in read_json_lines(path):
+    for number, row in read_published_lines(path):
         category = merge_category(text_field(path, number, row, "category"))
         if category is not None:
             text = (

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.letters import read_json_lines
 from heed.corpora.publication import Document, Documents, Kind, SourceKind, require_file
+from heed.corpora.published_lines import read_published_lines
 from heed.files import HeedError, sha256, write_text
 from heed.terminal import print_line
 
@@ -218,7 +218,9 @@ def read_sample(raw: Path, corpus: str) -> Documents:
     """Yield the documents of one of the corpora."""
     is_plain = corpus in (PLAIN, NEUTRAL)
     wanted = SENTIMENT if is_plain else corpus
-    rows = (row for _, row in read_json_lines(require_file(raw, FILE)) if row["corpus"] == wanted)
+    rows = (
+        row for _, row in read_published_lines(require_file(raw, FILE)) if row["corpus"] == wanted
+    )
     chosen = (row for row in rows if not is_plain or row["kind"] == "plain")
     for i, row in enumerate(chosen):
         text, labels = row["text"], row["labels"]

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.letters import read_json_lines
 from heed.corpora.parallel import read_links
 from heed.corpora.publication import (
     Kind,
@@ -26,6 +25,7 @@ from heed.corpora.publication import (
     SourceKind,
     require_file,
 )
+from heed.corpora.published_lines import read_published_lines
 from heed.corpora.sample import SYLLABLES, verify_generated
 from heed.files import write_text
 
@@ -293,7 +293,7 @@ def read_pairs(raw: Path, corpus: "Corpus") -> ParallelDocuments:
     path = require_file(raw, FILE)
     test = LONG if corpus.kind == LONG_PAIRS else "test"
     parts = {"train": "train", "validation": "validation", test: "test"}
-    for number, row in read_json_lines(path):
+    for number, row in read_published_lines(path):
         is_long = row[NORVIC].count(" ") >= SHORT
         if row["part"] in parts and not (corpus.kind == SHORT_PAIRS and is_long):
             links = read_links(row[LINKS], 0, f"{path}:{number}")

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.letters import read_json_lines
 from heed.corpora.publication import Document, Documents, Kind, SourceKind, require_file
+from heed.corpora.published_lines import read_published_lines
 from heed.corpora.sample import CUES, DISTRACTORS, verify_generated
 from heed.files import write_text
 
@@ -174,7 +174,7 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
 
 def read_generated(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of a corpus of one of these kinds."""
-    for _, row in read_json_lines(require_file(raw, _file(corpus.kind))):
+    for _, row in read_published_lines(require_file(raw, _file(corpus.kind))):
         evidence = tuple((start, end) for start, end in row["evidence"])
         yield Document(row["id"], row["text"], row["labels"], evidence=evidence)
 

@@ -13,7 +13,7 @@ MEASURES = (
     "permutation_change",
 )  # fmt: skip
 EVIDENCE = ("evidence_weight_base", "evidence_weight")
-NO_EVIDENCE = "no document of the test has known evidence, neither planted nor marked by people"
+NO_EVIDENCE = "no document of the test has known evidence"
 ONLY_EVIDENCE = "the units of each document are all evidence, or their evidence is not read"
 
 

@@ -73,7 +73,7 @@ def remove_one(weighted: WeightedSum, generator: torch.Generator) -> SingleRemov
         raise ValueError("a document of one unit has none to remove")
     top = int(weighted.weights.mean(1).argmax())
     other = int(torch.randint(units - 1, (), generator=generator))
-    other += other >= top  # any unit but the first
+    other += other >= top  # any unit but the top one
     weights = weighted.weights.expand(2, -1, -1).clone()
     weights[0, top], weights[1, other] = 0.0, 0.0
     weights /= weights.sum(1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)

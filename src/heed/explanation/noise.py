@@ -82,7 +82,8 @@ def fitting_rows(encoded: EncodedCorpus, h: Architecture, rows: np.ndarray) -> n
     text itself: a recurrent layer reads texts of any length. It does hold where a model knows
     positions, because those after the cap were never trained.
     """
-    if h.encoder != "transformer" and "location" not in h.score_functions:
+    knows_positions = h.attention != "none" and h.attention_positions
+    if h.encoder != "transformer" and "location" not in h.score_functions and not knows_positions:
         return rows
     return rows[encoded.lengths(rows) * (1 + MOST) <= h.max_tokens]
 

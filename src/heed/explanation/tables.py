@@ -25,7 +25,7 @@ CORRELATIONS = {
 }
 
 
-class Outcome(Protocol):
+class JudgedPrediction(Protocol):
     """The outcome of the tests of one prediction: `Judged`, or a `JudgedStep` of a translation."""
 
     @property
@@ -49,7 +49,7 @@ class Outcome(Protocol):
         """The most different weights with the same prediction, (units,)."""
 
 
-def unit_table(judged: Outcome, name: str, positions: "UnitPositions") -> pd.DataFrame:
+def unit_table(judged: JudgedPrediction, name: str, positions: "UnitPositions") -> pd.DataFrame:
     """Return a row for each unit of a document: `id, unit, start, end, evidence`, each ranking."""
     nothing = np.full(judged.units, np.nan)
     columns: dict[str, object] = {
@@ -66,7 +66,7 @@ def unit_table(judged: Outcome, name: str, positions: "UnitPositions") -> pd.Dat
 UnitPositions = dict[str, np.ndarray]  # start, end and evidence of each unit, by column
 
 
-def document_measures(judged: Outcome, evidence: np.ndarray) -> dict[str, float]:
+def document_measures(judged: JudgedPrediction, evidence: np.ndarray) -> dict[str, float]:
     """Return all measures of a document; `evidence` is True for units with some, (units,)."""
     measures: dict[str, float] = {"units": judged.units} | judged.measures
     # without a weighted sum there are no weights to hold: the gradient is the same
@@ -85,7 +85,7 @@ def document_measures(judged: Outcome, evidence: np.ndarray) -> dict[str, float]
 
 
 def ranking_measures(
-    judged: Outcome, evidence: np.ndarray, share: float
+    judged: JudgedPrediction, evidence: np.ndarray, share: float
 ) -> dict[str, dict[str, float]]:
     """Return the measures of each ranking of a document.
 

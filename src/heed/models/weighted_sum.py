@@ -76,10 +76,6 @@ class WeightedSum:
             torch.einsum("...th,...thl->...l", weights, self.projected)
         )
 
-    def predict_from_sum(self, sums: torch.Tensor) -> torch.Tensor:
-        """Return the logits (..., batch, classes) of sums z (..., batch, heads, d)."""
-        return self.predict_from_projected(torch.einsum("...hd,lhd->...l", sums, self.projection))
-
     def predict_from_projected(self, hidden: torch.Tensor) -> torch.Tensor:
         """Return the logits (..., batch, classes) of sums of projected values (..., batch, L)."""
         return self.output(F.gelu(hidden + self.bias)) + self.constant

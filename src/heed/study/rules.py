@@ -171,6 +171,7 @@ def _given_split_contradictions(params: Params, name: str) -> Iterator[tuple[Key
 
 def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
     experiment = params.experiments[name]
+    names = RECIPES[experiment.task].METRICS
     if experiment.corpus not in params.corpora:
         yield (
             ("experiments", name, "corpus"),
@@ -178,18 +179,29 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
         )
     if experiment.published and experiment.task != "classification":
         yield ("experiments", name, "published"), "the talk's rows are of classifications"
+    elif (row := experiment.published) and row.comparable and _metric(experiment) != names[0]:
+        yield (
+            ("experiments", name, "published"),
+            f"the talk's gain is one of {names[0]}, and {name} is compared by "
+            f"{_metric(experiment)}: write comparable: false, and the reason",
+        )
     original = params.experiments.get(experiment.suboptimal_of or name)
     if original is not None and original.task != experiment.task:
         yield (
             ("experiments", name, "suboptimal_of"),
             f"{experiment.suboptimal_of} is of the task {original.task}, this of {experiment.task}",
         )
+    elif original is not None and _metric(original) != _metric(experiment):
+        yield (
+            ("experiments", name, "metric"),
+            f"{experiment.suboptimal_of} is compared by {_metric(original)}, this by "
+            f"{_metric(experiment)}: no change follows from figures of two kinds. Give both one",
+        )
     if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
         yield (
             ("experiments", name, "suboptimal_of"),
             unknown_name(experiment.suboptimal_of, "experiment", params.experiments),
         )
-    names = RECIPES[experiment.task].METRICS
     if experiment.metric not in (None, *names):
         yield (
             ("experiments", name, "metric"),
@@ -218,6 +230,11 @@ def _split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
         )
 
 
+def _metric(experiment: Experiment) -> str:
+    """Return the figure by which the models of an experiment are compared."""
+    return experiment.metric or RECIPES[experiment.task].METRICS[0]
+
+
 def _data_contradictions(
     params: Params, name: str, experiment: Experiment
 ) -> Iterator[tuple[Key, str]]:
@@ -240,11 +257,11 @@ def _data_contradictions(
         has_several = corpus.label_separator is not None
         if has_several != isinstance(experiment, MultilabelExperiment):
             task = "multilabel" if has_several else "classification"
-            number = "any number of labels" if has_several else "one label"
+            number = "any number of labels, by" if has_several else "one label, without"
             yield (
                 ("experiments", name, "task"),
-                f"each document of corpus {experiment.corpus} has {number}, by its "
-                f"label_separator: its task is {task}, found {experiment.task}",
+                f"each document of corpus {experiment.corpus} has {number} its label_separator: "
+                f"its task is {task}, found {experiment.task}",
             )
         label, labels = experiment.data.label, kind.labels or corpus.label_names
         if label not in labels:

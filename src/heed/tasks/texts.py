@@ -10,18 +10,31 @@ from heed.terminal import print_line
 
 
 def read_text(text: str) -> str:
-    """Return the text itself, the content of the file it names, or standard input for `-`."""
+    """Return the text itself, the content of the file it names, or standard input for `-`.
+
+    A file's name has a `.` or a path separator, so that a word is a word in every folder.
+
+    Raises HeedError when the file cannot be read.
+    """
     if text == "-":
-        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
-    try:
-        is_file = os.path.sep in text or "." in text
-        if is_file and Path(text).is_file():
-            return Path(text).read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):  # too long for a file name, or with a NUL: it is text
-        return text
-    if len(text.split()) == 1 and Path(text).suffix:  # one word with the suffix of a file name
+        return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
+    if _is_file(text):
+        if os.path.sep in text or "." in text:
+            try:
+                return Path(text).read_text(encoding="utf-8-sig", errors="replace")
+            except OSError as error:
+                raise HeedError(f"{text}: cannot be read ({error.strerror})") from None
+        print_line(f"heed: {text} is taken as the text: the file is ./{text}", error=True)
+    elif len(text.split()) == 1 and Path(text).suffix:  # a word with the suffix of a file name
         print_line(f"heed: there is no file {text}: taken as the text itself", error=True)
     return text
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a file name, or with a NUL: it is text
+        return False
 
 
 def trained_seeds(model: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Which tokens of a corpus are evidence: planted, or marked by people."""
+"""Which tokens of a corpus are known evidence."""
 
 import numpy as np
 import pandas as pd

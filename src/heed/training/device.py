@@ -29,13 +29,15 @@ def list_gpus() -> list[str]:
 
     That is CUDA_VISIBLE_DEVICES if it is set (by SLURM, by a user), else as many as HEED_GPU_COUNT,
     else those that `nvidia-smi -L` lists. Does not import torch.
+
+    Raises HeedError if HEED_GPU_COUNT is no whole number.
     """
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         names = [name.strip() for name in visible.split(",")]
         # CUDA, too, stops at the first name that is not a GPU
         return list(itertools.takewhile(lambda name: name not in ("", "-1", "NoDevFiles"), names))
-    if (count := os.environ.get("HEED_GPU_COUNT")) is not None:
-        return [str(index) for index in range(int(count))]
+    if "HEED_GPU_COUNT" in os.environ:
+        return [str(index) for index in range(_whole_number("HEED_GPU_COUNT", "0", 0))]
     return list(_query_uuids())
 
 
@@ -67,11 +69,15 @@ def runs_per_gpu() -> int:
 
     Raises HeedError if it is not a whole number from 1.
     """
-    text = os.environ.get("HEED_RUNS_PER_GPU", "1")
-    if not text.isdecimal() or int(text) < 1:
+    return _whole_number("HEED_RUNS_PER_GPU", "1", 1)
+
+
+def _whole_number(variable: str, default: str, least: int) -> int:
+    text = os.environ.get(variable, default)
+    if not text.isdecimal() or int(text) < least:
         from heed.files import HeedError
 
-        raise HeedError(f"HEED_RUNS_PER_GPU: expected a whole number from 1, found {text!r}")
+        raise HeedError(f"{variable}: expected a whole number from {least}, found {text!r}")
     return int(text)
 
 

@@ -88,6 +88,7 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
         return CorpusSize(train, validation, test, lengths, texts, meta.types, values, meta.folds)
     if kind.tokens_per_document:
         count = kind.documents or (source.documents or 0) / kind.joined
+        count += kind.added if corpus.split.kind == "given" else 0
         lengths = _spread_lengths(kind.tokens_per_document / texts)
         rows = _Rows(count, lengths, {}, {}, "")
     else:

@@ -69,10 +69,11 @@ def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
     lengths = tuple(min(round(pieces * length), longest) for length in size.lengths)
     label = getattr(params.experiments[section.experiment].data, "label", "")
     outputs = size.values.get(label, UNKNOWN_CLASSES)
-    cost, types = task_module(task, "cost"), size.types / size.texts
+    capacity, types = task_module(task, "capacity"), size.types / size.texts
+    sizes = (types, types), outputs  # of source and target; a classifier has the first alone
     if section.match != model:
-        h = cost.widened(h, types, outputs)
-    parameters = cost.parameters(h, types, outputs)
+        h = capacity.widen(h, params.resolved(section.match, {}), *sizes)
+    parameters = capacity.count(h, *sizes)
     vocabulary = round(min(getattr(h, "vocabulary_size", size.types), types)) + 4
     return Workload(task, h, lengths, vocabulary, outputs, parameters)
 

@@ -13,7 +13,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import Corpus
-from heed.study.own.facts import CorpusFacts
+from heed.study.own.facts import OwnCorpusFacts
 from heed.study.own.files import UserFiles, as_name, require_user_file
 from heed.study.presets import PRESETS, Preset, choose_preset
 
@@ -170,7 +170,7 @@ def make_entries(
     options: CorpusOptions,
     files: UserFiles,
     corpus: dict[str, object],
-    facts: CorpusFacts,
+    facts: OwnCorpusFacts,
 ) -> CorpusEntries:
     """Return the entries of a corpus, with sizes for what it is like.
 
@@ -238,7 +238,7 @@ def _model(
     return {**keys, "match": f"{experiment}-{variant}", **settings}
 
 
-def choose_max_tokens(facts: CorpusFacts, preset: Preset) -> int:
+def choose_max_tokens(facts: OwnCorpusFacts, preset: Preset) -> int:
     """Return how many tokens of a document are read: of most all, and no more than the preset's."""
     longest = int(preset.values.get("max_tokens", MAX_TOKENS))
     return min(longest, 10 * -(-facts.long_length // 10)) or 10
@@ -284,10 +284,13 @@ def remove_entries(tree: Any, name: str, path: Path) -> None:
         tree["sources"].pop(source, None)
     explained = (tree.get("explain") or {}).get("models") or {}
     adversaries = tree.get("adversaries") or {}
-    for section in (tree["experiments"], tree["searches"], tree["models"], explained, adversaries):
+    for section in (tree["experiments"], tree["searches"], tree["models"], explained):
         for key in [*section]:
             if name in (section[key]["corpus"], section[key].get("noise")):
                 del section[key]
+    for key in [*adversaries]:
+        if adversaries[key]["model"] not in explained:
+            del adversaries[key]
 
 
 def make_seeds(count: int) -> CommentedSeq:

@@ -20,7 +20,7 @@ LONG = 95  # percent of the documents that a length includes
 
 
 @dataclasses.dataclass(frozen=True)
-class CorpusFacts:
+class OwnCorpusFacts:
     """Facts of a corpus. Tokens are counted roughly, without a tokenizer.
 
     `classes` has the documents of each class by label; `parts` those of each part of the split,
@@ -48,7 +48,7 @@ class CorpusFacts:
         return float((self.lengths <= tokens).mean())
 
 
-def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> CorpusFacts:
+def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> OwnCorpusFacts:
     """Return the facts of a corpus; every document is read, as `heed tokenize` will.
 
     Args:
@@ -85,7 +85,7 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     left_out = int(draw_left_out(corpus.split, column_of_split == "train", known.strata).sum())
     parts["train"] -= left_out
     chosen_by = np.frombuffer(lengths, np.int32)[column_of_split != "test"]
-    return CorpusFacts(len(known), classes, parts, left_out, chosen_by)
+    return OwnCorpusFacts(len(known), classes, parts, left_out, chosen_by)
 
 
 def _require_content(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from heed.study.corpora import Corpus
 from heed.study.own.entries import VARIANTS, CorpusEntries
-from heed.study.own.facts import LONG, CorpusFacts
+from heed.study.own.facts import LONG, OwnCorpusFacts
 from heed.study.own.files import SPLIT_NAMES, UserFiles
 from heed.study.presets import PRESETS, recommend_linear
 from heed.study.tasks import RULES
@@ -13,7 +13,7 @@ NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
 RARE = 10  # a class with fewer rows: of the usual split, its test part has at most two of them
 
 
-def describe_corpus(files: UserFiles, corpus: Corpus, facts: CorpusFacts) -> Iterator[str]:
+def describe_corpus(files: UserFiles, corpus: Corpus, facts: OwnCorpusFacts) -> Iterator[str]:
     """Yield lines on the files and what was found in them."""
     delimiter = f"; fields are separated by {corpus.delimiter!r}" if corpus.delimiter else ""
     yield f"{files}: {facts.documents:,} texts in {_columns(corpus.text_names)}{delimiter}"
@@ -71,7 +71,7 @@ def _describe_rare(label: str, smallest: tuple[str, int], rare: int) -> str:
     )
 
 
-def describe_entries(entries: CorpusEntries, facts: CorpusFacts) -> Iterator[str]:
+def describe_entries(entries: CorpusEntries, facts: OwnCorpusFacts) -> Iterator[str]:
     """Yield lines on the models and the sizes that were chosen for this corpus."""
     preset = PRESETS[entries.task][entries.preset]
     epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))

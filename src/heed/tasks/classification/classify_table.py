@@ -16,7 +16,7 @@ from heed.files import HeedError, writing
 from heed.tasks.classification.classify import load_classifiers
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.texts import AT_ONCE
-from heed.terminal import print_line
+from heed.terminal import print_data
 from heed.tokens.tokenizer import tokenize_in_memory
 
 SUFFIXES = (".csv", ".jsonl", ".parquet")  # of the output
@@ -128,7 +128,7 @@ def _predictions(
 def _writing_table(output: Path | None) -> Iterator[Write]:
     """Yield a function that writes the next rows; the first call has none, but the columns."""
     if output is None:
-        yield lambda table: print_line(_as_csv(table).removesuffix("\n"))
+        yield lambda table: print_data(_as_csv(table).removesuffix("\n"))
         return
     with writing(output) as temporary:
         if output.suffix == ".parquet":

@@ -1,11 +1,7 @@
 """What a classifier costs by its hyperparameters: an estimate before a study starts."""
 
-import dataclasses
 from typing import TYPE_CHECKING
 
-from heed.inputs.special import SPECIAL
-from heed.models.parameters import count_classifier
-from heed.tasks.capacity import nearest_size
 from heed.tasks.classification.recipe import Hyperparameters
 
 if TYPE_CHECKING:
@@ -31,21 +27,6 @@ def opponent_seconds(experiment: "LabelledExperiment", tokens: float, outputs: i
     """Return the core-seconds of the linear opponent on so many tokens, with so many classes."""
     once, by_class = OPPONENT_TOKEN[experiment.opponent_features]
     return tokens * (once + by_class * (outputs if outputs > 2 else 1))
-
-
-def parameters(h: Hyperparameters, types: float, classes: int) -> int:
-    """Return how many parameters a model has, on a corpus with so many types."""
-    vocabulary = min(h.vocabulary_size, round(types) + len(SPECIAL))
-    return count_classifier(vocabulary, classes, h)
-
-
-def widened(h: Hyperparameters, types: float, outputs: int) -> Hyperparameters:
-    """Return the hyperparameters of the control without attention that is as large as `h`."""
-    plain, size = h.without_attention(), parameters(h, types, outputs)
-    nearest = nearest_size(
-        lambda n: parameters(dataclasses.replace(plain, hidden_size=n), types, outputs), size
-    )
-    return dataclasses.replace(plain, hidden_size=nearest)
 
 
 def _of_token(h: Hyperparameters, tokens: float) -> float:

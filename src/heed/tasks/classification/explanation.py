@@ -42,7 +42,7 @@ NO_NETWORK = (
 )
 READS_NOISE = True  # a test puts the words of another corpus beside texts
 SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
-NO_EVIDENCE = "no explained document has evidence, neither planted nor marked by people"
+NO_EVIDENCE = "no explained document has known evidence"
 
 
 def explain_run(

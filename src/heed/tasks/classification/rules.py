@@ -104,6 +104,16 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     if h.encoder != "transformer":
         of_transformer = ("encoder_layers", "feed_forward_size")
         ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
+    if h.encoder != "bilstm":
+        ineffective |= dict.fromkeys(("hidden_size", "skip"), f"encoder: {h.encoder}")
+    if h.encoder == "none":
+        of_network = ("embedding_dim", "embedding_std", "embedding_dropout", "linear_size")
+        ineffective |= dict.fromkeys(of_network, "encoder: none")
+    elif h.attention != "single-head" and h.pooling not in ("attention", "max-attention"):
+        ineffective["score"] = f"attention: {h.attention} and pooling: {h.pooling}"
+    if h.linear_branch == "none":
+        of_branch = ("branch_buckets", "branch_loss", "branch_rate", "branch_dropout")
+        ineffective |= dict.fromkeys(of_branch, "linear_branch: none")
     if h.vectors != "none":
         ineffective["embedding_dim"] = f"vectors: {h.vectors}, whose size it is"
     return ineffective

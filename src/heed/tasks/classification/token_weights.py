@@ -86,8 +86,8 @@ def weight_tables(
         documents: `id, text, label, predicted, probability, rule`.
         weights: `id, token, start, end, weight, sentence, sentence_weight, evidence`. Token and
             sentence are counted from 0, start and end are characters of the text; sentence_weight
-            is missing for models that are not hierarchical; evidence is true for a token in a
-            planted span.
+            is missing for models that are not hierarchical; evidence is true for a token of
+            known evidence.
 
     """
     rows = tokens.rows_of(predictions["id"])

@@ -4,8 +4,6 @@ from heed.tasks.classification.cost import (
     guided_multiply_adds,
     multiply_adds,
     opponent_seconds,
-    parameters,
-    widened,
 )
 
-__all__ = ["guided_multiply_adds", "multiply_adds", "opponent_seconds", "parameters", "widened"]
+__all__ = ["guided_multiply_adds", "multiply_adds", "opponent_seconds"]

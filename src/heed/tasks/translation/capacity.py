@@ -1,6 +1,7 @@
 """The parameter count of a translator, and the control that is as large as another model."""
 
 import dataclasses
+from collections.abc import Sequence
 
 from heed.inputs.special import SPECIAL_OF_PAIRS
 from heed.models.parameters import count_translator
@@ -9,33 +10,38 @@ from heed.tasks.translation.recipe import Data, Hyperparameters
 from heed.tokens.meta import Meta
 
 
-def count(hyperparameters: Hyperparameters, data: Data, meta: Meta) -> int:
-    """Return the number of trainable parameters, with vocabularies as large as they may be.
+def sizes(data: Data, meta: Meta) -> tuple[Sequence[float], int]:
+    """Return the types of source and target, and 0, since a translator has no more."""
+    return [meta.languages[language].types for language in (data.source, data.target)], 0
 
-    The vocabulary of a run is smaller if its training part has fewer types.
+
+def count(h: Hyperparameters, types: Sequence[float], outputs: int) -> int:
+    """Return the number of trainable parameters, for a corpus of these `sizes`.
+
+    The vocabularies are as large as they may be: that of a run is smaller if its training part has
+    fewer types. `outputs` has no meaning here.
     """
-    h = hyperparameters
-    sizes = {data.source: h.source_vocabulary, data.target: h.target_vocabulary}
-    if h.segmentation == "words":
-        sizes = {
-            language: min(size, meta.languages[language].types + len(SPECIAL_OF_PAIRS))
-            for language, size in sizes.items()
-        }
-    return count_translator(sizes[data.source], sizes[data.target], h)
+    limits = h.source_vocabulary, h.target_vocabulary
+    if h.segmentation != "words":
+        return count_translator(*limits, h)
+    source, target = (
+        min(limit, round(number) + len(SPECIAL_OF_PAIRS))
+        for limit, number in zip(limits, types, strict=True)
+    )
+    return count_translator(source, target, h)
 
 
 def widen(
-    hyperparameters: Hyperparameters, matched: Hyperparameters, data: Data, meta: Meta
+    h: Hyperparameters, matched: Hyperparameters, types: Sequence[float], outputs: int
 ) -> Hyperparameters:
-    """Return `hyperparameters` without attention, as large as a model with `matched`.
+    """Return `h` without attention, as large as a model with `matched`.
 
     The decoder starts from the encoder's last state, and the hidden size is the one whose
     parameter count is nearest to that of `matched`.
     """
-    parameters = count(matched, data, meta)
 
     def with_size(half: int) -> Hyperparameters:  # each direction has half of the hidden size
-        return dataclasses.replace(hyperparameters, decoder="last-state", hidden_size=2 * half)
+        return dataclasses.replace(h, decoder="last-state", hidden_size=2 * half)
 
-    nearest = nearest_size(lambda half: count(with_size(half), data, meta), parameters)
-    return with_size(nearest)
+    parameters = count(matched, types, outputs)
+    return with_size(nearest_size(lambda half: count(with_size(half), types, outputs), parameters))

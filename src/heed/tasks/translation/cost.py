@@ -1,12 +1,7 @@
 """What a translator costs by its hyperparameters alone, with vocabularies as large as may be."""
 
-import dataclasses
 from typing import TYPE_CHECKING
 
-from heed.hyperparameters import MAX_ROWS
-from heed.inputs.special import SPECIAL_OF_PAIRS
-from heed.models.parameters import count_translator
-from heed.tasks.capacity import nearest_size
 from heed.tasks.translation.recipe import Hyperparameters
 
 if TYPE_CHECKING:
@@ -27,26 +22,6 @@ def multiply_adds(h: Hyperparameters, tokens: float) -> float:
 def opponent_seconds(experiment: "TranslationExperiment", tokens: float, outputs: int) -> float:
     """Return the core-seconds of the statistical opponent on so many tokens of both languages."""
     return tokens * OPPONENT_TOKEN
-
-
-def parameters(h: Hyperparameters, types: float, outputs: int) -> int:
-    """Return how many parameters a model has, on a corpus with so many types of each language.
-
-    `outputs` has no meaning here.
-    """
-    most = round(types) + len(SPECIAL_OF_PAIRS) if h.segmentation == "words" else MAX_ROWS
-    source, target = (min(most, size) for size in (h.source_vocabulary, h.target_vocabulary))
-    return count_translator(source, target, h)
-
-
-def widened(h: Hyperparameters, types: float, outputs: int) -> Hyperparameters:
-    """Return the hyperparameters of the control without attention that is as large as `h`."""
-
-    def with_size(half: int) -> Hyperparameters:
-        return dataclasses.replace(h, decoder="last-state", hidden_size=2 * half)
-
-    size = parameters(h, types, outputs)
-    return with_size(nearest_size(lambda half: parameters(with_size(half), types, outputs), size))
 
 
 def of_pair(h: Hyperparameters) -> float:

@@ -9,7 +9,6 @@ from heed.tasks.translation.prediction import Translation
 from heed.tasks.translation.texts import TextTranslator, open_run
 from heed.training.run import read_run
 
-FORMATS = ("text", "pharaoh", "json")
 AT_ONCE = 200  # texts that are translated before their translations are returned
 
 
@@ -23,7 +22,7 @@ def translate(
         text: the text, the name of a file with it, or - for standard input.
         given: translations to score instead of searching, as `text` is given; empty: none.
         n_best: translations of each sentence.
-        form: one of FORMATS. text: the translation. pharaoh: score and links too, between |||.
+        form: what a line has. text: the translation. pharaoh: score and links too, between |||.
             json: an object a translation, with words, weights and probability.
         seed: of the run; None: the smallest.
 
