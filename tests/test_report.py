@@ -363,6 +363,9 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
 )
 def test_why_a_talks_gain_is_undecided_follows_from_the_verdict(tmp_path, verdict, words):
     data = made_up.comparison("talk")
+    models = data.experiments["letters-author"].models
+    unfinished = [False for _ in models["baseline"].converged]
+    models["baseline"] = dataclasses.replace(models["baseline"], converged=unfinished)
     difference = {"interval_pp": [0.5, 2.0], "p": 0.001, "p_holm": 0.001, "verdict": verdict}
     change_difference(data.experiments["letters-author"], "attention", "baseline", **difference)
     made = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
