@@ -584,7 +584,7 @@ def signature(folds: bool, fixed: bool) -> str:
         "correction": "Holm-within-family",
         "power": POWER,
         "bootstrap": f"percentile,seeds+documents,{RESAMPLES}",
-        "permutation": "exact",
+        "permutation": f"exact,or-{RESAMPLES}-samples",
         "generator": f"PCG64({GENERATOR_SEED})",
         "numpy": np.__version__,
         "scipy": scipy.__version__,

@@ -17,6 +17,7 @@ from heed.evaluation.results import (
     paired_gain,
 )
 from heed.report.collapsed import collapse_sentence
+from heed.report.equal_weights import equal_weights_control
 from heed.report.formats import (
     format_coverage,
     format_interval,
@@ -133,6 +134,7 @@ class Standing:
     pairs: list[TestedDifference]
     # Whether the baseline is a recurrent network whose last states are all that is read of a text.
     is_last_state: bool
+    is_control: bool  # whether the baseline is the variant with equal weights
 
     @property
     def ahead(self) -> list[TestedDifference]:
@@ -189,6 +191,7 @@ def read_standing(result: ExperimentResult, differences: list[TestedDifference])
         is_last_state=getattr(baseline, "pooling", "") == "last"
         and baseline.encoder == "bilstm"
         and not baseline.score_functions,
+        is_control=equal_weights_control(result, variant) == BASELINE,
     )
 
 
@@ -246,7 +249,7 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
     if gain.verdict == BETTER:
         controls = [each for each in standing.controls if each not in standing.ahead]
         sentences += [_control_sentence(each, result) for each in controls]
-        if not standing.controls:
+        if not standing.controls and not standing.is_control:
             sentences.append(say("no control was trained, so the gain need not be attention's"))
     sentences += [_gain_sentence(each, result) for each in standing.other_gains]
     sentences += [_pair_sentence(each) for each in standing.pairs]
@@ -341,7 +344,7 @@ def _doubt_sentence(gain: TestedDifference) -> str:
     if gain.verdict != UNDECIDED or gain.ends is None:
         return ""
     if gain.might_count_alone:
-        return say("that gain would count in an experiment alone, but not among several")
+        return say("as the only comparison that difference would count, but not among several")
     return _seeds_sentence(gain)
 
 

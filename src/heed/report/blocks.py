@@ -231,7 +231,8 @@ class Table(Block):
     def meanings(self, medium: str) -> str:
         """Return the explanations of its columns, in one paragraph."""
         columns = [self.columns[index] for index in self.column_indices(medium)]
-        return " ".join(f"{each.heading}: {each.meaning}." for each in columns if each.meaning)
+        meanings = ((each.heading, each.meaning.removesuffix(".")) for each in columns)
+        return " ".join(f"{heading}: {meaning}." for heading, meaning in meanings if meaning)
 
     def printed(self, row: Row, index: int) -> str:
         """Return the value in column `index` in its format for people."""

@@ -12,7 +12,7 @@ from heed.evaluation.results import (
 )
 from heed.report.formats import format_number, format_points
 from heed.report.language import say
-from heed.report.measures import CLASSIFICATION, MULTILABEL
+from heed.report.measures import CLASSIFICATION, MULTILABEL, measure_of
 from heed.report.published import NO_FIGURES, Talk, talk_gain
 
 Result = ModelResult | OpponentResult
@@ -84,6 +84,7 @@ class ClassTable:
     talk_deviation: str
     gain: Gain | None
     talk_gain: float | None
+    figure: str  # that by which the experiment compares: the deviation and the gain are of it
     of_model: bool  # and of no opponent
     of_talk: bool  # the talk has figures of this experiment
     unmatched: list[str]  # classes that only the talk has
@@ -134,13 +135,14 @@ def _table(
         title=_title(key, data.task),
         rows=rows,
         runs=runs if len(runs) > 1 else [],
-        deviation=summary["accuracy" if data.task == CLASSIFICATION else data.metric].std_pp,
+        deviation=summary[data.metric].std_pp,
         no_deviation_reason=say(
             "one seed has no deviation" if runs and model else "fitted once: it has no seed"
         ),
         talk_deviation=talk.summary.get("std_percent", ""),
         gain=model.gain if model else None,
-        talk_gain=talk_gain(talks) if key == "attention" else None,
+        talk_gain=talk_gain(talks) if key == "attention" and data.metric == "accuracy" else None,
+        figure=measure_of(data).name,
         of_model=model is not None,
         of_talk=bool(talks),
         unmatched=[row["class"] for name, row in talk.classes.items() if name not in ours],

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
     BETTER,
+    NOT_CONVERGED,
+    SAME,
     UNDECIDED,
     WORSE,
     Comparison,
@@ -80,9 +82,9 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Degradation:
-    """The change of a model's accuracy when its hyperparameters are degraded, and the talk's.
+    """The change of a model's figure when its hyperparameters are degraded, and the talk's.
 
-    In percentage points.
+    In percentage points; the talk's is one of accuracy, and None beside another figure.
     """
 
     variant: str
@@ -244,7 +246,10 @@ def _describe_size(result: ExperimentResult) -> str:
     }
     if not measure_of(result).is_translation:
         return say(
-            "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
+            "Corpus {name}: {documents} documents, {tokens} tokens; in fold 0 {train} to train, "
+            "{validation} to validate, {test} to test; "
+            if result.corpus.folds
+            else "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
             "{validation} to validate, {test} to test; ",
             **values,
         )
@@ -353,9 +358,14 @@ def _reproduction(
         )
     if gain.verdict in (BETTER, WORSE):
         return Reproduction(REPRODUCED, say("reproduced: the talk’s gain lies in our interval"))
-    return Reproduction(
-        UNDECIDED, say("undecided: the talk’s gain lies in our interval, but ours may be chance")
-    )
+    others = {
+        NOT_CONVERGED: say(
+            "undecided: the talk’s gain lies in our interval, but trainings had not converged"
+        ),
+        SAME: say("undecided: the talk’s gain lies in our interval, but ours is practically none"),
+    }
+    chance = say("undecided: the talk’s gain lies in our interval, but ours may be chance")
+    return Reproduction(UNDECIDED, others.get(gain.verdict, chance))
 
 
 def _degradations(
@@ -372,7 +382,9 @@ def _degradations(
                 talk.get(variant, NO_FIGURES).summary.get("accuracy")
                 for talk in (degraded_talk, original_talk)
             )
-            talk_change = 100 * (float(after) - float(before)) if after and before else None
+            talk_change = None
+            if after and before and measure_of(degraded).is_accuracy:
+                talk_change = 100 * (float(after) - float(before))
             change = paired_change(degraded, original, variant)
             degradations.append(Degradation(variant, change, talk_change))
     return degradations

@@ -10,7 +10,7 @@ TITLE, AUTHOR, VERSION, YEAR = "heed: does attention help?", "The heed team", "0
 
 
 @dataclasses.dataclass(frozen=True)
-class Links:
+class Addresses:
     """The addresses of files, from the page; empty where no such file belongs to it."""
 
     params: str = "../params.yaml"
@@ -35,7 +35,7 @@ class Links:
         ]
 
 
-IN_REPORTS = Links()
+IN_REPORTS = Addresses()
 
 
 def citation(study: str) -> str:

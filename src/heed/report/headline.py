@@ -109,7 +109,7 @@ def _over_controls(standings: list[Standing], experiments: int) -> str:
     """Return whether attention beats the controls, which gain without it; bad news first."""
     hardest = [each.hardest_control for each in standings if each.hardest_control]
     if not hardest:
-        if any(each.baseline.verdict == BETTER for each in standings):
+        if any(each.baseline.verdict == BETTER and not each.is_control for each in standings):
             no_control = say("no control was trained, so the gain need not be attention's")
             return _sentence([no_control])
         return ""

@@ -12,7 +12,7 @@ from heed.evaluation.results import Comparison
 from heed.files import HeedError, write_text, writing_folder
 from heed.report.chapters.verdict_matrix import verdict_matrix
 from heed.report.experiments import Experiment, is_generated, read_experiments
-from heed.report.head import Links
+from heed.report.head import Addresses
 from heed.report.headline import headline
 from heed.report.local_paths import map_texts, path_remover
 from heed.report.provenance import write_provenance
@@ -69,7 +69,7 @@ def publish(
     folder = root / EDITIONS / name
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
     with writing_folder(folder) as out:
-        render(params, comparison, published, results, out, generated, _links(root, folder))
+        render(params, comparison, published, results, out, generated, _addresses(root, folder))
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
@@ -81,9 +81,9 @@ def publish(
     return folder
 
 
-def _links(root: Path, folder: Path) -> Links:
+def _addresses(root: Path, folder: Path) -> Addresses:
     """Return the addresses of the files that stand next to the page of an edition."""
-    return Links(
+    return Addresses(
         params="params.yaml",
         method="../../statistics.md",
         paper=PDF if (root / "reports" / PDF).exists() else "",

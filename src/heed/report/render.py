@@ -12,7 +12,7 @@ from heed.report.chapters import truths
 from heed.report.chapters.answer import generated_warning
 from heed.report.documents import describe_evidence, describe_weights
 from heed.report.figures.files import draw_figures
-from heed.report.head import IN_REPORTS, Links, citation
+from heed.report.head import IN_REPORTS, Addresses, citation
 from heed.report.headline import headline
 from heed.report.language import use_language
 from heed.report.renderers import csv, html, latex, markdown
@@ -42,7 +42,7 @@ def render(
     results_folder: Path,
     folder: Path,
     with_documents: bool = True,
-    links: Links = IN_REPORTS,
+    links: Addresses = IN_REPORTS,
     processes: int = 1,
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.

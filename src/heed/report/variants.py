@@ -75,7 +75,9 @@ def _describe_as(hyperparameters: Any, other: str, result: ExperimentResult) -> 
 
 def _roles(results: Results, result: ExperimentResult, name: str) -> Iterator[str]:
     """Yield what a model is there for, and how it was made."""
-    own = next((name.removesuffix(end) for end in (f"-{BASELINE}", "-mean") if end in name), "")
+    own = next(
+        (name.removesuffix(end) for end in (f"-{BASELINE}", "-mean") if name.endswith(end)), ""
+    )
     if name == BASELINE:
         yield say("What every other variant is compared with.")
     elif own in result.models:

@@ -132,14 +132,16 @@ def _figures(results: Results) -> Disclosure:
 
 
 def _summary_tables(results: Results) -> list[Table]:
-    """Return the first table of each task: the figures of all its models, and the gains."""
-    tasks: dict[str, list[Experiment]] = {}
+    """Return a table for each figure by which experiments compare: of all models, with gains."""
+    groups: dict[Measure, list[Experiment]] = {}
     for each in results.experiments:
-        tasks.setdefault(each.measure.task, []).append(each)
-    return [
-        _summary_table(results, experiments, f"{FIRST}_{task}" if index else FIRST)
-        for index, (task, experiments) in enumerate(tasks.items())
-    ]
+        groups.setdefault(each.measure, []).append(each)
+    keys: dict[str, list[Experiment]] = {}
+    for measure, experiments in groups.items():
+        names = (FIRST, f"{FIRST}_{measure.task}", f"{FIRST}_{measure.task}_{measure.metric}")
+        name = names[bool(keys)] if names[bool(keys)] not in keys else names[2]
+        keys[name] = experiments
+    return [_summary_table(results, experiments, key) for key, experiments in keys.items()]
 
 
 def _summary_table(results: Results, experiments: list[Experiment], key: str) -> Table:
@@ -159,13 +161,13 @@ def _summary_table(results: Results, experiments: list[Experiment], key: str) ->
 
 def _titles(experiments: list[Experiment], seeds: int) -> tuple[str, str]:
     """Return the title of a first table, and the sentence that says what its figures are."""
-    if all(each.measure.is_accuracy for each in experiments):
+    if experiments[0].measure.is_accuracy:
         return say("Test accuracy and gain of every experiment"), say_count(
             "Test accuracy, mean over {count} seed.",
             "Test accuracy, mean over {count} seeds.",
             seeds,
         )
-    names = say(" and ").join(dict.fromkeys(each.measure.name for each in experiments))
+    names = experiments[0].measure.name
     title = say("{figure} on test, and gain, of every experiment", figure=names)
     if not experiments[0].measure.is_translation:
         return title, say_count(

@@ -223,7 +223,8 @@ def _deviation_note(table: ClassTable) -> Texts:
         if table.talk_deviation
         else ""
     )
-    return (say("Standard deviation"), *german, f": {value}{talk}")
+    of = f" ({table.figure})" if table.figure != "accuracy" else ""
+    return (say("Standard deviation"), *german, f"{of}: {value}{talk}")
 
 
 def _is_glossed(table: ClassTable) -> bool:
@@ -242,10 +243,11 @@ def _gain_note(table: ClassTable) -> Texts:
     after = "" if deviation is None else f" ± {format_number(deviation, 2)}"
     if table.talk_gain is not None:
         after += "; " + say("the talk: {value}", value=f"{format_points(table.talk_gain)} {unit}")
+    of = f" ({table.figure})" if table.figure != "accuracy" else ""
     return (
         title,
         *named,
-        ": ",
+        f"{of}: ",
         Span(f"{format_points(table.gain.mean_pp)} {unit}", "strong"),
         after,
     )

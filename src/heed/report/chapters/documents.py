@@ -67,7 +67,7 @@ def _links(results: Results, experiment: Experiment) -> list[Block]:
     for variant, model in models.items():
         links += [", "] if links else []
         links.append(Span(variant, link=f"documents/{model}.html"))
-    read = say("What the model attended to, word by word, in documents chosen by rule:")
+    read = say("Which words counted, word by word, in documents chosen by rule:")
     texts = (f"{read} ", *links, ". ", *caution(results, experiment))
     return [Paragraph(texts, media=(PAGE,))]
 
@@ -109,15 +109,15 @@ def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
 
 
 def _summary(changed: Changed) -> str:
-    """Return the heading, with how many documents attention fixed and broke."""
+    """Return the heading, with in how many documents attention is right more, or less, often."""
     fixed, broken = len(changed.fixed), len(changed.broken)
-    helped = (
-        say_count("fixed {count} document", "fixed {count} documents", fixed)
-        if fixed
-        else say("fixed no document")
+    return say(
+        "Attention in texts: right in more seeds in {fixed} of {count} chosen documents, in fewer "
+        "in {broken}",
+        fixed=fixed,
+        broken=broken,
+        count=len(changed.browser.documents),
     )
-    hurt = say("broke {count}", count=broken) if broken else say("broke none")
-    return say("Attention in texts: {fixed}, {broken}", fixed=helped, broken=hurt)
 
 
 def _changed(results: Results, experiment: Experiment, changed: Changed) -> list[Block]:
@@ -126,7 +126,8 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
     fixed, broken = changed.fixed, changed.broken
     media = _media(experiment)
     rule = say(
-        "Counted over the {count} documents of the browser of {variant}. Shown are those with the "
+        "Counted over the {count} documents of the browser of {variant}, which are chosen by its "
+        "own predictions: the counts say nothing about the test part. Shown are those with the "
         "largest difference in the number of seeds in which the two models are right, ties by "
         "name. Bars and numbers: the probability of the true class, mean over seeds; weights are "
         "of the first seed.",
@@ -146,7 +147,7 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
     blocks += shown[:1]
     blocks += [dataclasses.replace(pair, media=(PAGE,)) for pair in shown[1:]]
     if more := [pair for kind in pairs for pair in kind[1:]]:
-        summary = say("More documents that attention fixed or broke")
+        summary = say("More documents in which attention is right more, or less, often")
         blocks.append(Disclosure(summary, tuple(more), media=(PAGE,)))
     return blocks
 
@@ -154,13 +155,13 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
 def _count(fixed: list[ChangedDocument], broken: list[ChangedDocument]) -> str:
     """Return how many documents attention fixed and broke."""
     helped = say_count(
-        "Attention fixed {count} document: it is right in more seeds than the baseline.",
-        "Attention fixed {count} documents: it is right in more seeds than the baseline.",
+        "In {count} document attention is right in more seeds than the baseline.",
+        "In {count} documents attention is right in more seeds than the baseline.",
         len(fixed),
     )
     hurt = say_count(
-        "It broke {count} document, where it is right in fewer seeds.",
-        "It broke {count} documents, where it is right in fewer seeds.",
+        "In {count} document it is right in fewer seeds.",
+        "In {count} documents it is right in fewer seeds.",
         len(broken),
     )
     return " ".join(

@@ -41,7 +41,7 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.language import say
-from heed.report.measures import NAMES
+from heed.report.measures import MULTILABEL, NAMES
 from heed.report.results import Results
 
 PARAMETERS = Format(
@@ -183,7 +183,8 @@ def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
 
 def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of another figure and of the number of parameters."""
-    other = "macro_f1" if experiment.measure.metric != "macro_f1" else "accuracy"
+    first = "micro_f1" if experiment.measure.task == MULTILABEL else "accuracy"
+    other = "macro_f1" if experiment.measure.metric != "macro_f1" else first
     return (
         Column(other, NAMES.get(other, other), decimals(4), _mean(other)),
         Column("parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters),

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from heed.evaluation.families import BASELINE, CONTROLS
-from heed.evaluation.results import ExperimentResult
 from heed.explanation import criteria
 from heed.explanation.criteria import Outcome
 from heed.report.blocks import (
@@ -28,6 +26,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
+from heed.report.equal_weights import equal_weights_control
 from heed.report.explanations import Explanation
 from heed.report.figures import document_rankings, explanation, model_rows, recency, scaling
 from heed.report.formats import (
@@ -124,7 +123,7 @@ def _line(results: Results, explanation: Explanation) -> Line:
     """Return the row of a model, with its gain over the same model with equal weights (T5)."""
     result = results.comparison.experiments[explanation.experiment.key]
     variant = explanation.variant
-    control = _equal_weights(result, variant)
+    control = equal_weights_control(result, variant)
     if not control or not explanation.has_weights:
         return Line(explanation, "", None, None)
     gain = 100 * (result.figure_of(variant) - result.figure_of(control))
@@ -137,25 +136,6 @@ def _line(results: Results, explanation: Explanation) -> Line:
         None,
     )
     return Line(explanation, control, gain, tested.ends if tested else None)
-
-
-def _equal_weights(result: ExperimentResult, variant: str) -> str:
-    """Return the variant with equal weights in place of learned ones, or an empty string.
-
-    Of a pooling by attention that is `mean`. Of self-attention it is `uniform`, or `mean` in a
-    study without that, which has no layer of self-attention either; the table names it. Both have
-    the same encoder.
-    """
-    h = result.models[variant].hyperparameters
-    layer, pooling = getattr(h, "attention", "none"), getattr(h, "pooling", "")
-    is_learned = layer not in ("none", "uniform") or pooling in ("attention", "max-attention")
-    if variant in (BASELINE, *CONTROLS) or not is_learned:
-        return ""
-    kinds = ("mean",) if layer == "none" else ("uniform", "mean")
-    names = (*(f"{variant}-{kind}" for kind in kinds), *kinds)
-    controls = (name for name in names if name in result.models)
-    same = (name for name in controls if result.models[name].hyperparameters.encoder == h.encoder)
-    return next(same, "")
 
 
 def _take_home(results: Results, lines: list[Line]) -> Table:

@@ -79,8 +79,8 @@ def _roles() -> dict[str, tuple[str, str]]:
         "control": (
             say("control"),
             say(
-                "A model without learned attention that is otherwise alike. Where it gains as "
-                "much, attention is not the cause."
+                "A model of the study without learned attention; its entry above says how else it "
+                "differs. Where it gains as much, attention need not be the cause."
             ),
         ),
         "opponent": (
@@ -101,11 +101,12 @@ def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words for what is said of a difference."""
     method, measure = results.comparison.significance, results.experiments[0].measure
     margin, limit = measure.margin(method.margin_pp), measure.limit(method.convergence_pp)
+    level = f"{method.alpha:g}"
     return {
         "verdict": (say("verdict"), say("What the tests support on a difference, in a word.")),
         "better": (
             say("better, worse"),
-            say("The difference is larger than chance, by its corrected p."),
+            say("The difference is significant: its corrected p is below {level}.", level=level),
         ),
         "same": (
             say("the same"),
@@ -124,17 +125,19 @@ def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
         "not-converged": (
             say("not converged"),
             say(
-                "Most trainings of one of the two models still improved by more than {limit} over "
-                "their last two validations: a longer training may reverse the difference.",
+                "At least half of the trainings of one of the two models still improved by more "
+                "than {limit} over their last two validations, or had no more than two: a longer "
+                "training may reverse the difference.",
                 limit=limit,
             ),
         ),
         "corrected-p": (
             say("corrected p"),
             say(
-                "The probability of such a difference by chance alone, corrected by Holm for the "
-                "number of comparisons. Below {level} it is significant.",
-                level=f"{method.alpha:g}",
+                "How probable a difference at least this large would be if the models were equally "
+                "good, corrected by Holm for the number of comparisons. Below {level} it is "
+                "significant.",
+                level=level,
             ),
         ),
     }

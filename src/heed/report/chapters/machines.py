@@ -54,8 +54,9 @@ def _warning(kinds: int, some_not_noted: bool) -> str:
 def _meaning() -> str:
     """Return what follows from several machine kinds (measured: docs/report.md)."""
     return say(
-        "On another machine kind the same recipe and seed give another training, which differs at "
-        "most as that of another seed does; the intervals allow for that. Only where each variant "
+        "On another machine kind the same recipe and seed give another training. In heed's "
+        "measurements on CPUs it differed less than that of another seed, for which the intervals "
+        "allow; GPUs were not measured. Only where each variant "
         "ran on a kind of its own could a difference between the kinds count as one between the "
         "variants (docs/report.md)."
     )

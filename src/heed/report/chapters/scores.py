@@ -1,9 +1,10 @@
-"""The score functions of the lectures, with the accuracy of models that use them."""
+"""The score functions of the lectures, with the figures of models that use them."""
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from heed.evaluation.results import Spread
 from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     EVERYWHERE,
@@ -26,9 +27,8 @@ from heed.report.chapters.shared import (
     p_column,
     percentage_points,
 )
-from heed.report.class_tables import ClassCell
 from heed.report.experiments import Experiment
-from heed.report.formats import INTERVAL, POINTS, PRINTED, decimals
+from heed.report.formats import INTERVAL, POINTS, decimals
 from heed.report.language import say
 from heed.report.measures import CLASSIFICATION
 from heed.report.results import Results
@@ -63,7 +63,7 @@ class Use:
     experiment: Experiment
     variant: str
     where: str
-    accuracy: ClassCell
+    figure: Spread  # of that by which the experiment compares its models
     gain: TestedDifference | None  # over the baseline
 
 
@@ -82,7 +82,7 @@ def chapter(results: Results) -> list[Block]:
     columns, lines = _columns(results), _lines(results)
     table = Table(
         "scores",
-        say("Test accuracy of the models with each score function"),
+        say("Test {figure} of the models with each score function", figure=_figures(results)),
         columns,
         make_rows(columns, lines, in_csv=lambda line: line.use is not None),
         sources=results.comparison_sources,
@@ -90,8 +90,9 @@ def chapter(results: Results) -> list[Block]:
         style="scores",
     )
     text = say(
-        "The scores of a query q and a key k, and the test accuracy of the models "
-        "of this study that use them."
+        "The scores of a query q and a key k, and the test {figure} of the models "
+        "of this study that use them.",
+        figure=_figures(results),
     )
     scores = dict.fromkeys(line.score for line in lines if line.use)
     used = ", ".join(scores)
@@ -124,14 +125,10 @@ def _columns(results: Results) -> tuple[Column, ...]:
         Column("", say("Model"), value=_model, width=43),
         Column("variant", "", value=lambda line: line.use.variant if line.use else ""),
         Column("where", "", value=lambda line: line.use.where if line.use else ""),
-        Column(
-            "accuracy",
-            "accuracy",
-            PRINTED,
-            lambda line: line.use.accuracy.text if line.use else "–",
-        ),
+        Column("metric", "", value=_metric),
+        Column("figure", _figures(results), decimals(4), _mean),
         Column("", say("± p.p."), decimals(2), _deviation, paper=False),
-        Column("accuracy_std_pp", "", decimals(3), _deviation),
+        Column("figure_std_pp", "", decimals(3), _deviation),
         Column(
             "gain_pp",
             say("Gain"),
@@ -169,8 +166,23 @@ def _model(line: Line) -> Cell:
     return Cell(f"{use.experiment.title}: {use.variant} ({use.where})", mark=use.experiment.mark)
 
 
+def _figures(results: Results) -> str:
+    """Return the names of the figures by which classifications are compared."""
+    measures = (each.measure for each in results.experiments)
+    names = (each.name for each in measures if each.task == CLASSIFICATION)
+    return say(" and ").join(dict.fromkeys(names))
+
+
+def _metric(line: Line) -> str:
+    return line.use.experiment.measure.metric if line.use else ""
+
+
+def _mean(line: Line) -> float | None:
+    return line.use.figure.mean if line.use else None
+
+
 def _deviation(line: Line) -> float | None:
-    return line.use.accuracy.deviation if line.use else None
+    return line.use.figure.std_pp if line.use else None
 
 
 def _gain(line: Line) -> TestedDifference | None:
@@ -182,15 +194,12 @@ def _lines(results: Results) -> list[Line]:
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
     for experiment in results.experiments:
         if experiment.measure.task != CLASSIFICATION:
-            continue  # has no accuracy
-        models = results.comparison.experiments[experiment.key].models
+            continue
+        result = results.comparison.experiments[experiment.key]
         gains = {each.first: each for each in experiment.comparisons if each.second == "baseline"}
-        for table in (table for table in experiment.tables if table.key in models):
-            accuracy = next(
-                row.cells["f1"]
-                for row in table.rows
-                if row.kind == "average" and row.name == "accuracy"
-            )
-            for name, where in models[table.key].hyperparameters.score_functions.items():
-                uses[name].append(Use(experiment, table.key, where, accuracy, gains.get(table.key)))
+        for variant in (table.key for table in experiment.tables if table.key in result.models):
+            model = result.models[variant]
+            figure = result.compared_figure(model)
+            for name, where in model.hyperparameters.score_functions.items():
+                uses[name].append(Use(experiment, variant, where, figure, gains.get(variant)))
     return [Line(name, use) for name, models in uses.items() for use in (models or (None,))]

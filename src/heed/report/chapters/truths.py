@@ -21,7 +21,6 @@ from heed.report.results import Results
 from heed.report.truths import Finding, judge_truths
 
 TRUTHS = "truths"  # the section
-POINTS_OF_100 = ("bleu", "chrf")  # figures that are printed between 0 and 100
 
 
 def failures(results: Results) -> list[Block]:
@@ -67,8 +66,8 @@ def chapter(results: Results) -> list[Block]:
     columns = _columns(results)
     held = sum(finding.holds for finding in findings)
     caption = say(
-        "What is known of these texts because of how they were made. The expected results "
-        "stand in params.yaml, and were written before this study ran."
+        "What these texts should show, by how they were made and by trials before. The expected "
+        "results stand in params.yaml; its history in git says when they were written."
     )
     if any(finding.truth.figure == "evidence_weight" for finding in findings):
         caption += " " + say(
@@ -185,9 +184,9 @@ def _figure_name(results: Results, finding: Finding) -> str:
 
 def _figure_text(results: Results, finding: Finding, value: float | None) -> str:
     figure, task = finding.truth.figure or "", _experiment(results, finding).measure.task
-    return (
-        Measure(task, figure).figure(value) if figure in POINTS_OF_100 else format_number(value, 3)
-    )
+    measure = Measure(task, figure)
+    is_weight = figure == "evidence_weight" or not measure.is_translation
+    return format_number(value, 3) if is_weight else measure.figure(value)
 
 
 def _criterion_name(criterion: str) -> str:

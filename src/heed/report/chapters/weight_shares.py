@@ -8,6 +8,7 @@ from heed.evaluation.results import ExperimentResult
 from heed.report.blocks import Block, Column, Table, make_rows
 from heed.report.chapters.shared import join_columns
 from heed.report.documents import HEAVIEST, Browser, WeightShare, describe_evidence
+from heed.report.equal_weights import equal_weights_control, learns_weights
 from heed.report.experiments import Experiment
 from heed.report.formats import COUNT, INTERVAL, POINTS, TEXT, decimals
 from heed.report.language import say
@@ -33,7 +34,7 @@ def tables(results: Results, experiment: Experiment) -> list[Block]:
     records = [
         _weighing(experiment, result, variant, results.browsers[model.model])
         for variant, model in result.models.items()
-        if model.model in results.browsers
+        if model.model in results.browsers and learns_weights(model.hyperparameters)
     ]
     if not records:
         return []
@@ -61,25 +62,6 @@ def tables(results: Results, experiment: Experiment) -> list[Block]:
             style="worth",
         )
     ]
-
-
-def equal_weights_control(result: ExperimentResult, variant: str) -> str:
-    """Return the variant that is the control of learned weights: equal ones, all else alike.
-
-    That is X-uniform or X-mean, else `uniform` of a model with self-attention, else `mean`; empty
-    where no such model has the same encoder.
-    """
-    h = result.models[variant].hyperparameters
-    names = [f"{variant}-uniform", f"{variant}-mean"]
-    names += ["uniform"] if h.attention != "none" else []
-    for name in [*names, "mean"]:
-        control = result.models.get(name)
-        if name == variant or control is None or control.hyperparameters.chooses_weights:
-            continue
-        other = control.hyperparameters
-        if (other.encoder, other.hierarchical) == (h.encoder, h.hierarchical):
-            return name
-    return ""
 
 
 def _weighing(

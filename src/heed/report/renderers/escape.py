@@ -9,7 +9,8 @@ SPECIAL = {
     "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
     "`": r"\textasciigrave{}", "−": r"\textminus{}", "–": "--", "→": r"$\rightarrow$",
-    "\u202f": r"\,", "≠": r"$\neq$", "▲": r"$\bigtriangleup$", "▼": r"$\bigtriangledown$",
+    "\u202f": r"\,", "≠": r"$\neq$", "✗": r"$\times$",
+    "▲": r"$\bigtriangleup$", "▼": r"$\bigtriangledown$",
     # LaTeX reads these as an argument after the \\ of a table row, and a [ also after \item.
     "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip

@@ -1,0 +1,47 @@
+"""Which variant has equal weights in place of a model's learned ones, and is else alike."""
+
+import dataclasses
+from typing import Any
+
+from heed.evaluation.families import BASELINE, CONTROLS
+from heed.evaluation.results import ExperimentResult
+from heed.hyperparameters.classifier import ATTENTION_POOLINGS, Architecture
+
+LEARNED_LAYERS = ("multi-head", "single-head")
+WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
+
+
+def learns_weights(h: Architecture) -> bool:
+    """Return whether a classifier learns the weights by which its states become one vector."""
+    return h.encoder != "none" and (
+        h.attention in LEARNED_LAYERS or h.pooling in ATTENTION_POOLINGS
+    )
+
+
+def equal_weights_control(result: ExperimentResult, variant: str) -> str:
+    """Return the variant that is `variant` with equal weights in place of learned ones.
+
+    That is X-uniform or X-mean, whatever hyperparameters they have, since they belong to X. Else it
+    is `uniform` of a model with self-attention, `mean`, or the baseline, where it differs by no
+    hyperparameter but WEIGHTS. Empty where there is none, and for a translator.
+    """
+    h = result.models[variant].hyperparameters
+    if variant in (BASELINE, *CONTROLS) or not isinstance(h, Architecture) or not learns_weights(h):
+        return ""
+    kinds = ("uniform", "mean") if h.attention in LEARNED_LAYERS else ("mean",)
+    for name in (*(f"{variant}-{kind}" for kind in kinds), *kinds, BASELINE):
+        control = result.models.get(name)
+        if control is None or not _has_equal_weights(control.hyperparameters):
+            continue
+        if name.startswith(f"{variant}-") or _without(control.hyperparameters) == _without(h):
+            return name
+    return ""
+
+
+def _has_equal_weights(h: Architecture) -> bool:
+    return not learns_weights(h) and h.pooling == "mean"
+
+
+def _without(h: Architecture) -> dict[str, Any]:
+    """Return the hyperparameters without those that make weights."""
+    return {key: value for key, value in dataclasses.asdict(h).items() if key not in WEIGHTS}
