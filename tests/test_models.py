@@ -23,7 +23,7 @@ from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.tasks.classification.rules import no_effect
+from heed.tasks.classification.rules import contradictions, no_effect
 from tests.conftest import HYPERPARAMETERS, ROOT
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
@@ -206,6 +206,16 @@ def test_a_residual_self_attention_adds_the_states_and_positions_come_before_it(
         with torch.no_grad():
             first, second = (model(make_batch(text)) for text in texts)
         assert torch.allclose(first, second, atol=1e-6) is same
+
+
+def test_heads_must_divide_the_states_of_sentences_too():
+    h = replace(
+        HYPERPARAMETERS, hierarchical=True, skip=True, hidden_size=50, embedding_dim=100, heads=8,
+        attention="multi-head", pooling="mean",
+    )  # fmt: skip
+    (found,) = contradictions(h)
+    assert "8 heads do not divide 300" in found[1]
+    assert not [*contradictions(replace(h, heads=4))]
 
 
 def test_what_changes_self_attention_has_no_effect_without_it():

@@ -34,7 +34,8 @@ class Vocabulary:
 def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: bool) -> Vocabulary:
     """Return the `size` - 2 most frequent types of the documents `rows`, after padding and unknown.
 
-    Of types with equal frequency the first in the lexicon comes first.
+    Of types with equal frequency the first in the lexicon comes first; which of them stay where
+    they are too many, `most_frequent` says.
     """
     ranked = rank_types(tokens, rows, lowercase)
     return Vocabulary((*SPECIAL, *most_frequent(ranked, size - len(SPECIAL))), lowercase)
@@ -60,7 +61,8 @@ def most_frequent(ranked: dict[str, int], number: int) -> list[str]:
 def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict[str, int]:
     """Return the types of the documents `rows` with their frequencies, the most frequent first.
 
-    Of types with equal frequency the first in the lexicon comes first.
+    Of types with equal frequency the first in the lexicon comes first; which of them stay where
+    they are too many, `most_frequent` says.
     """
     counts = _count_types(tokens, rows)
     frequencies: dict[str, int] = {}

@@ -253,9 +253,8 @@ class HierarchicalEncoder(nn.Module):
             sentence_mask
         ]
         order = torch.argsort(lengths, stable=True)
-        table = inputs.new_zeros(*sentences.shape, size)
         if not len(order):
-            return table
+            return inputs.new_zeros(*sentences.shape, size)
         results = []
         for group in order.split(self.GROUP_SIZE):
             time = torch.arange(int(lengths[group].max()), device=inputs.device)[None]
@@ -263,6 +262,7 @@ class HierarchicalEncoder(nn.Module):
             words = inputs[document[group][:, None], position]
             results.append(function(words, lengths[group]))
         in_order = torch.cat(results)[torch.argsort(order)]
+        table = in_order.new_zeros(*sentences.shape, size)  # which autocast may have made shorter
         return table.masked_scatter(sentence_mask[..., None], in_order)
 
 

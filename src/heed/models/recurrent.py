@@ -81,7 +81,6 @@ class BiGRU(nn.Module):
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
-        self.hidden_size = hidden_size
         self.forward_gru = nn.GRU(input_size, hidden_size, batch_first=True)
         self.backward_gru = nn.GRU(input_size, hidden_size, batch_first=True)
 

@@ -101,7 +101,7 @@ class RecurrentEncoder(nn.Module):
             raise ValueError(
                 f"a bidirectional encoder needs an even hidden_size, found {hidden_size}"
             )
-        self.residual, self.bidirectional = residual, bidirectional
+        self.residual = residual
         make_layer = LAYERS[recurrence]
         self.layers = nn.ModuleList(
             [

@@ -31,13 +31,15 @@ def opponent_seconds(experiment: "LabelledExperiment", tokens: float, outputs: i
 
 def _of_token(h: Hyperparameters, tokens: float) -> float:
     """Return the multiply-adds of one token of a document of `tokens`."""
-    if h.encoder in ("embeddings", "none"):
+    if h.encoder == "none":
         return float(h.embedding_dim)
     states = h.state_size
     projections, weights = 4.0 * states**2, 2 * tokens * states  # of a self-attention
     if h.encoder == "transformer":
         feed_forward = 2 * states * h.feed_forward_size
         encoder = h.encoder_layers * (projections + weights + feed_forward)
+    elif h.encoder == "embeddings":
+        encoder = float(h.embedding_dim)
     else:
         encoder = 2 * 4 * h.hidden_size * (h.embedding_dim + h.hidden_size)
     attention = projections if h.attention in ("multi-head", "uniform") else 0.0

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator
 
-from heed.hyperparameters.classifier import ATTENTION_POOLINGS
+from heed.hyperparameters.classifier import ATTENTION_POOLINGS, encoder_size
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.interface import Contradiction
 
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction between hyperparameters."""
-    if h.has_heads and h.state_size % h.heads:
+    sizes = [h.state_size, *([encoder_size(h, h.state_size)] if h.hierarchical else [])]
+    if h.has_heads and (undivided := next((size for size in sizes if size % h.heads), 0)):
         yield (
             ("heads", "hidden_size", "embedding_dim", "skip", "encoder", "attention"),
             (
                 f"heads must divide the size of the states: {h.heads} heads do not divide "
-                f"{h.state_size} (with a BiLSTM twice the hidden size, with skip the embeddings "
+                f"{undivided} (with a BiLSTM twice the hidden size, with skip the embeddings "
                 "too; else embedding_dim)"
             ),
         )
@@ -109,7 +110,7 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     if h.encoder == "none":
         of_network = ("embedding_dim", "embedding_std", "embedding_dropout", "linear_size")
         ineffective |= dict.fromkeys(of_network, "encoder: none")
-    elif h.attention != "single-head" and h.pooling not in ("attention", "max-attention"):
+    elif h.attention != "single-head" and h.pooling != "attention":
         ineffective["score"] = f"attention: {h.attention} and pooling: {h.pooling}"
     if h.linear_branch == "none":
         of_branch = ("branch_buckets", "branch_loss", "branch_rate", "branch_dropout")

@@ -35,7 +35,8 @@ class ClassifiedTexts:
 class WeightedWords:
     """The words of a text that were read, and the weight of each in the text's vector.
 
-    weights: float32 (words,); they sum to 1. Weights are not explanations by themselves.
+    weights: float32 (words,); they sum to 1, but are 0 of a model without a network. Weights are
+        not explanations by themselves.
     """
 
     words: list[str]

@@ -48,7 +48,7 @@ def choose_documents(
         half = (len(group) + 1) // 2
         for candidates, certainty in (
             (group.iloc[:half], "most certain"),
-            (group.iloc[half:][::-1], "least certain"),
+            (group.iloc[half:].sort_values("probability", kind="stable"), "least certain"),
         ):
             rule = f"{correctness}, {size}, {certainty}"
             groups.append(candidates.head(documents // 8).assign(rule=rule))

@@ -139,10 +139,11 @@ def make_learner(
         _place(model, h, device), segmenters, encoded, references, rows, recipe, seed, device
     )
     if not learner.items:
+        limits = f"max_source_tokens {h.max_source_tokens}, max_target_tokens {h.max_target_tokens}"
+        if h.max_length_ratio:  # 0: no limit
+            limits += f", max_length_ratio {h.max_length_ratio:g}"
         raise HeedError(
-            f"model {recipe.model}: no training pair is within max_source_tokens "
-            f"{h.max_source_tokens}, max_target_tokens {h.max_target_tokens} and max_length_ratio "
-            f"{h.max_length_ratio:g}. Raise them in params.yaml"
+            f"model {recipe.model}: no training pair is within {limits}. Raise them in params.yaml"
         )
     return learner
 

@@ -156,7 +156,7 @@ class TranslationPredictor(Predictor):
         gold = None
         if self.recipe.data.has_gold_alignment:
             gold = [
-                None if links is None else parse_links(links, f"gold links of {id_}")
+                parse_links(links, f"gold links of {id_}") if isinstance(links, str) else None
                 for id_, links in zip(predictions["id"], predictions["gold"], strict=True)
             ]
         return statistics_table(predictions, gold, self.recipe.data, self.settings)
