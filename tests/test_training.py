@@ -638,7 +638,7 @@ def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch
         change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
         train_run("tiny-attention", 1, silent)
         weights.append(load_file(RUN / "model.safetensors"))
-    # A softmax does not see a bias that all keys share: its gradient is rounding, which Adam scales.
+    # A softmax does not see a bias that all keys share: its gradient is rounding, scaled by Adam.
     names = weights[0].keys() - {"network.encoder.attention.key.bias"}
     assert len(names) == len(weights[0]) - 1
     for name in names:
