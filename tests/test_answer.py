@@ -235,7 +235,10 @@ def test_a_difference_that_would_count_alone_says_so():
     result = answer(experiment, METHOD, SEEDS)
     assert result.verdict == "undecided"
     assert "it may be chance" in result.gain
-    assert "would count in an experiment alone, but not among several" in result.sentences[1]
+    assert (
+        "As the only comparison that difference would count, but not among several"
+        in result.sentences[1]
+    )
 
 
 @pytest.mark.parametrize(

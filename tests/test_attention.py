@@ -335,6 +335,16 @@ def test_hierarchical_attention_is_yang_et_al_s_two_levels_written_out():
     assert torch.allclose(document, expected, atol=1e-12)
 
 
+def test_sentences_may_have_shorter_numbers_than_their_words():
+    """As under autocast, where the layers of a network compute in bfloat16."""
+    model = hierarchical(torch.float32)
+    batch = make_batch([[2, 3, 4, 5, 6, 7]], [[4, 2]])
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        shorter = model(batch)
+    with torch.no_grad():
+        assert torch.allclose(shorter.float(), model(batch), atol=0.05)
+
+
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_both_levels_of_weights_are_given_and_sum_to_one(pooling):
     model = hierarchical(torch.float64, pooling=pooling)

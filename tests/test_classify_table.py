@@ -16,6 +16,7 @@ from heed.files import HeedError
 from heed.study.text_columns import model_text_columns
 from heed.tasks.classification import classify_table as module
 from heed.tasks.classification.classify_table import TextTable, classify_table
+from heed.tasks.texts import read_text
 from tests.conftest import make_workplace
 from tests.test_training import silent, train_run
 
@@ -183,7 +184,10 @@ def test_a_table_that_cannot_be_read_prints_nothing(table, monkeypatch, capsys, 
     assert message in str(stopped.value.code) and capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("option", [["--output", "o.csv"], ["--no-quotes"], ["--id-column", "a"]])
+@pytest.mark.parametrize(
+    "option",
+    [["--output", "o.csv"], ["--no-quotes"], ["--id-column", "a"], ["--text-separator", "x"]],
+)
 def test_an_option_of_a_table_is_refused_with_a_text(table, monkeypatch, option):
     monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", "fine w1", *option])
     with pytest.raises(SystemExit) as stopped:
@@ -197,3 +201,61 @@ def test_a_text_and_a_table_at_once_and_neither_of_them_are_refused(monkeypatch,
         with pytest.raises(SystemExit) as stopped:
             cli.main()
         assert stopped.value.code == 2 and "--table" in capsys.readouterr().err
+
+
+def run_on(table: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
+    monkeypatch.setattr(
+        sys, "argv", ["heed", "classify", "tiny-attention", "--table", table, *options]
+    )
+    cli.main()
+
+
+def test_what_is_written_for_a_program_has_every_character_of_the_table(
+    table: TextTable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    pd.DataFrame({"text": ["fine", "w1"], "id": ["a\u200fb", "\x1b[2J"]}).to_csv("odd.csv")
+    run_on("odd.csv", monkeypatch, "--id-column", "id", "--text-column", "text")
+    printed = pd.read_csv(io.BytesIO(capfdbinary.readouterr().out))
+    assert printed["id"].tolist() == ["a\u200fb", "\x1b[2J"]
+
+
+def test_a_separator_joins_the_texts_of_the_models_columns_too(
+    table: TextTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("two.tsv").write_text("head\tbody\nw1\tfine w2\n")
+    study = yaml.safe_load(STUDY)
+    study["corpora"]["tiny"] |= {"text_columns": ["head", "body"]}
+    Path("params.yaml").write_text(yaml.safe_dump(study))
+    found = []
+
+    def keep(_model: str, rows: TextTable, _output: Path) -> str:
+        found.append(rows)
+        return ""
+
+    monkeypatch.setattr(module, "classify_table", keep)
+    run_on("two.tsv", monkeypatch, "--text-separator", "\\t", "--output", "o.csv")
+    run_on("two.tsv", monkeypatch, "--output", "o.csv")
+    Path("params.yaml").unlink()
+    assert [(rows.text_columns, rows.separator) for rows in found] == [
+        (("head", "body"), "\t"), (("head", "body"), " "),
+    ]  # fmt: skip
+
+
+def test_the_file_that_a_text_names_is_read_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("\ufeffa splendid film", encoding="utf-8")
+    Path("notes").write_text("of a file")
+    assert read_text("a.txt") == "a splendid film", "without the byte order mark"
+    assert read_text("./notes") == "of a file"
+    assert capsys.readouterr().err == ""
+    assert read_text("notes") == "notes"
+    assert "notes is taken as the text: the file is ./notes" in capsys.readouterr().err
+
+    def refuse(*_arguments: object, **_options: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(HeedError, match=r"a\.txt: cannot be read \(Permission denied\)"):
+        read_text("a.txt")

@@ -26,6 +26,7 @@ from heed.study.cost.speed import (
     workload_of,
 )
 from heed.study.cost.table import format_cost, format_number, format_seeds
+from heed.tasks.classification.cost import multiply_adds
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
@@ -71,6 +72,13 @@ def test_the_size_of_a_published_corpus_is_that_of_its_kind(clone: Path) -> None
     assert size.mean_length == pytest.approx(269, rel=0.02)
     folds = corpus_size(study.load(clone / "workflow/studies/letters.yaml"), "letters-pieces")
     assert folds.test == pytest.approx(4881 / 5) and folds.folds == 5
+
+
+def test_documents_of_a_given_split_alone_are_counted_there(clone: Path) -> None:
+    params = study.load(clone / "workflow/studies/federalist.yaml")
+    disputed = corpus_size(params, "federalist-disputed")
+    assert (disputed.documents, round(disputed.test)) == (1079, 157)
+    assert corpus_size(params, "federalist").documents == 922
 
 
 def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> None:
@@ -390,3 +398,9 @@ def test_making_a_study_active_imports_no_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_self_attention_over_embeddings_costs_what_it_costs_elsewhere() -> None:
+    h = Hyperparameters(encoder="embeddings", embedding_dim=100, attention="multi-head", heads=4)
+    layer = dataclasses.replace(h, encoder="transformer", attention="none", feed_forward_size=1)
+    assert multiply_adds(h, 400) == pytest.approx(multiply_adds(layer, 400), rel=0.01)

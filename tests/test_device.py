@@ -63,6 +63,13 @@ def test_a_wrong_number_of_runs_per_gpu_is_named(alone: pytest.MonkeyPatch, text
         device.runs_per_gpu()
 
 
+def test_a_wrong_number_of_gpus_is_named(alone: pytest.MonkeyPatch) -> None:
+    alone.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    alone.setenv("HEED_GPU_COUNT", "two")
+    with pytest.raises(HeedError, match="HEED_GPU_COUNT: expected a whole number from 0, found"):
+        device.list_gpus()
+
+
 def test_a_killed_process_releases_its_gpu(tmp_path: Path) -> None:
     first = hold(tmp_path, 600, HEED_GPU_COUNT="1")
     assert first.stdout

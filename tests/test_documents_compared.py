@@ -1,5 +1,6 @@
 """Attention in texts: what it fixed and broke, head by head, sentence by sentence, by class."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -17,8 +18,8 @@ from heed.report.changed_documents import (
     read_changed_documents,
 )
 from heed.report.chapters.documents import choose_hierarchical
-from heed.report.chapters.weight_shares import equal_weights_control
 from heed.report.documents import HEAVIEST, Browser, read_browser
+from heed.report.equal_weights import equal_weights_control
 from heed.report.figures.class_gain import MAX_CLASSES, class_changes, class_gain
 from heed.report.renderers.templates import TEMPLATES
 from heed.report.results import read_results
@@ -213,8 +214,17 @@ def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     assert equal_weights_control(result, "attention") == "mean"
     result.models["uniform"] = result.models["mean"]
     assert equal_weights_control(result, "attention") == "uniform"
-    del result.models["uniform"], result.models["mean"]
+    attention, mean = result.models["attention"], result.models["mean"]
+    positions = dataclasses.replace(attention.hyperparameters, attention_positions=True)
+    result.models["attention"] = dataclasses.replace(attention, hyperparameters=positions)
+    assert equal_weights_control(result, "attention") == "", "it differs by more than its weights"
+    result.models["attention-mean"] = mean
+    assert equal_weights_control(result, "attention") == "attention-mean", "which belongs to it"
+    result.models["attention"] = attention
+    del result.models["uniform"], result.models["mean"], result.models["attention-mean"]
     assert equal_weights_control(result, "attention") == ""
+    result.models["baseline"] = mean
+    assert equal_weights_control(result, "attention") == "baseline"
 
 
 def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
@@ -230,8 +240,8 @@ def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
                   ("attention", "mean")]  # fmt: skip
     assert row["control"] == "mean"
     assert row["gain_pp"] == pytest.approx(100 * (accuracies[0] - accuracies[1]), abs=0.006)
-    assert "Attention fixed 1 document: it is right in more seeds than the baseline." in page
-    assert "It broke 1 document, where it is right in fewer seeds." in page
+    assert "In 1 document attention is right in more seeds than the baseline." in page
+    assert "In 1 document it is right in fewer seeds." in page
     assert "\\colorbox{word!75}{" in paper and "&lt;b&gt;" in page and "<b>Bold" not in page
 
 

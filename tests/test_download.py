@@ -20,8 +20,8 @@ import pytest
 from heed.corpora import sample, source
 from heed.corpora.archive import read_members
 from heed.corpora.kinds import SOURCE_KINDS
-from heed.corpora.letters import read_json_lines
 from heed.corpora.publication import File
+from heed.corpora.published_lines import read_published_lines
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Source
 
@@ -554,11 +554,11 @@ def test_an_archive_with_damaged_headers_is_read_or_refused(tmp_path):
 def test_a_compressed_file_of_lines_has_limits(tmp_path):
     path = tmp_path / "lines.json.gz"
     path.write_bytes(gzip.compress(b'{"a": "b"}\n' * 1000))
-    assert len(list(read_json_lines(path))) == 1000
+    assert len(list(read_published_lines(path))) == 1000
     path.write_bytes(gzip.compress(b'{"a": "' + b"b" * 40_000_000))
     with pytest.raises(HeedError, match=r"lines.json.gz: refused: more than 16,777,216 bytes"):
-        list(read_json_lines(path))
+        list(read_published_lines(path))
     for content in (gzip.compress(b"{}\n")[:-9], b"no gzip"):
         path.write_bytes(content)
         with pytest.raises(HeedError, match=r"lines.json.gz: not a whole archive"):
-            list(read_json_lines(path))
+            list(read_published_lines(path))

@@ -561,6 +561,7 @@ def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path):
 def test_a_command_knows_its_stage():
     assert (
         engine.running_stage({"DVC_STAGE": "train@a-1"}) == "train@a-1"
+        and engine.running_stage({"DVC_STAGE": "../dvc.yaml:train@a-1"}) == "train@a-1"
         and engine.running_stage({}) == ""
     )
 

@@ -95,3 +95,9 @@ def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
         assert np.allclose(
             of_sentence[("weight", "sum")], of_sentence[("sentence_weight", "first")], atol=1e-5
         )
+
+
+def test_of_equally_certain_documents_the_first_are_chosen():
+    frame = pd.DataFrame({"label": ["a"] * 8, "predicted": ["a"] * 8, "probability": [0.9] * 8})
+    chosen = choose_documents(frame, np.full(8, 5), documents=8)
+    assert chosen["row"].tolist() == [0, 4], "of the certain half, and of the other"

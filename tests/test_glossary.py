@@ -73,6 +73,15 @@ def test_two_variants_of_one_network_are_told_apart_by_their_hyperparameters(res
     )
 
 
+def test_a_variant_is_a_reference_for_another_by_the_end_of_its_name_alone(results):
+    result = next(iter(results.comparison.experiments.values()))
+    for name in ("attention-mean", "attention-mean-max"):
+        result.models[name] = result.models["attention"]
+    descriptions = {name: read_variants(results)[name][0].description for name in result.models}
+    assert "A reference for attention alone." in descriptions["attention-mean"]
+    assert "reference" not in descriptions["attention-mean-max"]
+
+
 def test_every_variant_opponent_and_word_has_one_entry(results):
     (section,) = glossary.chapter(results)
     keys = [term.key for part in section.blocks for term in part.blocks[0].blocks]

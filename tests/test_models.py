@@ -4,7 +4,6 @@ is a test here.
 
 import csv
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,8 +22,8 @@ from heed.models.parameters import count_classifier
 from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
-from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.tasks.classification.rules import no_effect
+from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks.classification.rules import contradictions, no_effect
 from tests.conftest import HYPERPARAMETERS, ROOT
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
@@ -209,9 +208,25 @@ def test_a_residual_self_attention_adds_the_states_and_positions_come_before_it(
         assert torch.allclose(first, second, atol=1e-6) is same
 
 
+def test_heads_must_divide_the_states_of_sentences_too():
+    h = replace(
+        HYPERPARAMETERS, hierarchical=True, skip=True, hidden_size=50, embedding_dim=100, heads=8,
+        attention="multi-head", pooling="mean",
+    )  # fmt: skip
+    (found,) = contradictions(h)
+    assert "8 heads do not divide 300" in found[1]
+    assert not [*contradictions(replace(h, heads=4))]
+
+
 def test_what_changes_self_attention_has_no_effect_without_it():
     h = replace(HYPERPARAMETERS, attention="none", attention_residual=True)
     assert no_effect(h)["attention_residual"] == "attention: none"
+    assert no_effect(h)["score"] == f"attention: none and pooling: {h.pooling}"
+    transformer = no_effect(replace(h, encoder="transformer"))
+    assert transformer["hidden_size"] == "encoder: transformer" and "heads" not in transformer
+    assert no_effect(h)["branch_rate"] == "linear_branch: none" and "hidden_size" not in no_effect(
+        h
+    )
     assert not make(attention="none", attention_residual=True).network.encoder.residual
 
 
@@ -357,7 +372,7 @@ def widened(h: Hyperparameters) -> Hyperparameters:
     """The control that is as large as `h`, for 1,000 words and five classes."""
     from heed.tasks.classification.capacity import widen
 
-    return widen(h, h, Data("kind", list("abcde")), SimpleNamespace(types=998))
+    return widen(h, h, [998], 5)
 
 
 @pytest.mark.parametrize("attention_hidden", [8, 55, 256])

@@ -121,6 +121,22 @@ def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
         remove_corpus("match")
 
 
+def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
+    add_table()
+    add_table(file="more.csv")
+    text = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(
+        text
+        + "explain: {documents: 1, models: {table-pooling: {corpus: table, noise: more}}}\n"
+        + "adversaries: {differ: {model: table-pooling, corpus: table, goal: differ, "
+        + "strength: 0.01, epochs: 1}}\n"
+    )
+    remove_corpus("more")
+    params = load("params.yaml")
+    assert [*params.corpora] == ["table"] and not params.adversaries
+    assert not params.explain.models
+
+
 def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
     add_table()
     edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2]  # two are enough")

@@ -737,3 +737,21 @@ def test_the_metric_of_an_experiment_is_one_of_its_task():
         HeedError, match=r"experiments\.sample-author\.metric: there is no metric of"
     ):
         study.parse(text.replace("macro_f1", "macro_f2"))
+
+
+def test_experiments_are_compared_with_one_another_and_with_the_talk_by_one_figure():
+    degraded = SAMPLE.replace(
+        "data: {label: author}", "data: {label: author}, suboptimal_of: sample-sentiment", 1
+    )
+    study.parse(degraded)
+    text = degraded.replace("suboptimal_of", "metric: macro_f1, suboptimal_of", 1)
+    with pytest.raises(
+        HeedError,
+        match=r"sample-author\.metric: sample-sentiment is compared by accuracy, this by macro_f1",
+    ):
+        study.parse(text)
+    talk = "published: {experiment: letters-author, comparable: true}"
+    text = SAMPLE.replace("data: {label: author}", f"data: {{label: author}}, {talk}", 1)
+    study.parse(text)
+    with pytest.raises(HeedError, match=r"sample-author\.published: the talk's gain is one of"):
+        study.parse(text.replace("published", "metric: macro_f1, published", 1))

@@ -162,7 +162,11 @@ def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
     lengths = subject.encoded.lengths(rows)
     h = dataclasses.replace(HYPERPARAMETERS, **PLAIN | {"max_tokens": 60})
     assert fitting_rows(subject.encoded, h, rows).tolist() == rows.tolist()
-    for knows in ({"encoder": "transformer"}, {"pooling": "attention", "score": "location"}):
+    for knows in (
+        {"encoder": "transformer"},
+        {"pooling": "attention", "score": "location"},
+        {"attention": "multi-head", "attention_positions": True},
+    ):
         known = fitting_rows(subject.encoded, dataclasses.replace(h, **knows), rows)
         assert known.tolist() == rows[lengths <= 12].tolist() and 0 < len(known) < 40
 

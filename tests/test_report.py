@@ -357,6 +357,23 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
     assert text.startswith(f"{letters.line.reproduction.verdict}: ")
 
 
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [("not converged", "had not converged"), ("practically the same", "practically none")],
+)
+def test_why_a_talks_gain_is_undecided_follows_from_the_verdict(tmp_path, verdict, words):
+    data = made_up.comparison("talk")
+    models = data.experiments["letters-author"].models
+    unfinished = [False for _ in models["baseline"].converged]
+    models["baseline"] = dataclasses.replace(models["baseline"], converged=unfinished)
+    difference = {"interval_pp": [0.5, 2.0], "p": 0.001, "p_holm": 0.001, "verdict": verdict}
+    change_difference(data.experiments["letters-author"], "attention", "baseline", **difference)
+    made = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
+    (letters,) = (each for each in made if each.key == "letters-author")
+    assert letters.line.reproduction.verdict == "undecided"
+    assert words in letters.line.reproduction.sentence
+
+
 def draw_chart(data: Comparison, study: str) -> tuple[list, Figure]:
     """The bars of the chart of gains, and the chart."""
     bars = gain_bars(read_experiments(made_up.study(study), data, ROOT / "data/published"))

@@ -33,7 +33,6 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
     assert {study.name: study.is_active for study in list_studies()} == {
-        "desk": False,
         "explanation": False,
         "explanation-sample": False,
         "federalist": False,
@@ -85,7 +84,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: desk, .*, federalist, headlines, imdb, letters, sample, ",
+        match=r"no such study. Known: explanation-sample, .*, headlines, imdb, letters, sample, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))

@@ -638,8 +638,11 @@ def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch
         change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
         train_run("tiny-attention", 1, silent)
         weights.append(load_file(RUN / "model.safetensors"))
-    for name, tensor in weights[0].items():
-        assert np.allclose(tensor, weights[1][name], atol=1e-4), name
+    # A softmax does not see a bias that all keys share: its gradient is rounding, scaled by Adam.
+    names = weights[0].keys() - {"network.encoder.attention.key.bias"}
+    assert len(names) == len(weights[0]) - 1
+    for name in names:
+        assert np.allclose(weights[0][name], weights[1][name], atol=1e-4), name
 
 
 def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):

@@ -21,7 +21,7 @@ from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
 from heed.paths import recipe_file
-from heed.prediction import write_predictions
+from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe, resolve
 from heed.report.figures.states import project
 from heed.study import load
@@ -31,7 +31,7 @@ from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.translate import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
-from heed.training.run import train_run
+from heed.training.run import read_run, train_run
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.xdist_group("translation")  # one worker trains the models
@@ -287,6 +287,16 @@ def test_gold_links_are_those_of_the_generator(runs):
         assert parse_links(text, "") == (set(known.sure), set(known.possible))
     summary = pd.read_csv("results/evaluate/pair-attention/summary.csv")
     assert (summary["aer_shifted"] > 0.8).all() and (summary["aer"] < 1).all()
+
+
+def test_sentences_without_gold_links_among_others_that_have_them_are_not_counted(runs):
+    predictor = load_predictor(read_run("pair-attention", 1), "cpu")
+    table = predictions("attention").drop_duplicates("id").head(4)
+    every = predictor.statistics(table)
+    some = table.assign(gold=[table["gold"].iloc[0], None, *table["gold"].iloc[2:]])
+    found = predictor.statistics(some)
+    assert found["sure"].tolist() == [n * (i != 1) for i, n in enumerate(every["sure"])]
+    assert every["sure"].iloc[1] > 0
 
 
 def test_models_and_opponents_are_compared_by_bleu(runs):

@@ -68,7 +68,8 @@ def test_steps_with_the_models_own_weights_are_its_predictions(name):
     logits, weights = read(model, batch)
     expected = logits[PAIRS, POSITIONS]
     assert torch.allclose(steps.predict(), expected, atol=1e-10)
-    assert torch.equal(steps.weights, weights[PAIRS, POSITIONS])
+    # equal but for the order of sums, which differs with the processor
+    assert torch.allclose(steps.weights, weights[PAIRS, POSITIONS], rtol=0, atol=1e-14)
     assert torch.allclose(steps.weights.mean(-1), model.weights(batch)[PAIRS, POSITIONS])
     for i in range(len(PAIRS)):
         assert len(steps[i].weights) == len(SOURCES[PAIRS[i]])

@@ -258,7 +258,8 @@ def test_the_weighted_sum_is_what_the_prediction_rests_on(changes):
     weighted = weighted_sum(model, batch)
     assert torch.allclose(weighted.predict(), model(batch), atol=1e-10)
     sums = torch.einsum("bth,bthd->bhd", weighted.weights, weighted.values)
-    assert torch.allclose(weighted.predict_from_sum(sums), model(batch), atol=1e-10)
+    projected = torch.einsum("bhd,lhd->bl", sums, weighted.projection)
+    assert torch.allclose(weighted.predict_from_projected(projected), model(batch), atol=1e-10)
     sentences = model.sentence_weights(batch)
     expected = model.token_weights(batch) if sentences is None else sentences
     assert torch.allclose(weighted.weights.mean(-1), expected, atol=1e-10)

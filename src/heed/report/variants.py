@@ -177,11 +177,7 @@ def _pooling(h: Architecture) -> str:
             score=h.score,
         )
     if h.pooling == "max-attention":
-        return say(
-            "the text is the average of the states, weighted by their own maximum as query (score "
-            "{score})",
-            score=h.score,
-        )
+        return say("the text is the average of the states, weighted by their own maximum as query")
     return {
         "last": say("the text is the last state"),
         "mean": say("the text is the mean of the states"),
