@@ -61,6 +61,7 @@ report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --resources gpu=$(GPUS)
 	@$(BIN)/heed provenance >/dev/null
+	@! grep -q ',NO,' reports/tables/truths.csv 2>/dev/null || echo "heed: known truths were not found; the report begins with them"
 	@echo "heed: the report is $(CURDIR)/reports/index.html"
 
 test: .venv/.development ## set up, lint, check the format, the types and the imports, run the tests
