@@ -18,7 +18,7 @@ from heed.models.classifier import Classifier
 from heed.models.pooling import make_pooling
 from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
-from heed.models.weighted_sum import WeightedSum, weighted_sum
+from heed.models.weighted_sum import WeightedSum, _linear_part, weighted_sum
 from tests.conftest import HYPERPARAMETERS, ROOT
 from tests.test_models import make_batch, random_texts
 
@@ -258,7 +258,8 @@ def test_the_weighted_sum_is_what_the_prediction_rests_on(changes):
     weighted = weighted_sum(model, batch)
     assert torch.allclose(weighted.predict(), model(batch), atol=1e-10)
     sums = torch.einsum("bth,bthd->bhd", weighted.weights, weighted.values)
-    projected = torch.einsum("bhd,lhd->bl", sums, weighted.projection)
+    projection, _ = _linear_part(model.network, weighted.values.shape[2])
+    projected = torch.einsum("bhd,lhd->bl", sums, projection)
     assert torch.allclose(weighted.predict_from_projected(projected), model(batch), atol=1e-10)
     sentences = model.sentence_weights(batch)
     expected = model.token_weights(batch) if sentences is None else sentences

@@ -33,9 +33,9 @@ def as_json(value: Any) -> Any:
     """Return a record, or a container of records, as JSON; keys in the order of the fields."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         entries: dict[str, Any] = {}
-        for name, (_, is_flattened, _) in _fields(type(value)).items():
+        for name, field in _fields(type(value)).items():
             entry = as_json(getattr(value, name))
-            entries |= entry if is_flattened else {name: entry}
+            entries |= entry if field.is_flattened else {name: entry}
         return entries
     if isinstance(value, dict):
         return {name: as_json(entry) for name, entry in value.items()}
@@ -59,14 +59,14 @@ def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = Fa
     """
     entries, fields = _require_type(dict, value, key), _fields(kind)  # type: ignore[arg-type]
     values = {}
-    for name, (declared, is_flattened, limits) in fields.items():
-        if is_flattened:
+    for name, field in fields.items():
+        if field.is_flattened:
             rest = {other: entry for other, entry in entries.items() if other not in fields}
-            values[name] = _read_value(declared, rest, key)
+            values[name] = _read_value(field.declared, rest, key)
         elif name in entries:
-            values[name] = _read_value(declared, entries[name], _join_key(key, name))
-            _check_limits(values[name], limits, _join_key(key, name))
-        elif strict or name not in _defaults(kind):  # type: ignore[arg-type]
+            values[name] = _read_value(field.declared, entries[name], _join_key(key, name))
+            _check_limits(values[name], field.limits, _join_key(key, name))
+        elif strict or not field.has_default:
             raise ValueError(f"{_join_key(key, name)} is missing")
     if strict and (unknown := entries.keys() - fields.keys()):
         raise ValueError(f"{_join_key(key, min(unknown))} is unknown")
@@ -83,27 +83,27 @@ def _check_limits(value: Any, limits: dict[str, float], key: str) -> None:
             raise ValueError(f"{key} is not {text} {limit:g}: {_abbreviate(value)}")
 
 
-@functools.cache
-def _defaults(kind: type) -> set[str]:
-    """Return the fields of a dataclass that have a default."""
-    missing = dataclasses.MISSING
-    return {
-        field.name
-        for field in dataclasses.fields(kind)
-        if field.default is not missing or field.default_factory is not missing
-    }
+class _Field(typing.NamedTuple):
+    """A field of a record: its type, whether it is FLATTENED or has a default, and its limits."""
+
+    declared: Any
+    is_flattened: bool
+    limits: dict[str, float]
+    has_default: bool
 
 
 @functools.cache
-def _fields(kind: type) -> dict[str, tuple[Any, bool, dict[str, float]]]:
-    """Return each field of a dataclass: its type, whether it is FLATTENED, and its limits."""
+def _fields(kind: type) -> dict[str, _Field]:
+    """Return the fields of a dataclass by name."""
     annotated, plain = typing.get_type_hints(kind, include_extras=True), typing.get_type_hints(kind)
-    fields = {}
+    fields, missing = {}, dataclasses.MISSING
     for field in dataclasses.fields(kind):
         marks = getattr(annotated[field.name], "__metadata__", ())
         declared = (mark for mark in marks if isinstance(mark, dict))
         limits = next(declared, field.metadata.get("limits", {}))
-        fields[field.name] = plain[field.name], FLATTENED in marks, limits
+        has_default = field.default is not missing or field.default_factory is not missing
+        is_flattened = FLATTENED in marks
+        fields[field.name] = _Field(plain[field.name], is_flattened, limits, has_default)
     return fields
 
 

@@ -209,14 +209,18 @@ class Architecture(Preprocessing):
         return dataclasses.replace(self, attention="none", pooling=pooling)
 
     @property
-    def chooses_weights(self) -> bool:
-        """Whether the weights of the states depend on the text: by a score or a maximum.
+    def learns_weights(self) -> bool:
+        """Whether the states become one vector by learned weights.
 
         The attention within a transformer makes the states, and gives them no weights.
         """
         by_attention = self.attention in ("multi-head", "single-head")
-        by_pooling = self.pooling in (*ATTENTION_POOLINGS, "max")
-        return self.encoder != "none" and (by_attention or by_pooling)
+        return self.encoder != "none" and (by_attention or self.pooling in ATTENTION_POOLINGS)
+
+    @property
+    def chooses_weights(self) -> bool:
+        """Whether the weights of the states depend on the text: by a score or a maximum."""
+        return self.learns_weights or (self.encoder != "none" and self.pooling == "max")
 
 
 def encoder_size(h: Architecture, input_size: int) -> int:

@@ -28,8 +28,8 @@ class WeightedSum:
     values: (batch, time, heads, d)
     weights: (batch, time, heads); those of a head sum to 1, 0 at padding
     lengths: (batch,)
-    projection, bias: (L, heads, d) and (batch, L), the linear map from z to the GELU
-    projected: (batch, time, heads, L), `projection` applied to the values
+    projected: (batch, time, heads, L), the values after the linear map from z to the GELU
+    bias: (batch, L), of that map
     constant: (batch, classes), added to the logits: those of a linear branch, or 0
     output: the output layer
     """
@@ -40,7 +40,6 @@ class WeightedSum:
     projected: torch.Tensor
     bias: torch.Tensor
     constant: torch.Tensor
-    projection: torch.Tensor
     output: nn.Linear
 
     def __getitem__(self, document: int) -> "WeightedSum":
@@ -115,9 +114,7 @@ def weighted_sum(
     if model.branch is not None:
         assert batch.linear is not None
         constant = model.branch(batch.linear)
-    return WeightedSum(
-        values, weights, states.lengths, projected, bias, constant, projection, network.output
-    )
+    return WeightedSum(values, weights, states.lengths, projected, bias, constant, network.output)
 
 
 def _network_of_sum(model: Classifier) -> Network:

@@ -5,17 +5,9 @@ from typing import Any
 
 from heed.evaluation.families import BASELINE, CONTROLS
 from heed.evaluation.results import ExperimentResult
-from heed.hyperparameters.classifier import ATTENTION_POOLINGS, Architecture
+from heed.hyperparameters.classifier import Architecture
 
-LEARNED_LAYERS = ("multi-head", "single-head")
 WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
-
-
-def learns_weights(h: Architecture) -> bool:
-    """Return whether a classifier learns the weights by which its states become one vector."""
-    return h.encoder != "none" and (
-        h.attention in LEARNED_LAYERS or h.pooling in ATTENTION_POOLINGS
-    )
 
 
 def equal_weights_control(result: ExperimentResult, variant: str) -> str:
@@ -26,9 +18,9 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
     hyperparameter but WEIGHTS. Empty where there is none, and for a translator.
     """
     h = result.models[variant].hyperparameters
-    if variant in (BASELINE, *CONTROLS) or not isinstance(h, Architecture) or not learns_weights(h):
+    if variant in (BASELINE, *CONTROLS) or not (isinstance(h, Architecture) and h.learns_weights):
         return ""
-    kinds = ("uniform", "mean") if h.attention in LEARNED_LAYERS else ("mean",)
+    kinds = ("mean",) if h.attention == "none" else ("uniform", "mean")
     for name in (*(f"{variant}-{kind}" for kind in kinds), *kinds, BASELINE):
         control = result.models.get(name)
         if control is None or not _has_equal_weights(control.hyperparameters):
@@ -39,7 +31,7 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
 
 
 def _has_equal_weights(h: Architecture) -> bool:
-    return not learns_weights(h) and h.pooling == "mean"
+    return not h.learns_weights and h.pooling == "mean"
 
 
 def _without(h: Architecture) -> dict[str, Any]:

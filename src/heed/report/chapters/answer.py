@@ -136,12 +136,12 @@ def _summary_tables(results: Results) -> list[Table]:
     groups: dict[Measure, list[Experiment]] = {}
     for each in results.experiments:
         groups.setdefault(each.measure, []).append(each)
-    keys: dict[str, list[Experiment]] = {}
+    tables: dict[str, Table] = {}
     for measure, experiments in groups.items():
-        names = (FIRST, f"{FIRST}_{measure.task}", f"{FIRST}_{measure.task}_{measure.metric}")
-        name = names[bool(keys)] if names[bool(keys)] not in keys else names[2]
-        keys[name] = experiments
-    return [_summary_table(results, experiments, key) for key, experiments in keys.items()]
+        key = f"{FIRST}_{measure.task}" if tables else FIRST
+        key = f"{key}_{measure.metric}" if key in tables else key
+        tables[key] = _summary_table(results, experiments, key)
+    return [*tables.values()]
 
 
 def _summary_table(results: Results, experiments: list[Experiment], key: str) -> Table:

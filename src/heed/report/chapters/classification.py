@@ -223,8 +223,12 @@ def _deviation_note(table: ClassTable) -> Texts:
         if table.talk_deviation
         else ""
     )
-    of = f" ({table.figure})" if table.figure != "accuracy" else ""
-    return (say("Standard deviation"), *german, f"{of}: {value}{talk}")
+    return (say("Standard deviation"), *german, f"{_of_figure(table)}: {value}{talk}")
+
+
+def _of_figure(table: ClassTable) -> str:
+    """Return the figure that a note is of, where it is not the accuracy."""
+    return "" if table.figure == "accuracy" else f" ({table.figure})"
 
 
 def _is_glossed(table: ClassTable) -> bool:
@@ -243,11 +247,10 @@ def _gain_note(table: ClassTable) -> Texts:
     after = "" if deviation is None else f" ± {format_number(deviation, 2)}"
     if table.talk_gain is not None:
         after += "; " + say("the talk: {value}", value=f"{format_points(table.talk_gain)} {unit}")
-    of = f" ({table.figure})" if table.figure != "accuracy" else ""
     return (
         title,
         *named,
-        f"{of}: ",
+        f"{_of_figure(table)}: ",
         Span(f"{format_points(table.gain.mean_pp)} {unit}", "strong"),
         after,
     )

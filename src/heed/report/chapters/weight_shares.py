@@ -8,7 +8,7 @@ from heed.evaluation.results import ExperimentResult
 from heed.report.blocks import Block, Column, Table, make_rows
 from heed.report.chapters.shared import join_columns
 from heed.report.documents import HEAVIEST, Browser, WeightShare, describe_evidence
-from heed.report.equal_weights import equal_weights_control, learns_weights
+from heed.report.equal_weights import equal_weights_control
 from heed.report.experiments import Experiment
 from heed.report.formats import COUNT, INTERVAL, POINTS, TEXT, decimals
 from heed.report.language import say
@@ -34,7 +34,7 @@ def tables(results: Results, experiment: Experiment) -> list[Block]:
     records = [
         _weighing(experiment, result, variant, results.browsers[model.model])
         for variant, model in result.models.items()
-        if model.model in results.browsers and learns_weights(model.hyperparameters)
+        if model.model in results.browsers and model.hyperparameters.learns_weights
     ]
     if not records:
         return []
