@@ -104,7 +104,7 @@ def sum_of(values: list[list[float]], weights: list[list[float]]) -> WeightedSum
     lengths = torch.tensor([sum(w > 0 for w in row) for row in weights])
     return WeightedSum(
         numbers, torch.tensor(weights)[..., None].requires_grad_(), lengths, numbers,
-        torch.zeros(len(values), 2), torch.zeros(len(values), 2), torch.eye(2)[:, None], output,
+        torch.zeros(len(values), 2), torch.zeros(len(values), 2), output,
     )  # fmt: skip
 
 

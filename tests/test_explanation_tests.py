@@ -69,8 +69,7 @@ def sum_of(values: list[float], weights: list[float]) -> WeightedSum:
     return WeightedSum(
         numbers, torch.tensor(weights, dtype=torch.float64)[:, None],
         torch.tensor(len(values)), numbers, torch.zeros(1, dtype=torch.float64),
-        torch.tensor([0.0, 0.1], dtype=torch.float64),
-        torch.ones(1, 1, 1, dtype=torch.float64), output.requires_grad_(False),
+        torch.tensor([0.0, 0.1], dtype=torch.float64), output.requires_grad_(False),
     )  # fmt: skip
 
 
