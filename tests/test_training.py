@@ -34,6 +34,7 @@ from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training import checkpoint
+from heed.training.determinism import make_deterministic
 from heed.training.loop import learning_rate
 from heed.training.optimizer import AdamW
 from heed.training.run import read_run, train_run
@@ -581,6 +582,17 @@ def test_the_learning_rate_rises_then_falls():
         learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, decay="none"))
         for step in range(100)
     } == {1.0}
+
+
+def test_a_training_has_no_denormal_numbers():
+    """Intel cores compute many times slower with them."""
+    if not torch.set_flush_denormal(True):
+        pytest.skip("these cores cannot flush denormal numbers")
+    torch.set_flush_denormal(False)
+    smallest = torch.full((64,), 1e-30)
+    assert (smallest * 1e-10).max() > 0
+    make_deterministic(1)
+    assert (smallest * 1e-10).max() == 0
 
 
 def test_clipping_weight_decay_and_averaging(workplace):

@@ -8,7 +8,7 @@ import torch
 
 
 def make_deterministic(threads: int) -> None:
-    """Make torch use only deterministic algorithms, and `threads` threads."""
+    """Make torch use only deterministic algorithms, no denormal numbers, and `threads` threads."""
     # cuBLAS is not deterministic without
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # The same as use_deterministic_algorithms(True), which imports torch's compiler: 1.6 s.
@@ -16,6 +16,10 @@ def make_deterministic(threads: int) -> None:
     # Otherwise torch fills every new tensor with NaN: 15% of a CPU training (docs/performance.md).
     # That finds reads of uninitialised memory, and makes nothing more deterministic.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    # Numbers under 1e-38 are 0: such gradients come back through long texts, and Intel cores with
+    # AVX-512 are many times slower with them (docs/performance.md). Set before torch has threads,
+    # which inherit it. It returns False where the cores cannot.
+    torch.set_flush_denormal(True)
     torch.backends.cudnn.deterministic = True
     # the talk's True lets cuDNN choose other kernels in every run
     torch.backends.cudnn.benchmark = False
