@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from heed.cli import stages, studies
-from heed.files import CHECKSUMS, HeedError, write_yaml
+from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
 from heed.search.cluster import AUTOSCALER, _temporary_folder, kill_autoscaler, read_address
@@ -34,7 +34,7 @@ from heed.search.outcome import (
     summarize,
     winner,
 )
-from heed.search.space import draw
+from heed.search.space import Space, draw
 from heed.search.stage import run_search, write_untuned
 from heed.search.trainable import read_reports
 from heed.study import Dimension, Search, load, parse
@@ -453,6 +453,27 @@ def test_after_a_kill_asha_gets_the_scores_reported_before(study):
 
     assert decision(0.95) == "CONTINUE"
     assert decision(0.1) == "STOP", "without the earlier scores it would continue the first trials"
+
+
+def test_after_a_kill_tpe_learns_from_trainings_that_diverged(study):
+    from heed.progress import Bar
+    from heed.search.progress import SearchProgress
+    from heed.search.stage import make_plan
+    from heed.search.tuner import TrialMonitor, _sampling
+
+    params = parse(STUDY)
+    plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
+    search = params.searches["hunt"]
+    space = search.space
+    drawn = draw(space, 1, 1, lambda _: True)[0]
+    for number, (history, stop) in enumerate([(trial(0, 0.9).history, FINISHED), ([], FAILED)]):
+        plan.trial_folder(number).mkdir(parents=True)
+        write_json(plan.trial_folder(number) / "configuration.json", drawn)
+        write_json(plan.trial_folder(number) / "ended.json", {"history": history, "stop": stop})
+    (plan.trial_folder(1) / "diverged.txt").write_text("the training diverged")
+    monitor = TrialMonitor(plan, [drawn, drawn], 4, SearchProgress(Bar("hunt")))
+    _, settings = _sampling(plan, search, Space(space, lambda _: True, None), monitor)
+    assert [told.value for told in settings["search_alg"].study.trials] == [0.9, -1e30]
 
 
 def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):

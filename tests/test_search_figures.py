@@ -1,5 +1,6 @@
 """The figures of a search say how many of its trials they draw, and which they lack."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from matplotlib.figure import Figure as Drawing
 
 from heed.files import write_json
 from heed.report.blocks import Figure
+from heed.report.chapters.searches import _describe
 from heed.report.experiments import read_experiments
 from heed.report.figures.searches import figures
 from heed.report.language import use_language
@@ -59,6 +61,17 @@ def test_the_captions_count_the_trials_that_are_drawn(tmp_path, stops, text):
     made["Score by hyperparameter"].draw(drawing)
     dots = [line for line in drawing.axes[0].lines if line.get_marker() == "o"]
     assert len(dots) == stops.count("finished")
+
+
+def test_bleu_is_between_0_and_100_and_a_loss_is_as_it_is():
+    for metric, score, printed in (("bleu", 0.2138, "BLEU 21.38"), ("loss", 2.1, "loss 2.1000")):
+        made = dataclasses.replace(search(["finished"]), metric=metric, best=Best(0, score, 1))
+        assert f"validation {printed} after epoch 1" in _describe(made, "translation")
+    made = search(["finished", "failed"]).rescored(lambda score: 100 * score)
+    assert made.scores == [50.0] and made.best.score == 50.0
+    assert "macro F1 0.5000" in _describe(
+        dataclasses.replace(search(["finished"]), metric="macro_f1"), "classification"
+    )
 
 
 def test_the_captions_are_german_in_a_german_report(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
-from heed.tasks.translation.alignment import Gold, Links
+from heed.tasks.translation.alignment import COUNTS, Gold, Links
 from heed.tasks.translation.diagnosis import by_length, group_edges
 from heed.tasks.translation.metrics import detail_names, make_metrics, statistic_names
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
@@ -271,3 +271,12 @@ def test_groups_by_length_have_the_figures_of_their_sums():
     for name in ("bleu", "chrf", "aer"):
         assert groups[name][0] == pytest.approx(metrics.compute(first)[name])
     assert groups["mean_length"][0] == pytest.approx(lengths[lengths <= edges[0]].mean())
+
+
+def test_a_group_of_sentences_without_any_link_has_no_alignment_error():
+    statistics, lengths = drawn(40, 5).copy(), np.arange(40) // 4 + 3
+    edges = group_edges(lengths)
+    statistics.loc[lengths <= edges[0], list(COUNTS)] = 0
+    groups = by_length(statistics.to_numpy(), lengths, edges, ALIGNED)
+    assert groups["aer"].isna().tolist() == [True] + [False] * (len(edges) - 1)
+    assert groups["bleu"].notna().all()

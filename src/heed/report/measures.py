@@ -45,6 +45,11 @@ class Measure:
         return self.task == TRANSLATION
 
     @property
+    def in_hundreds(self) -> bool:
+        """Whether the figure is printed between 0 and 100."""
+        return self.is_translation and self.metric != "loss"
+
+    @property
     def is_accuracy(self) -> bool:
         """Whether it is the share of documents whose one class is right."""
         return self.metric == "accuracy"
@@ -66,13 +71,14 @@ class Measure:
             return say("percentage points")
         return say("{name} points", name=self.name)
 
-    def scaled(self, value: float | None) -> float | None:
+    def scaled(self, value: float) -> float:
         """Return the figure on the scale that it is printed on."""
-        return value if value is None or not self.is_translation else 100 * value
+        return 100 * value if self.in_hundreds else value
 
     def figure(self, value: float | None) -> str:
         """Return the figure for people; a dash for None."""
-        return format_number(self.scaled(value), 2 if self.is_translation else 4)
+        printed = None if value is None else self.scaled(value)
+        return format_number(printed, 2 if self.in_hundreds else 4)
 
     def difference(self, value: float) -> str:
         """Return a difference with its sign and its unit."""

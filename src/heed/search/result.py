@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,23 @@ class Search:
     def scores(self) -> list[float]:
         """The scores of these trials."""
         return [trial.score for trial in self.trials if trial.score is not None]
+
+    def rescored(self, change: Callable[[float], float]) -> "Search":
+        """Return the search with every score changed."""
+        expected = self.expected_best.scores
+        return dataclasses.replace(
+            self,
+            trials=[
+                trial
+                if trial.score is None
+                else dataclasses.replace(trial, score=change(trial.score))
+                for trial in self.trials
+            ],
+            best=dataclasses.replace(self.best, score=change(self.best.score)),
+            expected_best=dataclasses.replace(
+                self.expected_best, scores=expected and [change(score) for score in expected]
+            ),
+        )
 
 
 def read_search(folder: Path) -> Search | None:

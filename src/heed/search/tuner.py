@@ -8,6 +8,7 @@ scheduler receives the earlier reports again.
 import dataclasses
 import json
 import logging
+import math
 import shutil
 import time
 from pathlib import Path
@@ -111,6 +112,9 @@ def _sampling(
         number: None if score is None else goodness(score, plan.metric)
         for number, score in scores.items()
     }
+    # a sampler learns from a training that diverged, as it does in a search that is not killed
+    for number in ended.keys() & monitor.errors.keys():
+        ended[number] = goodness(math.nan, plan.metric)
     sampler = Tpe(
         space.dimensions, search.trials, search.seed, space.is_valid, plan.trial_folder, ended
     )

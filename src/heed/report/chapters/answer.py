@@ -310,7 +310,12 @@ def _variants(each: Experiment) -> dict[str, float]:
 
 def _scaled(get: Callable[[Line], float | None]) -> Callable[[Experiment], float | None]:
     """Return a function from an experiment to a figure of its line as it is printed."""
-    return lambda each: each.measure.scaled(get(each.line))
+
+    def scaled(each: Experiment) -> float | None:
+        value = get(each.line)
+        return None if value is None else each.measure.scaled(value)
+
+    return scaled
 
 
 def _variant_figure(variant: str) -> Callable[[Line], float | None]:

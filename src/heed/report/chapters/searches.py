@@ -3,8 +3,8 @@
 from heed.report.blocks import Block, Disclosure, Group, Paragraph
 from heed.report.experiments import Experiment
 from heed.report.figures import searches as figures
-from heed.report.formats import format_number
 from heed.report.language import say
+from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.search.result import Search, read_search
 
@@ -18,11 +18,13 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
             summary = say(
                 "Search {name}: {trials} trials", name=search.search, trials=len(search.trials)
             )
-            blocks.append(Disclosure(summary, (Paragraph((_describe(search),)), drawn), "others"))
+            described = Paragraph((_describe(search, experiment.measure.task),))
+            blocks.append(Disclosure(summary, (described, drawn), "others"))
     return blocks
 
 
-def _describe(search: Search) -> str:
+def _describe(search: Search, task: str) -> str:
+    measure = Measure(task, search.metric)
     text = say(
         "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed {seed}; "
         "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
@@ -34,8 +36,8 @@ def _describe(search: Search) -> str:
         seed=search.seed,
         epochs=search.epochs,
         best=search.best.trial,
-        metric=search.metric.replace("_", " "),
-        score=format_number(search.best.score),
+        metric=measure.name,
+        score=measure.figure(search.best.score),
         epoch=search.best.epoch,
     )
     expected = search.expected_best

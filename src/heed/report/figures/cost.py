@@ -81,7 +81,7 @@ def _draw_panel(
     unit = time_unit(max(cost.mean for cost in costs))
     for cost in costs:
         look = look_of[cost.variant]
-        value = experiment.measure.scaled(cost.figure) or 0.0
+        value = experiment.measure.scaled(cost.figure)
         axes.plot(
             [unit.of(cost.mean)], [value], look.marker, color=look.colour, markersize=5, gid="model"
         )
@@ -89,7 +89,7 @@ def _draw_panel(
     opponents = {name: result.figure_of(name) for name in result.opponents if name not in TRIVIAL}
     if opponents:
         best = max(opponents, key=lambda name: opponents[name])
-        value = experiment.measure.scaled(opponents[best]) or 0.0
+        value = experiment.measure.scaled(opponents[best])
         axes.axhline(value, color=SOFT, lw=1, linestyle=(0, (4, 2)), gid="opponent")
         labels.append((None, value, best))
     if all(cost.mean > 0 for cost in costs):

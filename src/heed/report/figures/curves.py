@@ -122,7 +122,7 @@ def _draw(figure: matplotlib.figure.Figure, drawn: dict[str, Curves], measure: M
     for (variant, each), loss, axes in zip(drawn.items(), losses.flat, figures.flat, strict=False):
         _draw_runs(loss, each, TRAIN, dashed=True)
         _draw_runs(loss, each, VALIDATION)
-        _draw_runs(axes, each, f"validation_{measure.metric}", measure.scaled(1.0) or 1.0)
+        _draw_runs(axes, each, f"validation_{measure.metric}", measure.scaled(1.0))
         loss.set_title(short_name(variant, PANEL_NAME), fontsize=8)
         axes.xaxis.set_major_locator(MaxNLocator(3, integer=True, min_n_ticks=1))
     last = max(int(each.history["epoch"].max()) for each in drawn.values())
@@ -132,7 +132,7 @@ def _draw(figure: matplotlib.figure.Figure, drawn: dict[str, Curves], measure: M
         for row in block:
             row[0].set_ylabel(short_name(name))
     for each, axes in zip(drawn.values(), figures.flat, strict=False):
-        _name_collapsed(axes, each, f"validation_{measure.metric}", measure.scaled(1.0) or 1.0)
+        _name_collapsed(axes, each, f"validation_{measure.metric}", measure.scaled(1.0))
     _hide_empty(losses, len(drawn))
     _hide_empty(figures, len(drawn))
     figure.supxlabel(say("epoch"), fontsize=9, color=SOFT)

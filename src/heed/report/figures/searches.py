@@ -14,6 +14,7 @@ from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Draw, Style, legend
 from heed.report.language import say
+from heed.report.measures import Measure
 from heed.report.results import Results
 from heed.search.result import Search
 
@@ -30,8 +31,10 @@ STOPS = {
 def figures(results: Results, experiment: Experiment, search: Search, folder: Path) -> list[Figure]:
     """Return the figures of a search that had trials."""
     sources = results.sources.add(folder / "search.json")
+    measure = Measure(experiment.measure.task, search.metric)
+    printed = search.rescored(measure.scaled)
     search_figures = []
-    for key, title, caption, height, draw in _definitions(search, search.metric.replace("_", " ")):
+    for key, title, caption, height, draw in _definitions(printed, measure.name):
         text = say(
             "Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption
         )

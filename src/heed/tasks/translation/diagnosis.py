@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from heed.tasks.translation.alignment import Gold, Links
-from heed.tasks.translation.metrics import make_metrics
+from heed.tasks.translation.metrics import has_links, make_metrics
 from heed.tasks.translation.recipe import Data
 
 GROUPS = 6  # of lengths or distances, at most, with about as many sentences or links each
@@ -32,6 +32,8 @@ def by_length(
 ) -> pd.DataFrame:
     """Return `longest, sentences, mean_length` and figures of each group that has sentences.
 
+    The alignment error rate of a group without gold links is missing.
+
     Args:
         statistics: additive statistics of each sentence, (sentences, statistics)
         lengths: words of each source, (sentences,)
@@ -43,12 +45,15 @@ def by_length(
     occurring = np.unique(group)
     sums = np.stack([statistics[group == number].sum(0) for number in occurring])
     figures = make_metrics(data).figures
+    values = {figure.name: figure.value(sums) for figure in figures if figure.name in BY_LENGTH}
+    if "aer" in values:
+        values["aer"] = np.where(has_links(sums, data), values["aer"], np.nan)
     return pd.DataFrame(
         {
             "longest": edges[occurring],
             "sentences": [int((group == number).sum()) for number in occurring],
             "mean_length": [float(lengths[group == number].mean()) for number in occurring],
-            **{figure.name: figure.value(sums) for figure in figures if figure.name in BY_LENGTH},
+            **values,
         }
     )
 

@@ -75,6 +75,13 @@ def make_metrics(data: Data) -> Metrics:
     return Metrics(tuple(figures), details)
 
 
+def has_links(sums: np.ndarray, data: Data) -> np.ndarray:
+    """Return whether sums of sentences, (..., statistics), have a sure link or a proposed one."""
+    names = statistic_names(data)
+    proposed, sure = (sums[..., names.index(name)] for name in alignment.COUNTS[:2])
+    return proposed + sure > 0
+
+
 def detail_names(data: Data) -> dict[str, list[str]]:
     """Return the names of the groups in `Metrics.details`: the n-grams of BLEU, by length."""
     return {"ngrams": list(ORDERS)}
