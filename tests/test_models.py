@@ -227,6 +227,10 @@ def test_what_changes_self_attention_has_no_effect_without_it():
     assert no_effect(h)["branch_rate"] == "linear_branch: none" and "hidden_size" not in no_effect(
         h
     )
+    alone = no_effect(replace(h, encoder="none", linear_branch="words"))
+    for key in ("pooling", "score", "dropout", "word_dropout", "bigram_buckets", "linear_size"):
+        assert alone[key] == "encoder: none", key
+    assert "branch_dropout" not in alone and "vocabulary_size" not in alone
     assert not make(attention="none", attention_residual=True).network.encoder.residual
 
 

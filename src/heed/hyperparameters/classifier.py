@@ -183,14 +183,17 @@ class Architecture(Preprocessing):
     def score_functions(self) -> dict[str, str]:
         """The network's score functions → where they are.
 
-        Places are transformer, multi-head, single-head and pooling.
+        Places are transformer, multi-head, single-head, pooling, and max-attention, whose keys
+        have length 1.
         """
         scores: dict[str, str] = {}
         if self.encoder == "none":
             return scores
         if self.encoder == "transformer":
             scores["scaled-dot"] = "transformer"
-        if self.pooling in ATTENTION_POOLINGS:
+        if self.pooling == "max-attention":
+            scores["dot"] = "max-attention"
+        if self.pooling == "attention":
             scores[self.score] = "pooling"
         if self.attention == "single-head":
             scores[self.score] = "single-head"

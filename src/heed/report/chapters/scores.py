@@ -58,7 +58,7 @@ SCORES = {
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """A use of a score function in a model; `where` is multi-head, single-head or pooling."""
+    """A use of a score function in a model; `where` is its place in the network."""
 
     experiment: Experiment
     variant: str

@@ -108,7 +108,11 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     if h.encoder != "bilstm":
         ineffective |= dict.fromkeys(("hidden_size", "skip"), f"encoder: {h.encoder}")
     if h.encoder == "none":
-        of_network = ("embedding_dim", "embedding_std", "embedding_dropout", "linear_size")
+        of_network = (
+            *("embedding_dim", "embedding_std", "bigram_buckets", "character_buckets"),
+            *("pooling", "score", "linear_size"),
+            *("word_dropout", "embedding_dropout", "state_dropout", "dropout"),
+        )
         ineffective |= dict.fromkeys(of_network, "encoder: none")
     elif h.attention != "single-head" and h.pooling != "attention":
         ineffective["score"] = f"attention: {h.attention} and pooling: {h.pooling}"
