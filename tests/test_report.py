@@ -605,6 +605,10 @@ def test_the_talks_figures_are_printed_with_ours(tmp_path):
         .details["classes"]["WEIRD NEWS"]["recall"]
         .mean
     )
+    drawings = re.findall(r'<img [^>]*?alt="([^"]+)"', (folder / "index.html").read_text())
+    assert drawings, "each says its title once"
+    assert all(alt.count(alt.partition(". ")[0].partition(": ")[0]) == 1 for alt in drawings)
+    assert "; the talk’s gain, not comparable with ours: +" in drawings[0]
     printed = next(row[2] for row in page.tables["news--attention"] if row[0] == "WEIRD NEWS")
     assert printed == f"{mean:.4f} 0.0564 ({100 * (mean - 0.0564):+.1f})".replace("(-", "(−")
     assert (

@@ -255,7 +255,7 @@ class Figure(Block):
         draw: draws it on a matplotlib figure.
         size: width and height in inches.
         subject: tells it from other figures with the same title: a model.
-        alt_text: a description for readers who cannot see it.
+        alt_text: a description for readers who cannot see it; they read the title before it.
         mark: such as "generated text".
         wide: whether it is wider than a column.
         claim: what it can show and what it cannot, printed above it.

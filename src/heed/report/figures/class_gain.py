@@ -87,7 +87,7 @@ def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
         results.sources.add(*(folder / "classes.csv" for folder in folders)),
         lambda figure: _draw(figure, drawn),
         (WIDTH, 1.0 + 0.2 * len(drawn)),
-        alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
+        alt_text=drawing.alt_text(experiment, caption),
         mark=experiment.mark,
     )
     return [figure]

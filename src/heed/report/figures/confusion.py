@@ -85,7 +85,7 @@ def matrix(results: Results, experiment: Experiment, variant: str) -> Figure:
         lambda figure: _draw_matrices(figure, {variant: percents}, names, 1, cell),
         (max(size, WIDTH), min(size + 0.1, MAX_HEIGHT)),
         subject=variant,
-        alt_text=drawing.alt_text(experiment, f"{title}. {_describe()}"),
+        alt_text=drawing.alt_text(experiment, _describe()),
         mark=experiment.mark,
         wide=size > WIDTH,
         media=(PAGE,),

@@ -64,7 +64,7 @@ def cost_figure(results: Results, costs: dict[str, list[Cost]]) -> Figure:
         (*results.comparison_sources, results.times_source),
         draw,
         (width, 0.2 + PANEL_HEIGHT * rows),
-        alt_text=f"{title}. {caption}",
+        alt_text=caption,
         mark=marks.pop() if len(marks) == 1 else "",
         wide=width > WIDTH,
     )

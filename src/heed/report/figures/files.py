@@ -34,4 +34,5 @@ def _draw_inherited(number: int) -> None:
 
 
 def _draw(figure: Figure, path: Path, paper: tuple[float, float] | None) -> None:
-    draw(path, figure.alt_text, figure.size, figure.draw, paper)
+    text = f"{figure.title}. {figure.alt_text}"
+    draw(path, text, figure.size, figure.draw, paper)

@@ -78,11 +78,9 @@ class Bar:
             interval=format_interval(self.gain.ends),
             verdict=verdict_text(self.gain.verdict),
         )
-        return (
-            text
-            if self.talk is None
-            else text + say("; the talk: {gain}", gain=format_points(self.talk))
-        )
+        if self.talk is None:
+            return text
+        return f"{text}; {self.label}: {format_points(self.talk)}"
 
 
 def gain_bars(experiments: list[Experiment]) -> list[Bar]:

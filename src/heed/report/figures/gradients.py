@@ -57,7 +57,7 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         results.sources.add(*paths.values(), *lengths),
         lambda figure: _draw(figure, tables, looks(results)),
         (WIDTH, HEIGHT),
-        alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
+        alt_text=drawing.alt_text(experiment, caption),
         mark=experiment.mark,
     )
 

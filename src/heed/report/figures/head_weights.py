@@ -77,7 +77,7 @@ def _figure(
         lambda figure: _draw(figure, document, words, (rows, columns)),
         (max(width, WIDTH), height),
         subject=variant,
-        alt_text=drawing.alt_text(experiment, f"{title}. {caption} {text}"),
+        alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
         mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,

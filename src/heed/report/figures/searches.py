@@ -35,9 +35,7 @@ def figures(results: Results, experiment: Experiment, search: Search, folder: Pa
     printed = search.rescored(measure.scaled)
     search_figures = []
     for key, title, caption, height, draw in _definitions(printed, measure.name):
-        text = say(
-            "Search {name}. {title}. {caption}", name=folder.name, title=title, caption=caption
-        )
+        text = say("Search {name}. {caption}", name=folder.name, caption=caption)
         search_figures.append(
             Figure(
                 f"{folder.name}_search-{key}",

@@ -53,7 +53,7 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
             results.sources.add(*paths),
             draw,
             (WIDTH, 2.9),
-            alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
+            alt_text=drawing.alt_text(experiment, caption),
             mark=experiment.mark,
         )
     ]

@@ -177,7 +177,7 @@ def _alignment(
         lambda figure: _draw_alignment(figure, sentence, names, layout),
         layout.size,
         subject=" / ".join(names),
-        alt_text=drawing.alt_text(experiment, f"{title}. {caption} {text}"),
+        alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
         mark=experiment.mark,
         wide=layout.size[0] > WIDTH,
     )

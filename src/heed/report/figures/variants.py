@@ -190,7 +190,7 @@ def make_figure(
         sources,
         draw,
         size,
-        alt_text=drawing.alt_text(experiment, f"{title}. {caption}"),
+        alt_text=drawing.alt_text(experiment, caption),
         mark=experiment.mark,
         wide=size[0] > WIDTH,
         media=(PAGE,) if key.endswith("-all") else EVERYWHERE,
