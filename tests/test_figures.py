@@ -32,7 +32,7 @@ from heed.report.figures.drawing import (
 )
 from heed.report.figures.files import draw_figures
 from heed.report.figures.labels import LINE_HEIGHT, LineEnd, label_ends, spread_apart
-from heed.report.figures.lengths import by_length
+from heed.report.figures.lengths import _name_groups, by_length
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     drawn_variants,
@@ -309,3 +309,20 @@ def test_a_drawing_process_that_is_killed_or_fails_is_an_error(tmp_path):
         draw_figures([figure_with("killed", die), blank], {}, tmp_path, 2)
     with pytest.raises(HeedError, match="no such series"):
         draw_figures([figure_with("failed", fail), blank], {}, tmp_path, 2)
+
+
+@pytest.mark.parametrize(("groups", "count"), [(8, 1240.0), (6, 3667.0), (8, 62.4), (8, 12500.0)])
+def test_numbers_of_documents_below_the_groups_of_a_figure_on_paper_do_not_touch(groups, count):
+    drawing = Drawing(figsize=(2.4, 2.3), layout="constrained")
+    with mpl.rc_context(STYLE):
+        axes = drawing.subplots()
+        axes.plot(range(groups))
+        table = pd.DataFrame({"length": [500.0] * groups, "count": [count] * groups})
+        _name_groups(axes, table, translated=False)
+    drawing.draw_without_rendering()
+    lines: dict[int, list] = {}
+    for label in axes.get_xticklabels():
+        text, box = label.get_text(), label.get_window_extent()
+        lines.setdefault(text.count("\n"), []).append((box.x0, box.x1))
+    for boxes in lines.values():
+        assert all(left[1] < right[0] for left, right in itertools.pairwise(boxes))

@@ -26,6 +26,7 @@ from heed.report.language import say
 from heed.report.results import Results
 
 AXES = 1.9  # inches: the height of the axes
+LABEL_CHARACTERS = 30  # of the labels of all groups, side by side on paper
 PANEL, FRAME = 1.15, 0.75
 
 
@@ -115,10 +116,15 @@ def _draw_together(
 
 
 def _name_groups(axes: Axes, groups: pd.DataFrame, translated: bool) -> None:
-    """Label each group with its mean length and the number of its documents or sentences."""
+    """Label each group with its mean length and the number of its documents or sentences.
+
+    Long numbers stand on two lines in turn: side by side they would touch.
+    """
+    counts = [f"({format_count(round(count))})" for count in groups["count"]]
+    are_long = len(counts) * max(map(len, counts)) > LABEL_CHARACTERS
     texts = [
-        f"{length:.0f}\n({format_count(round(count))})"
-        for length, count in zip(groups["length"], groups["count"], strict=True)
+        f"{length:.0f}\n" + "\n" * (are_long and place % 2) + count
+        for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
     ]
     axes.set_xticks(range(len(groups)), texts, fontsize=7)
     if translated:
