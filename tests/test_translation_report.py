@@ -28,6 +28,7 @@ from heed.report.figures import translation as figures
 from heed.report.figures.drawing import draw
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import drawn_variants, looks
+from heed.report.measures import Measure
 from heed.report.publish import BEGIN, END, INDEX, publish
 from heed.report.render import render
 from heed.report.renderers.csv import table as csv_table
@@ -468,3 +469,10 @@ def test_paper_compiles_and_every_figure_is_drawn(tmp_path, monkeypatch):
     log = (into / "report.log").read_text(errors="replace")
     assert (into / "report.pdf").exists() and "Overfull \\hbox" not in log
     assert (into / "figures/sample-translation_alignment-1.svg").stat().st_size > 1000
+
+
+def test_convergence_is_said_in_the_unit_of_the_validation_part():
+    """A translation is validated by BLEU, whatever decides its test part."""
+    for metric, unit in (("chrf", "0.2 BLEU points"), ("bleu", "0.2 BLEU points")):
+        assert Measure("translation", metric).of_validation.limit(0.2) == unit
+    assert Measure("classification", "macro_f1").of_validation.limit(0.2) == "0.2 p.p."

@@ -55,6 +55,14 @@ class Measure:
         return self.metric == "accuracy"
 
     @property
+    def of_validation(self) -> "Measure":
+        """The figure of the validation part that says whether a training had converged.
+
+        A translation is validated by BLEU alone.
+        """
+        return Measure(self.task, "bleu") if self.is_translation else self
+
+    @property
     def in_percentage_points(self) -> bool:
         """Whether its differences are in percentage points, and not in points of the figure."""
         return not self.is_translation or self.metric == "exact_match"

@@ -378,7 +378,7 @@ def _as_in_first(results: Results, measure: Measure) -> str:
         "All else is as below the first table; a difference within {margin} is practically the "
         "same, and a training had not converged that still improved by more than {limit}.",
         margin=measure.margin(method.margin_pp),
-        limit=measure.limit(method.convergence_pp),
+        limit=measure.of_validation.limit(method.convergence_pp),
     )
 
 
@@ -398,7 +398,7 @@ def _method(results: Results, experiments: list[Experiment]) -> list[str]:
             count=comparison.significance.families["question"].tests,
             variants=", ".join(results.params.study.attention),
             margin=measure.margin(comparison.significance.margin_pp),
-            limit=measure.limit(comparison.significance.convergence_pp),
+            limit=measure.of_validation.limit(comparison.significance.convergence_pp),
         )
     )
     if any(comparison.experiments[each.key].corpus.folds for each in experiments):

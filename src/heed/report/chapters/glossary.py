@@ -100,7 +100,8 @@ def _roles() -> dict[str, tuple[str, str]]:
 def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words for what is said of a difference."""
     method, measure = results.comparison.significance, results.experiments[0].measure
-    margin, limit = measure.margin(method.margin_pp), measure.limit(method.convergence_pp)
+    margin = measure.margin(method.margin_pp)
+    limit = measure.of_validation.limit(method.convergence_pp)
     level = f"{method.alpha:g}"
     return {
         "verdict": (say("verdict"), say("What the tests support on a difference, in a word.")),
