@@ -19,7 +19,7 @@ from heed.report.changed_documents import (
 )
 from heed.report.chapters.documents import choose_hierarchical
 from heed.report.documents import HEAVIEST, Browser, read_browser
-from heed.report.equal_weights import equal_weights_control
+from heed.report.equal_weights import equal_weights_control, lacks_layer
 from heed.report.figures.class_gain import MAX_CLASSES, class_changes, class_gain
 from heed.report.renderers.templates import TEMPLATES
 from heed.report.results import read_results
@@ -212,6 +212,7 @@ def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     result = made_up.comparison("sample").experiments["sample-sentiment"]
     assert result.models["attention"].hyperparameters.attention == "multi-head"
     assert equal_weights_control(result, "attention") == "mean"
+    assert lacks_layer(result, "attention"), "the mean has no layer of attention"
     result.models["uniform"] = result.models["mean"]
     assert equal_weights_control(result, "attention") == "uniform"
     attention, mean = result.models["attention"], result.models["mean"]
@@ -239,6 +240,7 @@ def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
     accuracies = [data.experiments["sample-sentiment"].figure_of(each) for each in
                   ("attention", "mean")]  # fmt: skip
     assert row["control"] == "mean"
+    assert page.count("lacks its layer too") == 2, "below the table, on the page and as text"
     assert row["gain_pp"] == pytest.approx(100 * (accuracies[0] - accuracies[1]), abs=0.006)
     assert "In 1 document attention is right in more seeds than the baseline." in page
     assert "In 1 document it is right in fewer seeds." in page

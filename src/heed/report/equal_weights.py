@@ -6,6 +6,7 @@ from typing import Any
 from heed.evaluation.families import BASELINE, CONTROLS
 from heed.evaluation.results import ExperimentResult
 from heed.hyperparameters.classifier import Architecture
+from heed.report.language import say
 
 WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
 
@@ -28,6 +29,26 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
         if name.startswith(f"{variant}-") or _without(control.hyperparameters) == _without(h):
             return name
     return ""
+
+
+def lacks_layer(result: ExperimentResult, variant: str) -> bool:
+    """Whether the control of a model with self-attention lacks that layer, as the mean does.
+
+    Then the gain over it is not one of the weights alone.
+    """
+    control = equal_weights_control(result, variant)
+    if not control:
+        return False
+    h, equal = (result.models[name].hyperparameters for name in (variant, control))
+    return h.attention != "none" and equal.attention == "none"
+
+
+def layer_note() -> str:
+    """Return the sentence on a control that `lacks_layer`."""
+    return say(
+        "A control without self-attention lacks its layer too, so that the gain over it need not "
+        "be one of learned weights."
+    )
 
 
 def _has_equal_weights(h: Architecture) -> bool:

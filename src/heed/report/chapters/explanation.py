@@ -26,7 +26,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
-from heed.report.equal_weights import equal_weights_control
+from heed.report.equal_weights import equal_weights_control, lacks_layer, layer_note
 from heed.report.explanations import Explanation
 from heed.report.figures import document_rankings, explanation, model_rows, recency, scaling
 from heed.report.formats import (
@@ -212,13 +212,21 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
 
 def _uniform_note(results: Results) -> str:
-    quoted = " ".join(model_rows.quote(each) for each in model_rows.sentences(results, "uniform"))
+    sentences = [model_rows.quote(each) for each in model_rows.sentences(results, "uniform")]
+    experiments = results.comparison.experiments
+    if any(
+        lacks_layer(experiments[each.experiment.key], each.variant)
+        for each in results.explanations
+        if each.has_weights
+    ):
+        sentences.insert(0, layer_note())
     return (
         say(
             "Gain: over the same experiment’s model with equal weights, in points of the figure by "
             "which models are compared. Without a gain there is nothing for weights to explain."
         )
-        + f" {quoted}"
+        + " "
+        + " ".join(sentences)
     )
 
 

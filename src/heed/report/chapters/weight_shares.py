@@ -8,7 +8,7 @@ from heed.evaluation.results import ExperimentResult
 from heed.report.blocks import Block, Column, Table, make_rows
 from heed.report.chapters.shared import join_columns
 from heed.report.documents import HEAVIEST, Browser, WeightShare, describe_evidence
-from heed.report.equal_weights import equal_weights_control
+from heed.report.equal_weights import equal_weights_control, lacks_layer, layer_note
 from heed.report.experiments import Experiment
 from heed.report.formats import COUNT, INTERVAL, POINTS, TEXT, decimals
 from heed.report.language import say
@@ -48,6 +48,8 @@ def tables(results: Results, experiment: Experiment) -> list[Block]:
         "over the documents of each model’s browser, first seed.",
         count=HEAVIEST,
     )
+    if any(lacks_layer(result, each.variant) for each in records):
+        caption += f" {layer_note()}"
     if facts.evidence is not None:
         caption += " " + say("Evidence: {description}.", description=describe_evidence(facts))
     return [
