@@ -127,7 +127,8 @@ CASES = {
         {"attention": (0.80, 0.85, 0.79)},
         "undecided",
         "attention against the baseline was +0.33 p.p. (95% interval −5.92 to +6.58, corrected p "
-        "= 0.840): too uncertain to call. A difference of this size would need more test documents",
+        "= 0.840): too uncertain to call. To see a difference of this size would take more test "
+        "documents, or over 1,000 seeds.",
     ),
     "undecided, with the seeds that are needed": (
         {"attention": (0.80, 0.85, 0.79), "needed": 71},
@@ -138,7 +139,7 @@ CASES = {
         {"attention": (0.8, 0.8201, 0.81)},
         "practically the same as the baseline",
         "attention and the baseline are practically the same: 0.00 p.p. (95% interval −0.01 to "
-        "+0.02, corrected p = 0.423), within ±1 p.p.",
+        "+0.02, corrected p of equivalence < 0.001), within ±1 p.p.",
     ),
     "a linear model wins": (
         {"linear": 0.9},

@@ -358,15 +358,23 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_the_interval(
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words"),
-    [("not converged", "had not converged"), ("practically the same", "practically none")],
+    ("verdict", "interval", "words"),
+    [
+        ("not converged", [0.5, 2.0], "had not converged"),
+        ("not converged", [0.1, 0.9], "had not converged"),  # the talk's gain lies outside
+        ("practically the same", [0.5, 2.0], "practically none"),
+        ("undecided", [-1.0, 2.0], "may be chance"),  # printed as −1.00 to +0.50
+    ],
 )
-def test_why_a_talks_gain_is_undecided_follows_from_the_verdict(tmp_path, verdict, words):
+def test_why_a_talks_gain_is_undecided_follows_from_the_verdict(tmp_path, verdict, interval, words):
     data = made_up.comparison("talk")
     models = data.experiments["letters-author"].models
     unfinished = [False for _ in models["baseline"].converged]
-    models["baseline"] = dataclasses.replace(models["baseline"], converged=unfinished)
-    difference = {"interval_pp": [0.5, 2.0], "p": 0.001, "p_holm": 0.001, "verdict": verdict}
+    summary = models["baseline"].summary | {"accuracy": spread([0.995] * len(unfinished))}
+    models["baseline"] = dataclasses.replace(
+        models["baseline"], converged=unfinished, summary=summary
+    )
+    difference = {"interval_pp": interval, "p": 0.001, "p_holm": 0.001, "verdict": verdict}
     change_difference(data.experiments["letters-author"], "attention", "baseline", **difference)
     made = read_experiments(made_up.study("talk"), data, ROOT / "data/published")
     (letters,) = (each for each in made if each.key == "letters-author")

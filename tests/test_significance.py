@@ -304,6 +304,32 @@ def test_the_familywise_error_rate_is_at_most_alpha(draw):
     assert share(errors) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
 
 
+def test_without_correction_thirty_tests_raise_false_alarms_and_with_it_they_do_not():
+    """So the simulation can fail: with Holm's correction the share is at most 5%."""
+    generator = np.random.default_rng(8)
+    studies = [
+        [t_test(crossed(generator, 5, 200, 0, 0.03)).p for _ in range(30)] for _ in range(100)
+    ]
+    assert share([min(study) < 0.05 for study in studies]) > 0.3
+    assert share([min(holm(study)) < 0.05 for study in studies]) <= 0.05 + 2.5 * 0.022
+
+
+@pytest.mark.parametrize(
+    ("documents", "same"), [(2, False), (50, False), (200, False), (500, True)]
+)
+def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_same(documents, same):
+    found = t_test([np.zeros((5, documents), np.int8)])
+    assert found.interval_pp == (0.0, 0.0) and found.p == 1.0
+    assert found.equivalence_p == pytest.approx(0.99**documents)
+    assert (found.equivalence_p < 0.05) == same
+    assert t_test([np.ones((5, documents), np.int8)]).equivalence_p == 1.0
+
+
+def test_two_seeds_have_no_effect_size_over_seeds():
+    blocks = [np.array([[1, 0, 0, 0], [1, 1, 0, 0]], np.int8)]
+    assert effect_sizes(blocks, [0.25, 0.5]).g is None
+
+
 def test_a_test_over_documents_alone_takes_variance_over_seeds_for_a_difference():
     """Why it decides nothing: it is significant in over 30% of studies without a difference."""
     generator = np.random.default_rng(7)

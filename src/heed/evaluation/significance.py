@@ -247,6 +247,7 @@ def _overlap_factor(folds: int) -> float:
     """Return 1/k + 1/(k - 1) for k folds, the factor of Nadeau & Bengio (2003).
 
     The second term, the size of a test part over that of a training part, is for their overlap.
+    What a fold takes from its training part to validate counts as training.
     """
     return 1 / folds + 1 / (folds - 1)
 
@@ -443,8 +444,8 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
     `odds_ratio`: the number of documents on which only the first model is right over the number on
     which only the second is, each plus a half, so that it is never infinite. `g`: the mean over the
     deviation over seeds, with Hedges' (1981) correction for small samples; None without a
-    deviation. `seeds_won`: the share of seeds in which the first model was better; a tie counts
-    half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
+    deviation, and with two seeds. `seeds_won`: the share of seeds in which the first model was
+    better; a tie counts half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
 
     Args:
         blocks: from `differences`.
@@ -455,7 +456,7 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
     freedom = len(values) - 1
     deviation = float(np.std(values, ddof=1)) if freedom else 0.0
     g = None
-    if deviation > TOLERANCE:
+    if deviation > TOLERANCE and freedom > 1:  # of two seeds the correction leaves nothing
         g = float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1))
     return Effect(
         odds_ratio=(won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None,
@@ -474,15 +475,33 @@ def t_test(blocks: Blocks, alpha: float = ALPHA, margin_pp: float = MARGIN_PP) -
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
     error, freedom = components.standard_error(seeds), components.degrees_of_freedom(seeds, alpha)
     half = float(components.critical_difference(seeds, alpha))
+    margin = margin_pp / 100
+    if error:
+        p, equivalence_p = (
+            components.p_value(mean, seeds),
+            components.equivalence_p(mean, margin, seeds),
+        )
     # Without any variance, as when one model is better on every document, the documents decide.
-    p = components.p_value(mean, seeds) if error else documents_test(blocks)
+    else:
+        p, equivalence_p = documents_test(blocks), _equivalence_without_variance(blocks, margin)
     return TTest(
         interval_pp=(100 * (mean - half), 100 * (mean + half)),
         p=p,
-        equivalence_p=components.equivalence_p(mean, margin_pp / 100, seeds),
+        equivalence_p=equivalence_p,
         standard_error_pp=100 * float(error),
         degrees_of_freedom=None if math.isinf(freedom) else float(freedom),
     )
+
+
+def _equivalence_without_variance(blocks: Blocks, margin: float) -> float:
+    """Return the p value of equivalence where all documents have the same difference.
+
+    Where it is 0, the probability that none of so many documents would differ if the share of those
+    that do were the margin. Else 1: nothing is known of its variance.
+    """
+    if any(block.any() for block in blocks):
+        return 1.0
+    return float((1 - margin) ** sum(block.shape[1] for block in blocks))
 
 
 def assess(
@@ -539,7 +558,9 @@ def _other_tests(blocks: Blocks, values: Sequence[float], alpha: float) -> Other
         mcnemar_p=[p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
         seeds_t_p=seeds_t_test(values),
         seeds_sign_p=seeds_sign_test(values),
-        seeds_sign_smallest_p=2.0 ** (1 - len(values)) if len(values) > 1 else None,
+        seeds_sign_smallest_p=(
+            max(2.0 ** (1 - len(values)), 1 / RESAMPLES) if len(values) > 1 else None
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from heed.evaluation.results import (
     Difference,
     ExperimentResult,
     Gain,
+    Interval,
     Significance,
     paired_gain,
 )
@@ -43,7 +44,8 @@ class Answer:
 class TestedDifference:
     """A difference of two models by name, with its tests (docs/statistics.md).
 
-    Its intervals end where a difference from the second model's figure must.
+    Its intervals are cut where a difference from the second model's figure must end; `whole` is
+    the one that is tested.
     """
 
     first: str
@@ -51,6 +53,7 @@ class TestedDifference:
     result: Difference
     method: Significance
     measure: Measure
+    whole: Interval | None = None
 
     @property
     def mean(self) -> float:
@@ -106,9 +109,12 @@ class TestedDifference:
         gain = self.measure.difference(self.mean)
         if self.ends is None:
             return gain
-        p = format_p(self.result.p_holm)
+        same = self.verdict == SAME
+        p = format_p(self.result.equivalence_p_holm if same else self.result.p_holm)
         return say(
-            "{gain} ({covers} interval {interval}, corrected p {p})",
+            "{gain} ({covers} interval {interval}, corrected p of equivalence {p})"
+            if same
+            else "{gain} ({covers} interval {interval}, corrected p {p})",
             gain=gain,
             covers=format_coverage(self.method.alpha),
             interval=format_interval(self.ends),
@@ -209,7 +215,12 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
     measure = measure_of(result)
     return [
         TestedDifference(
-            first, second, _clip(difference, result.figure_of(second)), method, measure
+            first,
+            second,
+            _clip(difference, result.figure_of(second)),
+            method,
+            measure,
+            difference.interval_pp,
         )
         for first, others in sorted(
             result.comparisons.items(), key=lambda item: order.get(item[0], len(order))
@@ -341,7 +352,7 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
 
 def _doubt_sentence(gain: TestedDifference) -> str:
     """Return what an undecided gain would need; empty for every other."""
-    if gain.verdict != UNDECIDED or gain.ends is None:
+    if gain.verdict != UNDECIDED or gain.ends is None or not gain.mean:
         return ""
     if gain.might_count_alone:
         return say("as the only comparison that difference would count, but not among several")
@@ -369,9 +380,10 @@ def _seeds_sentence(gain: TestedDifference) -> str:
     """Return how many seeds would detect a difference of this size."""
     if gain.result.seeds_needed is None:
         return say(
-            "a difference of this size would need more test sentences, not only more seeds"
+            "to see a difference of this size would take more test sentences, or over 1,000 seeds"
             if gain.measure.is_translation
-            else "a difference of this size would need more test documents, not only more seeds"
+            else "to see a difference of this size would take more test documents, or over 1,000 "
+            "seeds"
         )
     return say_count(
         "to see a difference of this size would take about {count} seed",
@@ -410,7 +422,7 @@ def _control_sentence(control: TestedDifference, result: ExperimentResult) -> st
     """Return what is said of a control that is not ahead, where the baseline was beaten."""
     names = {"control": _describe(control.second, result), "size": control.size}
     if control.verdict == BETTER:
-        return say("over {control} it gained {size}: that part is attention's own", **names)
+        return say("over {control} it gained {size}", **names)
     if control.verdict == SAME:
         return say(
             "{control} gained practically the same without attention: {size} between them", **names

@@ -352,20 +352,20 @@ def _reproduction(
         return Reproduction("", say("comparable, but one of the two has no gain"))
     if gain.low is None or gain.high is None:
         return Reproduction(UNDECIDED, say("undecided: {reason}", reason=gain.no_interval))
-    if not gain.low <= talk_gain <= gain.high:
+    if gain.verdict == NOT_CONVERGED:
+        return Reproduction(UNDECIDED, say("undecided: trainings of ours had not converged"))
+    assert gain.whole is not None, "an interval is cut from a whole one"
+    if not gain.whole[0] <= talk_gain <= gain.whole[1]:
         return Reproduction(
             NOT_REPRODUCED, say("not reproduced: the talk’s gain lies outside our interval")
         )
     if gain.verdict in (BETTER, WORSE):
         return Reproduction(REPRODUCED, say("reproduced: the talk’s gain lies in our interval"))
-    others = {
-        NOT_CONVERGED: say(
-            "undecided: the talk’s gain lies in our interval, but trainings had not converged"
-        ),
-        SAME: say("undecided: the talk’s gain lies in our interval, but ours is practically none"),
-    }
+    if gain.verdict == SAME:
+        none = say("undecided: the talk’s gain lies in our interval, but ours is practically none")
+        return Reproduction(UNDECIDED, none)
     chance = say("undecided: the talk’s gain lies in our interval, but ours may be chance")
-    return Reproduction(UNDECIDED, others.get(gain.verdict, chance))
+    return Reproduction(UNDECIDED, chance)
 
 
 def _degradations(

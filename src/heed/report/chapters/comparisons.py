@@ -117,11 +117,8 @@ def _effects(experiment: Experiment) -> tuple[Column, ...]:
             COUNT,
             lambda each: each.result.seeds_needed,
             meaning=say(
-                "to detect this difference with 80% power (–: no number would, the test sentences "
-                "are too few)"
-                if is_translation
-                else "to detect this difference with 80% power (–: no number would, the test "
-                "documents are too few)"
+                "to detect this difference with 80% power (–: more than 1,000, or it cannot be "
+                "computed)"
             ),
         ),
         Column(

@@ -97,17 +97,28 @@ def _roles() -> dict[str, tuple[str, str]]:
     }
 
 
+def _alternatives(texts: Iterable[str]) -> str:
+    """Return different texts, such as limits in several units, as a list of alternatives."""
+    return f" {say('or')} ".join(dict.fromkeys(texts))
+
+
 def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words for what is said of a difference."""
-    method, measure = results.comparison.significance, results.experiments[0].measure
-    margin = measure.margin(method.margin_pp)
-    limit = measure.of_validation.limit(method.convergence_pp)
+    method = results.comparison.significance
+    measures = [each.measure for each in results.experiments]
+    margin = _alternatives(each.margin(method.margin_pp) for each in measures)
+    limit = _alternatives(each.of_validation.limit(method.convergence_pp) for each in measures)
     level = f"{method.alpha:g}"
     return {
         "verdict": (say("verdict"), say("What the tests support on a difference, in a word.")),
         "better": (
             say("better, worse"),
-            say("The difference is significant: its corrected p is below {level}.", level=level),
+            say(
+                "The difference is significant: its corrected p is below {level}. It is not "
+                "practically none, and both models had converged; “worse” is also said where only "
+                "the losing one had.",
+                level=level,
+            ),
         ),
         "same": (
             say("the same"),

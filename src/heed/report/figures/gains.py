@@ -132,7 +132,8 @@ def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) ->
         caption += "; " + say("diamond: the talk’s gain (hollow: not comparable with ours)")
     if any(abs(bar.gain.mean - end) < 0.005 for bar in bars for end in bar.gain.ends or ()):
         caption += "; " + say(
-            "where an interval ends at the gain, no larger gain over this baseline is possible"
+            "an interval that ends at the gain is cut there: over this baseline, as it was "
+            "measured, no gain is larger"
         )
     reasons = dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
     caption = "; ".join([caption, *reasons])
