@@ -85,7 +85,7 @@ def _sentences(results: Results) -> Disclosure:
         Paragraph(
             (
                 say(
-                    "Judged is {variants}: of the variants that answer the study's question "
+                    "The variant judged is {variants}: of those that answer the study's question "
                     "({all}), the first that an experiment has. Of several controls or opponents "
                     "the matrix has the one that it beats least.",
                     variants=variants,
@@ -405,8 +405,8 @@ def _method(results: Results, experiments: list[Experiment]) -> list[str]:
         method.append(say("With folds both allow for training parts that overlap."))
     method.append(
         say(
-            "Neither allows for other training texts, other hyperparameters or other corpora. "
-            "Method:"
+            "Neither interval nor p allows for other training texts, other hyperparameters or "
+            "other corpora. Method:"
         )
     )
     return method
