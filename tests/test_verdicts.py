@@ -94,6 +94,18 @@ def test_variants_that_answer_the_question_and_controls_are_one_family():
     }
 
 
+def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
+    """It gives words weights of their own: that attention beats it says nothing of these."""
+    models = {
+        "baseline": Translator(decoder="last-state"),
+        "attention": Translator(decoder="output"),
+        "concatenate": Translator(decoder="concatenate"),
+        "wide": Translator(decoder="last-state", hidden_size=300),
+    }
+    roles = assign_roles(models, [], ["attention"])
+    assert roles.controls == ["wide"] and roles.others == ["concatenate"]
+
+
 def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone():
     plain, attended = Translator(decoder="last-state"), Translator(decoder="output")
     half, short = {"training_share": 0.5}, {"max_source_tokens": 30}

@@ -68,8 +68,8 @@ def assign_roles(
 ) -> Roles:
     """Return the roles of an experiment's models.
 
-    A control is a variant by the name of one (mean, wide, uniform), or one without a score
-    function. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
+    A control is a variant by the name of one (mean, wide, uniform), or one that gives words no
+    weights of their own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
 
     Where X and X-baseline leave out the same training items, and other ones than the baseline, X
     over the baseline would compare amounts of data.
@@ -87,7 +87,7 @@ def assign_roles(
         for name in variants
         if name not in chosen
         and not name.endswith((f"-{BASELINE}", "-mean"))
-        and (name in CONTROLS or not hyperparameters[name].score_functions)
+        and (name in CONTROLS or not hyperparameters[name].weighs_words)
     ]
     others = [name for name in variants if name not in (*chosen, *controls)]
     baseline = [BASELINE] if BASELINE in hyperparameters else []

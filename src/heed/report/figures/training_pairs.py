@@ -52,8 +52,9 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
 
     title = say("BLEU against the number of training pairs")
     caption = say(
-        "Models that differ only in how many training pairs they read, on the same test part. "
-        "Points: each seed; line: their mean."
+        "Models that differ in how many training pairs they read, and with the same number of "
+        "epochs therefore in their steps, on the same test part. Points: each seed; line: their "
+        "mean."
     )
     size = WIDTH, HEIGHT
     return [make_figure(results, experiment, "shares", "", title, caption, size, draw, variants)]

@@ -112,7 +112,7 @@ def operations(results: Results, experiment: Experiment, variants: Sequence[str]
         say(
             "Multiply-adds of one pair of sentences, computed from the hyperparameters with full "
             "vocabularies, and not measured. Thin: the part of attention alone, which grows with "
-            "the square of the length; all other parts grow with the length."
+            "the square of the length; all other parts grow with the length, or are constant."
         )
         + describe_choice(results, experiment, variants),
         (WIDTH, HEIGHT),

@@ -22,7 +22,9 @@ from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens
 
 SOURCE, TARGET, PAIRS = "source", "target", "pairs.json"  # names of a run's files
-SCORING = Prediction()  # of BLEU on validation: it only selects, so it needs no study's settings
+SCORING = (
+    Prediction()
+)  # of BLEU on validation, which selects epochs and says whether a run has converged
 
 
 class TranslationLearner(Learner):
