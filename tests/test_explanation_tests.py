@@ -30,6 +30,7 @@ from heed.explanation.gradients import (
     logits_of,
     weight_gradient,
 )
+from heed.explanation.order import descending
 from heed.explanation.permutation import permute_weights
 from heed.explanation.rankings import sum_by_unit, weight_rankings
 from heed.explanation.removal import faithfulness, leave_one_out, replace_one
@@ -501,3 +502,14 @@ def test_what_leave_one_out_ranks_first_is_what_a_solved_model_needs(solved):
         outcomes = faithfulness(model, document, {"best": ranking, "worst": -ranking})
         assert outcomes["best"].comprehensiveness > outcomes["worst"].comprehensiveness
         assert outcomes["best"].sufficiency < outcomes["worst"].sufficiency
+
+
+def test_equal_weights_do_not_find_what_stands_first():
+    """A control ranks no word before another: in reading order it would find the first sentence."""
+    evidence = np.arange(60) < 27  # as in sst-wiki, where the sentence of the label comes first
+    found = find_evidence(np.full(60, 1 / 60), evidence, 0.45)
+    assert found.auc == 0.5 and found.token_f1 < 0.65 and found.span_f1 < 0.5
+    order = descending(np.array([1.0, 3.0, 2.0, 3.0]))
+    assert {*order[:2].tolist()} == {1, 3} and order[2:].tolist() == [2, 0]
+    assert descending(np.ones(9)).tolist() != sorted(range(9))
+    assert descending(np.ones(9)).tolist() == descending(np.zeros(9)).tolist()

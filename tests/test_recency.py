@@ -12,6 +12,7 @@ from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predi
 from heed.explanation.recency import Recency, end_and_middle, measure_recency, tenths
 from heed.explanation.recency_table import (
     MIN_DOCUMENTS,
+    MIN_SHARE,
     evidence_by_tenth,
     mean_place,
     noise_table,
@@ -233,13 +234,28 @@ def test_importance_that_follows_the_evidence_is_even_where_enough_documents_hav
             evidence[row][-1] = True
         follows = evidence_by_tenth(evidence[row])
         measured.append(Recency(row, follows / follows.max(), np.nan, np.nan))
-    counts = (np.stack([evidence_by_tenth(each) for each in evidence.values()]) > 0).sum(0)
+    shares = np.stack([evidence_by_tenth(each) for each in evidence.values()])
+    counts = (shares > 0).sum(0)
+    known = (counts >= MIN_DOCUMENTS) & (shares.mean(0) >= MIN_SHARE)
     table = positions_table(measured, evidence, 120).set_index("measure")
     even = table.loc["importance_by_evidence"]
     assert even["mean"].to_numpy() == pytest.approx(1), "whatever the length of the evidence"
-    assert even["at"].tolist() == [str(i) for i, count in enumerate(counts) if count >= 20]
-    assert even["documents"].tolist() == [count for count in counts if count >= 20]
+    assert even["at"].tolist() == [str(tenth) for tenth in np.flatnonzero(known)]
+    assert even["documents"].tolist() == counts[known].tolist() and known.sum() >= 5
     assert "9" not in set(even["at"]) and counts[9] == MIN_DOCUMENTS - 1
+
+
+def test_a_tenth_with_next_to_no_evidence_has_no_quotient():
+    """Importance that is spread evenly would look like a bias towards it."""
+    evidence, measured = {}, []
+    for row in range(120):
+        evidence[row] = np.zeros(50, bool)
+        evidence[row][:40] = True
+        evidence[row][45] = row < 40
+        measured.append(Recency(row, np.ones(10), np.nan, np.nan))
+    table = positions_table(measured, evidence, 120).set_index("measure")
+    assert table.loc["importance_by_evidence"]["at"].tolist() == [str(i) for i in range(8)]
+    assert table.loc["evidence_share"].set_index("at")["mean"]["9"] < MIN_SHARE
 
 
 # Gradients of states

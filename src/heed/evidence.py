@@ -11,9 +11,10 @@ from heed.files import HeedError
 Span = tuple[int, int]
 PATTERN = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 
-# planted: put there, by heed or by the corpus's authors; human: marked by people as the reason for
-# the label; given: marked in a column of the user's own file, by whoever made it
-EvidenceKind = Literal["planted", "human", "given"]
+# planted: put there by heed, word by word; passage: a sentence that the label is of, beside others;
+# human: marked by people as the reason for the label; given: marked in a column of the user's own
+# file, by whoever made it
+EvidenceKind = Literal["planted", "passage", "human", "given"]
 
 
 def parse_spans(cell: Any, location: str, characters: int) -> tuple[Span, ...]:

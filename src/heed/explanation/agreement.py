@@ -12,6 +12,7 @@ import torch
 from scipy.stats import kendalltau
 
 from heed.explanation.distances import jensen_shannon
+from heed.explanation.order import descending
 
 MATCH = 0.5  # intersection over union of a chosen span and a span of evidence that it matches
 
@@ -63,7 +64,7 @@ def find_evidence(ranking: np.ndarray, evidence: np.ndarray, share: float) -> Ev
     token_f1 = span_f1 = float("nan")
     if known.all():
         chosen = np.zeros(len(ranking), bool)
-        chosen[np.argsort(-ranking, kind="stable")[: max(1, round(share * len(ranking)))]] = True
+        chosen[descending(ranking)[: max(1, round(share * len(ranking)))]] = True
         token_f1 = _f1(chosen & evidence, chosen, evidence)
         span_f1 = match_spans(_runs(chosen), _runs(evidence))
     return EvidenceScore(*areas(scores, is_evidence), concentration, token_f1, span_f1)

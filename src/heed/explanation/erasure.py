@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from heed.explanation.distances import jensen_shannon
+from heed.explanation.order import descending
 from heed.models.weighted_sum import WeightedSum
 
 
@@ -49,7 +50,7 @@ def remove_until_flip(weighted: WeightedSum, ranking: np.ndarray) -> Removed:
     units = len(ranking)
     if units < 2:
         raise ValueError("a document of one unit has none to remove")
-    order = torch.from_numpy(np.argsort(-ranking, kind="stable"))
+    order = torch.from_numpy(descending(ranking))
     weights = weighted.weights[order].double()  # units x heads
     terms = weights[..., None] * weighted.projected[order]
     remaining = terms.flip(0).cumsum(0).flip(0)[1:]  # after 1, 2, ... removals
@@ -71,7 +72,7 @@ def remove_one(weighted: WeightedSum, generator: torch.Generator) -> SingleRemov
     units = len(weighted.weights)
     if units < 2:
         raise ValueError("a document of one unit has none to remove")
-    top = int(weighted.weights.mean(1).argmax())
+    top = int(descending(weighted.weights.mean(1).numpy())[0])
     other = int(torch.randint(units - 1, (), generator=generator))
     other += other >= top  # any unit but the top one
     weights = weighted.weights.expand(2, -1, -1).clone()

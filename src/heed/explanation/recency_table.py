@@ -10,6 +10,7 @@ from heed.explanation.recency import TENTHS, Recency, tenths
 
 MIDDLE, LAST = slice(4, 6), 9  # tenths
 MIN_DOCUMENTS = 20  # with evidence in a tenth: the quotient of fewer is chance
+MIN_SHARE = 0.05  # of the evidence: over less, importance that is spread evenly looks like a bias
 COLUMNS = ["measure", "at", "documents", "mean", "std"]
 Row = dict[str, object]
 
@@ -58,16 +59,17 @@ def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
 
     Both are (documents, TENTHS), and both are shares of a document here: else a document whose
     evidence is in many tenths would count for more above the line than below it. Tenths in which
-    fewer than MIN_DOCUMENTS have evidence have no row.
+    fewer than MIN_DOCUMENTS have evidence, or which have less than MIN_SHARE of it, have no row.
     """
     of_importance = importance / importance.sum(1, keepdims=True)
     documents = (shares > 0).sum(0)
+    is_known = (documents >= MIN_DOCUMENTS) & (shares.mean(0) >= MIN_SHARE)
     return [
         {
             "measure": "importance_by_evidence", "at": str(tenth), "documents": documents[tenth],
             "mean": of_importance[:, tenth].mean() / shares[:, tenth].mean(),
         }
-        for tenth in np.flatnonzero(documents >= MIN_DOCUMENTS).tolist()
+        for tenth in np.flatnonzero(is_known).tolist()
     ]  # fmt: skip
 
 

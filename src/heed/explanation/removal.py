@@ -11,6 +11,7 @@ import torch
 
 from heed.explanation.distances import total_variation
 from heed.explanation.documents import Document, network_of, predict_kept
+from heed.explanation.order import descending
 from heed.inputs.batches import Batch
 from heed.inputs.special import UNKNOWN
 from heed.models.classifier import Classifier
@@ -90,7 +91,7 @@ def faithfulness(
     counts = np.ceil(np.asarray(SHARES) * document.units).astype(np.int64)
     kept = [torch.ones(1, document.units, dtype=torch.bool)]
     for ranking in rankings.values():
-        places = np.argsort(np.argsort(-ranking, kind="stable"), kind="stable")
+        places = np.argsort(descending(ranking))
         is_top = torch.from_numpy(places[None] < counts[:, None])
         kept += [~is_top, is_top]
     predictions = predict_kept(model, document, torch.cat(kept))

@@ -130,11 +130,16 @@ class Explanation:
         }
 
 
-def ranking_names() -> dict[str, str]:
-    """Return the names of the rankings that the figures compare."""
+def ranking_names(signed: bool = False) -> dict[str, str]:
+    """Return the names of the rankings that the figures compare.
+
+    With `signed` the product of attention and gradient has its sign, so that what speaks against a
+    decision comes last.
+    """
     return {
         "attention": say("attention"),
-        "product": say("attention × gradient"),
+        "product": say("|attention × gradient|"),
+        **({"signed_product": say("attention × gradient")} if signed else {}),
         "value_norm": say("norm of what is weighted"),
         "gradient": say("gradient"),
         "leave_one_out": say("leave-one-out"),

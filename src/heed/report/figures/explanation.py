@@ -147,15 +147,15 @@ def erasure(results: Results) -> list[Figure]:
         ),
         say(
             "Share of the words whose weights are removed in the order of a ranking; 1 where the "
-            "decision never changes. What is weighted counts, and not the weight alone (Kobayashi "
-            "et al. 2020)."
+            "decision never changes. With its sign the product removes first what speaks for the "
+            "decision. What is weighted counts, and not the weight alone (Kobayashi et al. 2020)."
         ),
     )
 
     def values(each: Explanation) -> dict[str, list[float]]:
         return {
             name: each.means("erasure", "removed_share", ranking)
-            for ranking, name in ranking_names().items()
+            for ranking, name in ranking_names(signed=True).items()
         }
 
     return make_figure(
@@ -334,8 +334,8 @@ def evidence(results: Results) -> list[Figure]:
         ("auc",),
         say("Evidence found"),
         say(
-            "Shows whether a ranking finds the words that are known to decide the label. It does "
-            "not show that the model uses no others."
+            "Shows whether a ranking finds the words that are marked as evidence for the label. It "
+            "does not show that the model uses no others."
         ),
         say(
             "Area under the ROC curve by class (where these are few), since attention may be on "

@@ -5,12 +5,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from heed.report.blocks import Figure
-from heed.report.explanations import Explanation
+from heed.report.explanations import Explanation, range_of
 from heed.report.figures import drawing, model_rows
 from heed.report.figures.drawing import INK, WIDTH, Style, short_name
 from heed.report.figures.labels import LineEnd, label_ends
 from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
-from heed.report.formats import format_number
+from heed.report.formats import format_count, format_number
 from heed.report.language import say
 from heed.report.results import Results
 from heed.rounding import format_significant
@@ -55,6 +55,11 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         "than {count} documents of a seed are left out. Noise: words before the text, after it, "
         "or both, in multiples of its length; strokes from the worst seed to the best.",
         count=FEWEST,
+    )
+    counts = [_documents(each, "noise") for each in explained]
+    caption += " " + say(
+        "With noise: {documents} documents for each seed, the same for all.",
+        documents=range_of(counts, format_count),
     )
     caption += _ratios(results, explained)
     drawn = _drawn(results, explained)
@@ -119,6 +124,11 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
     table = explanation.recency
     assert table is not None  # `recency` chose the models that have one
     return table[table["measure"] == measure].dropna(subset="mean")
+
+
+def _documents(explanation: Explanation, measure: str) -> int:
+    """Return how many documents of a seed a measure is of."""
+    return int(_rows(explanation, measure)["documents"].max())
 
 
 def _draw(
