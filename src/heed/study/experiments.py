@@ -134,8 +134,8 @@ class TranslationData(Section):
     references: list[str] = Field(
         [],
         description=(
-            "further languages of the corpus whose texts are right translations too: test and "
-            "validation scores count the best match, no training reads them"
+            "further languages of the corpus whose texts are right translations too: the scores of "
+            "predictions count the best match, no training reads them"
         ),
     )
     tokenize: Literal["13a", "intl", "char", "none"] = Field(

@@ -255,8 +255,8 @@ def _rules() -> list[Texts]:
         ),
         say("Evidence"): say(
             "pass if in every class and seed the weights find planted evidence with an area under "
-            "the ROC curve of {limit} or more. Evidence that people marked is printed, and not "
-            "judged.",
+            "the ROC curve of {limit} or more. Other evidence is printed, and not judged: what "
+            "people marked, or a passage.",
             limit=f"{criteria.MIN_AUC:g}",
         ),
     }

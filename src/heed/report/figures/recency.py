@@ -52,8 +52,9 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         )
     caption += " " + say(
         "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
-        "than {count} documents of a seed are left out. Noise: words before the text, after it, "
-        "or both, in multiples of its length; strokes from the worst seed to the best.",
+        "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
+        "before the text, after it, or both, in multiples of its length; strokes from the worst "
+        "seed to the best.",
         count=FEWEST,
     )
     counts = [_documents(each, "noise") for each in explained]
