@@ -102,6 +102,19 @@ def _alternatives(texts: Iterable[str]) -> str:
     return f" {say('or')} ".join(dict.fromkeys(texts))
 
 
+def _corrected_p(level: str) -> tuple[str, str]:
+    """Return the word and the text on a corrected p."""
+    return (
+        say("corrected p"),
+        say(
+            "How probable a difference at least this large would be if the models were equally "
+            "good, corrected by Holm for the number of comparisons. Below {level} it is "
+            "significant.",
+            level=level,
+        ),
+    )
+
+
 def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words for what is said of a difference."""
     method = results.comparison.significance
@@ -143,13 +156,5 @@ def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
                 limit=limit,
             ),
         ),
-        "corrected-p": (
-            say("corrected p"),
-            say(
-                "How probable a difference at least this large would be if the models were equally "
-                "good, corrected by Holm for the number of comparisons. Below {level} it is "
-                "significant.",
-                level=level,
-            ),
-        ),
+        "corrected-p": _corrected_p(level),
     }

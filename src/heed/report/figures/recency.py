@@ -40,28 +40,7 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         "Shows where in the text words count, and whether noise moves the prediction. It does not "
         "show that a model forgets: words at the end may be the better ones."
     )
-    if _knows_evidence(explained):
-        caption = say(
-            "Importance: a tenth’s share of what unknown tenths change of the log probability, "
-            "divided by its share of the evidence; 1: importance follows the evidence."
-        )
-    else:
-        caption = say(
-            "Importance: the change of the log probability when a tenth of the text is unknown, "
-            "divided by the mean of all tenths."
-        )
-    caption += " " + say(
-        "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
-        "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
-        "before the text, after it, or both, in multiples of its length; strokes from the worst "
-        "seed to the best.",
-        count=FEWEST,
-    )
-    counts = [_documents(each, "noise") for each in explained]
-    caption += " " + say(
-        "With noise: {documents} documents for each seed, the same for all.",
-        documents=range_of(counts, format_count),
-    )
+    caption = _describe(explained)
     caption += _ratios(results, explained)
     drawn = _drawn(results, explained)
     names = {each.variant for each in drawn}
@@ -80,6 +59,32 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         alt_text=drawing.alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
+    )
+
+
+def _describe(explained: list[Explanation]) -> str:
+    """Return what is drawn, and of how many documents."""
+    if _knows_evidence(explained):
+        caption = say(
+            "Importance: a tenth’s share of what unknown tenths change of the log probability, "
+            "divided by its share of the evidence; 1: importance follows the evidence."
+        )
+    else:
+        caption = say(
+            "Importance: the change of the log probability when a tenth of the text is unknown, "
+            "divided by the mean of all tenths."
+        )
+    caption += " " + say(
+        "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
+        "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
+        "before the text, after it, or both, in multiples of its length; strokes from the worst "
+        "seed to the best.",
+        count=FEWEST,
+    )
+    counts = [_documents(each, "noise") for each in explained]
+    return f"{caption} " + say(
+        "With noise: {documents} documents for each seed, the same for all.",
+        documents=range_of(counts, format_count),
     )
 
 
