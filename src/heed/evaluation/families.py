@@ -87,7 +87,7 @@ def assign_roles(
         for name in variants
         if name not in chosen
         and not name.endswith((f"-{BASELINE}", "-mean"))
-        and (name in CONTROLS or not hyperparameters[name].weighs_words)
+        and (name in CONTROLS or not _weighs_words(hyperparameters[name]))
     ]
     others = [name for name in variants if name not in (*chosen, *controls)]
     baseline = [BASELINE] if BASELINE in hyperparameters else []
@@ -111,3 +111,9 @@ def _training_part(hyperparameters: Any) -> tuple[Any, ...] | None:
     if hyperparameters is None:
         return None
     return tuple(getattr(hyperparameters, name, None) for name in TRAINING_PART)
+
+
+def _weighs_words(hyperparameters: Any) -> bool:
+    """Whether words have weights of their own: by a score, or by a matrix for each position."""
+    by_position = getattr(hyperparameters, "decoder", "") == "concatenate"
+    return bool(hyperparameters.score_functions) or by_position

@@ -201,11 +201,6 @@ class Architecture(Preprocessing):
             scores["scaled-dot"] = "multi-head"
         return scores
 
-    @property
-    def weighs_words(self) -> bool:
-        """Whether words have weights of their own, by a score."""
-        return bool(self.score_functions)
-
     def without_attention(self) -> Self:
         """Return the same network without attention; a pooling by attention becomes the mean.
 

@@ -140,11 +140,6 @@ class TranslatorArchitecture(Segmentation):
             return {"scaled-dot": "multi-head"}
         return {self.score: "decoder"} if self.attends else {}
 
-    @property
-    def weighs_words(self) -> bool:
-        """Whether words have weights of their own: by a score, or by a matrix for each position."""
-        return self.attends or self.decoder == "concatenate"
-
 
 @dataclasses.dataclass(frozen=True)
 class Decoding:

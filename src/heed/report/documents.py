@@ -34,6 +34,7 @@ POOLINGS = {
 # kind of evidence → what its words are; generated: planted by heed, in text that it made
 EVIDENCE = {
     "generated": "the words that decide the label, planted when heed generated the text",
+    "planted": "the words that the label is of, planted in other text by the corpus’s authors",
     "passage": "the words of the sentence that the label is of, put before others by the corpus’s "
     "authors: most of them do not decide it",
     "human": "the words that people marked as the reason for the label",
