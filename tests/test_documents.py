@@ -158,7 +158,7 @@ def test_the_report_says_where_evidence_comes_from():
             texts.append(describe_evidence(changed))
     assert "heed generated" in texts[0] and not any("generated" in text for text in texts[1:])
     assert [sum(word in text for text in texts) for word in ("people", "authors", "file")] == [
-        2, 1, 2,
+        2, 3, 2,
     ]  # fmt: skip
     assert describe_evidence(dataclasses.replace(facts, evidence=None)) == ""
 
