@@ -1,8 +1,10 @@
 """T10: where a model looks, and what noise does to it, where the truth is known."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
@@ -25,6 +27,7 @@ from heed.inputs.batches import EncodedCorpus
 from heed.inputs.special import UNKNOWN
 from heed.inputs.vocabulary import build_vocabulary
 from heed.models.classifier import Classifier
+from heed.report.figures.recency import _describe
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.marked import MarkedTokens
 from tests.conftest import HYPERPARAMETERS, write_tokens
@@ -256,6 +259,16 @@ def test_a_tenth_with_next_to_no_evidence_has_no_quotient():
     table = positions_table(measured, evidence, 120).set_index("measure")
     assert table.loc["importance_by_evidence"]["at"].tolist() == [str(i) for i in range(8)]
     assert table.loc["evidence_share"].set_index("at")["mean"]["9"] < MIN_SHARE
+
+
+def test_the_caption_of_noise_has_its_documents_and_nothing_where_no_text_leaves_room():
+    def explained(documents: int) -> SimpleNamespace:
+        row = {"measure": "noise", "documents": documents, "mean": 0.9 if documents else np.nan}
+        return SimpleNamespace(recency=pd.DataFrame([row]))
+
+    assert "With noise: 30–60 documents," in _describe([explained(60), explained(30)])
+    assert "With noise: 60 documents," in _describe([explained(60), explained(0)])
+    assert "With noise:" not in _describe([explained(0)])
 
 
 # Gradients of states

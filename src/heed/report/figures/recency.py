@@ -81,9 +81,13 @@ def _describe(explained: list[Explanation]) -> str:
         "seed to the best.",
         count=FEWEST,
     )
-    counts = [_documents(each, "noise") for each in explained]
+    counts = [
+        int(rows["documents"].max()) for each in explained if len(rows := _rows(each, "noise"))
+    ]
+    if not counts:  # no document leaves room for noise
+        return caption
     return f"{caption} " + say(
-        "With noise: {documents} documents for each seed, the same for all.",
+        "With noise: {documents} documents, the same in all seeds.",
         documents=range_of(counts, format_count),
     )
 
@@ -130,11 +134,6 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
     table = explanation.recency
     assert table is not None  # `recency` chose the models that have one
     return table[table["measure"] == measure].dropna(subset="mean")
-
-
-def _documents(explanation: Explanation, measure: str) -> int:
-    """Return how many documents of a seed a measure is of."""
-    return int(_rows(explanation, measure)["documents"].max())
 
 
 def _draw(
