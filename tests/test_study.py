@@ -34,6 +34,7 @@ def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
 def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None:
     assert {study.name: study.is_active for study in list_studies()} == {
         "explanation": False,
+        "explanation-imdb": False,
         "explanation-sample": False,
         "federalist": False,
         "headlines": False,
@@ -84,7 +85,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: explanation-sample, .*, headlines, imdb, letters, sample, ",
+        match=r"no such study. Known: explanation-imdb, .*, headlines, imdb, letters, sample, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
