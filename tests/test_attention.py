@@ -335,6 +335,7 @@ def test_hierarchical_attention_is_yang_et_al_s_two_levels_written_out():
     assert torch.allclose(document, expected, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:TF32 acceleration")
 def test_sentences_may_have_shorter_numbers_than_their_words():
     """As under autocast, where the layers of a network compute in bfloat16.
 
