@@ -41,6 +41,7 @@ from heed.report.results import Results
 
 OUTCOME = Format(lambda value: say(value), str, "left")
 FIGURE = decimals(3)
+OUTCOME_WIDTH = 18  # millimetres on paper, in which a reason breaks into lines
 # The figures of the criteria.
 ON_PAPER = {f"explanation_{test}" for test in ("permutation", "seeds", "adversaries", "evidence")}
 # The columns of the table of means: key → test, measure, ranking.
@@ -181,7 +182,7 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
         experiment = line.explanation.experiment
         return Cell(experiment.title, mark="" if experiment.mark == common else experiment.mark)
 
-    return (Column("", say("Experiment"), value=value, merge=True, width=36),)
+    return (Column("", say("Experiment"), value=value, merge=True, width=26),)
 
 
 def _gain(line: Line) -> Cell:
@@ -206,7 +207,7 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
         return Cell(judged.outcome, note, strong=not judged.reason)
 
     return (
-        Column(test, name, OUTCOME, value),
+        Column(test, name, OUTCOME, value, width=OUTCOME_WIDTH),
         Column(f"{test}_value", "", decimals(4), lambda line: outcome(line).value),
     )
 

@@ -1,7 +1,7 @@
 """Blocks as LaTeX: every value is escaped; columns of numbers are aligned by siunitx.
 
 No table is scaled: one that is too wide for a line in the smallest print (7 pt) is printed in
-parts, each with the first column.
+parts, each with the columns that name its rows.
 """
 
 import dataclasses
@@ -336,7 +336,8 @@ def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabul
 def _fit(block: Table, indices: list[int]) -> Fit:
     """Return the largest print in which the columns fit a line.
 
-    Where none does, the smallest, and the columns in parts that do, each with the first column.
+    Where none does, the smallest, and the columns in parts that do, each with the columns that
+    name its rows: the first, and the next one where the first leaves out equal values.
     """
     texts = sum(bool(block.columns[index].width) for index in indices)
     large = len(indices) <= SMALL and texts < MANY_TEXTS
@@ -345,19 +346,20 @@ def _fit(block: Table, indices: list[int]) -> Fit:
         widths = [_width(block, index, chosen, broken) for index in indices]
         if sum(widths) <= LINE_WIDTH:
             return Fit(chosen, broken, [indices])
-    first, *others = indices
-    room = LINE_WIDTH - widths[0]
-    count = -(-int(sum(widths[1:])) // int(room))
-    share = min(room, max(1.1 * sum(widths[1:]) / count, *widths[1:]))  # parts of equal widths
+    names = 1 + sum(1 for _ in itertools.takewhile(lambda i: block.columns[i].merge, indices))
+    room = LINE_WIDTH - sum(widths[:names])
+    others = widths[names:]
+    count = -(-int(sum(others)) // int(room))
+    share = min(room, max(1.1 * sum(others) / count, *others))  # parts of equal widths
     parts: list[list[int]] = [[]]
     filled = 0.0
-    for index, width in zip(others, widths[1:], strict=True):
+    for index, width in zip(indices[names:], others, strict=True):
         if parts[-1] and filled + width > share:
             parts.append([])
             filled = 0.0
         parts[-1].append(index)
         filled += width
-    return Fit(chosen, broken, [[first, *part] for part in parts])
+    return Fit(chosen, broken, [[*indices[:names], *part] for part in parts])
 
 
 def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
@@ -390,7 +392,7 @@ def _specification(block: Table, index: int, broken: int) -> str:
     """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
     column, texts = block.columns[index], [block.printed(row, index) for row in block.rows]
     if width := _broken_width(block, index, broken):
-        return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
+        return _breaking(width)
     numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
     if column.format.align != "number" or not numbers:
         return "l" if column.format.align == "left" else "r"
@@ -398,6 +400,11 @@ def _specification(block: Table, index: int, broken: int) -> str:
     signed = any(number[1] for number in numbers)
     signs = ",retain-explicit-plus" if signed else ""
     return f"S[table-format={'+' if signed else ''}{whole}.{fraction}{signs},group-digits=none]"
+
+
+def _breaking(width: int) -> str:
+    """Return the LaTeX type of a column whose text breaks at so many millimetres."""
+    return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
 
 
 def _head(block: Table, index: int) -> Latex:
@@ -473,11 +480,12 @@ def _note(value: Cell, column: Column) -> Latex:
         return Latex("")
     change = rf"\,({escape(value.change)})" if value.change else ""
     side = "l" if column.format.align == "left" else "r"
+    side = _breaking(column.width) if column.width else side
     return Latex(rf"\multicolumn{{1}}{{{side}}}{{\scriptsize {escape(value.note)}{change}}}")
 
 
 def _below(block: Table, row: Row, index: int, count: int) -> Latex:
     """Return a line below a row, as wide as the table."""
     text = f"{block.columns[index].heading}: {block.printed(row, index)}"
-    column = rf"@{{\quad}}>{{\raggedright\arraybackslash}}p{{{BELOW_WIDTH}mm}}"
+    column = rf"@{{\quad}}{_breaking(BELOW_WIDTH)}"
     return Latex(rf"\multicolumn{{{count}}}{{{column}}}{{{escape(text)}}}")
