@@ -12,6 +12,7 @@ import pytest
 from heed.report.blocks import (
     PAGE,
     Block,
+    Cell,
     Column,
     Disclosure,
     Figure,
@@ -133,6 +134,29 @@ def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_col
     assert r"\tiny" not in text and "resizebox" not in text
     assert text.count(r"\caption[]{\label{table:made}\textbf{A table.}}") == 1
     assert text.count("(further columns)") == len(parts) - 1
+
+
+def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
+    """Where the first column leaves out equal values it does not tell rows apart."""
+    experiment = Column("experiment", "Experiment", TEXT, lambda _: "movies", merge=True)
+    columns = (experiment, *table(40).columns)
+    parts = tabulars(Table("made", "", columns, make_rows(columns, range(2)), files=()))
+    assert len(parts) > 1
+    for part in parts:
+        assert part.heads[:2] == ["Experiment", "Model"]
+        assert [line.cells[:2] for line in part.lines] == [["movies", "model 0"], ["", "model 1"]]
+    assert sum(len(part.heads) - 2 for part in parts) == 40
+
+
+def test_a_second_line_breaks_in_the_width_of_its_column():
+    columns = (
+        Column("outcome", "Outcome", TEXT, lambda _: Cell("undefined", "no adversary"), width=18),
+        Column("gain", "Gain", RIGHT, lambda _: Cell("0.1", "of the mean")),
+    )
+    (tabular,) = tabulars(Table("made", "", columns, make_rows(columns, range(1)), files=()))
+    breaking, right = tabular.lines[0].notes
+    assert "p{18mm}" in breaking and "no adversary" in breaking
+    assert right.startswith(r"\multicolumn{1}{r}")
 
 
 def test_a_table_repeats_its_head_on_every_page_and_says_that_it_is_continued():
