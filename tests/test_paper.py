@@ -146,6 +146,14 @@ def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
         assert part.heads[:2] == ["Experiment", "Model"]
         assert [line.cells[:2] for line in part.lines] == [["movies", "model 0"], ["", "model 1"]]
     assert sum(len(part.heads) - 2 for part in parts) == 40
+    (alone,) = tabulars(Table("made", "", columns[:1], make_rows(columns[:1], range(2)), files=()))
+    assert alone.heads == ["Experiment"]
+
+
+def test_a_single_column_too_wide_for_a_line_is_printed():
+    column = Column("code", "Code", TEXT, lambda _: "x" * 300, code=True)
+    (alone,) = tabulars(Table("made", "", (column,), make_rows((column,), range(2)), files=()))
+    assert alone.heads == ["Code"]
 
 
 def test_a_second_line_breaks_in_the_width_of_its_column():

@@ -346,7 +346,8 @@ def _fit(block: Table, indices: list[int]) -> Fit:
         widths = [_width(block, index, chosen, broken) for index in indices]
         if sum(widths) <= LINE_WIDTH:
             return Fit(chosen, broken, [indices])
-    names = 1 + sum(1 for _ in itertools.takewhile(lambda i: block.columns[i].merge, indices))
+    merged = sum(1 for _ in itertools.takewhile(lambda index: block.columns[index].merge, indices))
+    names = min(merged + 1, len(indices) - 1)
     room = LINE_WIDTH - sum(widths[:names])
     others = widths[names:]
     count = -(-int(sum(others)) // int(room))
