@@ -296,6 +296,17 @@ def test_the_page_does_not_overflow_its_window(browser, reports, what, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, file.name
 
 
+@pytest.mark.parametrize("what", ["sample", "talk"])
+@pytest.mark.parametrize("width", [1121, 1200, 1280, 1344, 1345, 1440])
+def test_the_table_of_verdicts_does_not_lie_under_its_chart(browser, reports, what, width):
+    viewport = {"width": width, "height": 900}
+    page = opened(browser, reports[what] / "index.html", viewport=viewport)
+    table = page.locator(".glance table").first.bounding_box()
+    chart = page.locator(".glance .plot").first.bounding_box()
+    beside = table["x"] + table["width"] <= chart["x"]
+    assert beside or table["y"] + table["height"] <= chart["y"], (table, chart)
+
+
 def test_what_users_wrote_is_text_and_nothing_is_executed(browser, reports):
     page = opened(browser, reports["hostile"] / "index.html")
     assert (

@@ -24,13 +24,13 @@ from heed.report.language import say
 from heed.report.results import Results
 
 ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
-Groups = list[list[str]]  # variants that differ in one hyperparameter alone, the least first
+Groups = list[list[str]]  # variants that differ in one hyperparameter, the least first
 
 
 def by_share(results: Results, experiment: Experiment) -> list[Figure]:
     """Return BLEU by the share of the training pairs; nothing where all models read all."""
     order = ordered_variants(results, experiment)
-    groups = _groups(results, experiment, "training_share")
+    groups = _groups(results, experiment, "training_share", "epochs")
     groups = sorted(groups, key=lambda group: order.index(group[-1]))[:MAX_VARIANTS]
     models = results.comparison.experiments[experiment.key].models
     variants = [name for group in groups for name in group]
@@ -52,8 +52,8 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
 
     title = say("BLEU against the number of training pairs")
     caption = say(
-        "Models that differ in how many training pairs they read, and with the same number of "
-        "epochs therefore in their steps, on the same test part. Points: each seed; line: their "
+        "Models that differ in how many training pairs they read, and so in their steps (their "
+        "numbers of epochs may differ too), on the same test part. Points: each seed; line: their "
         "mean."
     )
     size = WIDTH, HEIGHT
@@ -103,9 +103,9 @@ def _finish(axes: Axes, label: str, ends: list[LineEnd]) -> None:
 
 
 def _groups(results: Results, experiment: Experiment, name: str, *others: str) -> Groups:
-    """Return the variants that differ in the hyperparameter `name` alone, two or more a group.
+    """Return the variants that differ in the hyperparameter `name`, two or more a group.
 
-    They may also differ in `others`.
+    They may also differ in `others`, and in nothing else.
     """
     models = results.comparison.experiments[experiment.key].models
     groups: dict[object, list[str]] = {}
