@@ -48,6 +48,7 @@ from heed.report.renderers.csv import table as csv_table
 from heed.report.renderers.escape import ALSO_PRINTED, cell, escape
 from heed.report.renderers.html import script
 from heed.report.sources import Source
+from heed.rounding import format_rounded
 from heed.search.result import ExpectedBest, Trial, read_search
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
@@ -247,6 +248,22 @@ def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(tmp_path):
         f"{value:.4f}" for value in values
     ]
     assert "sample-author--linear_seeds" not in page.tables
+
+
+def test_accuracy_by_length_is_in_a_file_with_the_worst_and_the_best_seed(tmp_path):
+    folder = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path / "reports")
+    evaluated = tmp_path / "reports-results/evaluate/sample-author-attention/lengths.csv"
+    seeds = [row for row in rows(evaluated) if row["longest"] == "64"]
+    accuracies = [int(row["right"]) / int(row["documents"]) for row in seeds]
+    path = folder / "tables/sample-author_lengths.csv"
+    models = made_up.comparison("sample").experiments["sample-author"].models
+    assert len(rows(path)) == 4 * len(models), "four groups of every model"
+    (row,) = (row for row in rows(path) if (row["variant"], row["longest"]) == ("attention", "64"))
+    assert row["accuracy"] == format_rounded(sum(accuracies) / len(accuracies), 4)
+    assert [row["worst_seed"], row["best_seed"]] == [
+        format_rounded(value, 4) for value in (min(accuracies), max(accuracies))
+    ]
+    assert 'href="tables/sample-author_lengths.csv"' in (folder / "index.html").read_text()
 
 
 TALKS_WORDS = ("Steigerung durch Attention", "Standardabweichung", "the talk")

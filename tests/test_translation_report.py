@@ -100,6 +100,16 @@ def test_the_table_has_every_model_and_opponent_and_says_how_it_was_scored(repor
     assert "Beam 5, length penalty 1." in page
 
 
+def test_bleu_by_length_is_in_a_file_that_the_page_links(report):
+    rows = rows_of(report / "tables/sample-translation_lengths.csv")
+    mean = sum(fixture.BLEU["attention"]) / len(fixture.BLEU["attention"])
+    (row,) = (row for row in rows if (row["variant"], row["longest"]) == ("attention", "16"))
+    assert row["sentences"] == "33.0" and row["mean_length"] == "14.0"
+    assert float(row["bleu"]) == pytest.approx(100 * mean / 2, abs=0.005)
+    assert float(row["worst_seed"]) < float(row["bleu"]) < float(row["best_seed"])
+    assert "tables/sample-translation_lengths.csv" in (report / "index.html").read_text()
+
+
 def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distances(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison(has_gold=False))
     (experiment,) = results.experiments

@@ -20,6 +20,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
+from heed.report.chapters.lengths import lengths_file
 from heed.report.chapters.shared import all_models, join_columns, on_page
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
@@ -63,14 +64,15 @@ def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def appendix(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the confusion matrices of many classes, and the values of each run."""
+    """Return the confusion matrices of many classes, the values of each run and of each length."""
     matrices: list[Block] = []
     if _has_many_classes(experiment):
         variants = ordered_variants(results, experiment)
         drawn = tuple(confusion.matrix(results, experiment, variant) for variant in variants)
         summary = say("Confusion matrices of all models")
         matrices = [Disclosure(summary, (Group(drawn, "plots"),), "figures-all", media=(PAGE,))]
-    return [*matrices, *multilabel_appendix(results, experiment)]
+    files = lengths_file(results, experiment)
+    return [*matrices, *multilabel_appendix(results, experiment), files]
 
 
 def multilabel_appendix(results: Results, experiment: Experiment) -> list[Block]:

@@ -29,6 +29,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
+from heed.report.chapters.lengths import lengths_file
 from heed.report.chapters.shared import (
     all_models,
     caution,
@@ -121,6 +122,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
+        lengths_file(results, experiment),
         Heading(say("Figures"), experiment.mark, media=(PAGE,)),
         Group(drawn[:SHOWN], "plots"),
         Disclosure(

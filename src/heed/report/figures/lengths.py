@@ -63,6 +63,26 @@ def by_length(
     )
 
 
+def by_group(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean, lowest and highest figure of the seeds in each group of lengths.
+
+    Args:
+        table: lengths.csv of `heed evaluate`: a row for each seed and group.
+
+    Returns:
+        `mean, min, max, length, count` by `longest`, the length of the group's longest text.
+        BLEU is between 0 and 100, accuracy between 0 and 1; `length` is in tokens or words.
+
+    """
+    values = 100 * table["bleu"] if "bleu" in table else table["right"] / table["documents"]
+    groups = table.assign(value=values).groupby("longest")
+    counted = "sentences" if "bleu" in table else "documents"
+    frame = groups["value"].agg(["mean", "min", "max"])
+    frame["length"] = groups["mean_length"].mean()
+    frame["count"] = groups[counted].mean()
+    return frame
+
+
 def _describe(translated: bool) -> str:
     if translated:
         return say(
@@ -79,17 +99,6 @@ def _describe(translated: bool) -> str:
     )
 
 
-def _by_group(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean, the lowest and the highest figure of the seeds in each group of lengths."""
-    values = 100 * table["bleu"] if "bleu" in table else table["right"] / table["documents"]
-    groups = table.assign(value=values).groupby("longest")
-    counted = "sentences" if "bleu" in table else "documents"
-    frame = groups["value"].agg(["mean", "min", "max"])
-    frame["length"] = groups["mean_length"].mean()
-    frame["count"] = groups[counted].mean()
-    return frame
-
-
 def _draw_line(axes: Axes, groups: pd.DataFrame, look: Look) -> None:
     x = range(len(groups))
     axes.fill_between(x, groups["min"], groups["max"], color=look.colour, alpha=0.15, lw=0)
@@ -104,7 +113,7 @@ def _draw_together(
     translated: bool,
 ) -> None:
     axes = figure.subplots()
-    groups = {variant: _by_group(table) for variant, table in tables.items()}
+    groups = {variant: by_group(table) for variant, table in tables.items()}
     for variant, each in groups.items():
         _draw_line(axes, each, look[variant])
     if translated:
@@ -141,7 +150,7 @@ def _draw_panels(
     translated: bool,
 ) -> None:
     """Draw a panel for each variant, before the means of all others."""
-    groups = {variant: _by_group(table) for variant, table in tables.items()}
+    groups = {variant: by_group(table) for variant, table in tables.items()}
 
     def draw(axes: Axes, variant: str) -> None:
         for each in groups.values():
