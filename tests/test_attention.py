@@ -62,6 +62,8 @@ def score_pair(
             return q @ k
         case "scaled-dot":
             return q @ k / math.sqrt(SIZE)
+        case "uniform":
+            return torch.zeros((), dtype=q.dtype)
     raise AssertionError(name)
 
 

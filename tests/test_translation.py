@@ -28,6 +28,8 @@ from heed.study import load
 from heed.tasks import task_module
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
+from heed.tasks.translation.recipe import Hyperparameters
+from heed.tasks.translation.rules import variant_contradictions
 from heed.tasks.translation.translate import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
@@ -42,6 +44,7 @@ MODELS = {
     "input": "decoder: input, score: additive, recurrence: gru",
     "literal": "decoder: input-literal, score: concat-tanh",
     "concatenate": "decoder: concatenate, max_source_tokens: 30",
+    "uniform": "decoder: output, score: uniform",
     "deep": "decoder: output, encoder_layers: 3, decoder_layers: 2, residual: true",
     "pieces": "decoder: output, segmentation: bpe, source_vocabulary: 90, target_vocabulary: 90, "
     "tied_readout: true",
@@ -117,6 +120,21 @@ def predictions(variant: str) -> pd.DataFrame:
     return pd.read_parquet(f"results/predict/pair-{variant}/predictions.parquet")
 
 
+@pytest.mark.parametrize(
+    ("variant", "found", "message"),
+    [
+        ("attention", {"decoder": "output", "score": "uniform"}, "a score that is learned"),
+        ("uniform", {"decoder": "output", "score": "general"}, "found score: general"),
+        ("uniform", {"decoder": "last-state", "score": "uniform"}, "decoder: last-state"),
+        ("uniform", {"decoder": "input", "score": "uniform"}, ""),
+        ("equal", {"decoder": "output", "score": "uniform"}, ""),
+    ],
+)
+def test_a_variant_is_what_its_name_says_of_equal_weights(variant, found, message):
+    messages = [text for _, text in variant_contradictions(variant, Hyperparameters(**found))]
+    assert len(messages) == bool(message) and all(message in text for text in messages)
+
+
 @pytest.mark.parametrize("variant", MODELS)
 def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
     model = f"pair-{variant}"
@@ -126,7 +144,7 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
     evaluate(model, [1])
     table = predictions(variant)
     assert (table["split"] == "test").sum() == 14 and (table["split"] == "validation").sum() == 6
-    attends = read_model_recipe(model).hyperparameters.attends
+    attends = read_model_recipe(model).hyperparameters.learns_weights
     summary = pd.read_csv(f"results/evaluate/{model}/summary.csv")
     assert (table["links"] != "").all() if attends else (table["links"] == "").all()
     assert (summary["aer"] < 1).all() if attends else (summary["aer"] == 1).all()

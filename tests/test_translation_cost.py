@@ -20,7 +20,8 @@ CHANGES = {
     "last-state": {"decoder": "last-state"},
     "concatenate": {"decoder": "concatenate"},
     **{
-        score: {"score": score} for score in ("general", "dot", "additive", "concat", "concat-tanh")
+        score: {"score": score}
+        for score in ("general", "dot", "additive", "concat", "concat-tanh", "uniform")
     },
     "input": {"decoder": "input", "score": "additive"},
     "literal": {"decoder": "input-literal"},

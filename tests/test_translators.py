@@ -34,6 +34,7 @@ from heed.models.stack import (
     run_layer,
     step_layer,
 )
+from heed.models.target_steps import require_attention
 from heed.models.translator import Memory
 from heed.models.translators import make_translator
 
@@ -124,7 +125,7 @@ def test_a_pair_alone_and_in_a_batch_is_the_same_in_single_precision():
 def test_weights_are_zero_at_padding_and_rows_sum_to_one(decoder):
     batch = make_pairs(SOURCES, TARGETS, padding=2)
     padding = padding_mask(batch.source_lengths, batch.source.shape[1])
-    for score, stack in itertools.product(SCORES, SOME_STACKS):
+    for score, stack in itertools.product(SCORES.keys() - {"uniform"}, SOME_STACKS):
         with torch.no_grad():
             weights = make_model(decoder=decoder, score=score, **stack).weights(batch)
         assert weights.shape == (3, batch.target.shape[1] - 1, batch.source.shape[1])
@@ -298,6 +299,29 @@ def test_a_decoder_without_attention_has_no_weights_and_takes_none(decoder):
     assert model.weights(batch) is None
     with pytest.raises(HeedError, match="decoder: last-state or concatenate"):
         decode(model, batch, torch.zeros(3, 5, 5, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("decoder", ATTENTION)
+def test_with_equal_weights_each_step_reads_the_mean_of_the_states_and_returns_no_weights(decoder):
+    model = make_model(decoder=decoder, score="uniform")
+    batch = make_pairs(SOURCES, TARGETS, padding=2)
+    with torch.no_grad():
+        memory, _ = model.encode(batch.source, batch.source_lengths)
+        decoded = decode(model, batch)
+    for i, length in enumerate(batch.source_lengths.tolist()):
+        mean = memory.states[i, :length].mean(0)
+        context = decoded.features[i, :, ARCHITECTURE.hidden_size :]
+        assert torch.allclose(context, mean.expand_as(context), atol=1e-12)
+    assert decoded.weights is None and model.weights(batch) is None
+    learned = make_model(decoder=decoder, score="dot")
+    learned.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        weights = decode(learned, batch).weights
+        padding = padding_mask(batch.source_lengths, batch.source.shape[1])
+        equal = (~padding / batch.source_lengths[:, None])[:, None].expand_as(weights).double()
+        assert torch.allclose(decode(learned, batch, equal).features, decoded.features, atol=1e-12)
+    with pytest.raises(HeedError, match="none is learned"):
+        require_attention(model)
 
 
 @pytest.mark.parametrize("score", ["additive", "concat", "general"])

@@ -101,9 +101,10 @@ def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
         "attention": Translator(decoder="output"),
         "concatenate": Translator(decoder="concatenate"),
         "wide": Translator(decoder="last-state", hidden_size=300),
+        "equal": Translator(decoder="input", score="uniform"),
     }
     roles = assign_roles(models, [], ["attention"])
-    assert roles.controls == ["wide"] and roles.others == ["concatenate"]
+    assert roles.controls == ["wide", "equal"] and roles.others == ["concatenate"]
 
 
 def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone():

@@ -90,9 +90,13 @@ class TranslatorArchitecture(Segmentation):
         "lstm", "the recurrent cell of encoder and decoder"
     )
     score: Literal[
-        "additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot"
+        "additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot", "uniform"
     ] = hyperparameter(
-        "general", "the score of a recurrent decoder's attention (docs/attention.md)"
+        "general",
+        (
+            "the score of a recurrent decoder's attention (docs/attention.md); uniform: equal "
+            "weights in place of learned ones, a control"
+        ),
     )
     embedding_dim: int = hyperparameter(
         256,
@@ -130,15 +134,20 @@ class TranslatorArchitecture(Segmentation):
 
     @property
     def attends(self) -> bool:
-        """Whether the decoder reads the source by attention."""
+        """Whether the decoder reads all states of the source in each step."""
         return self.decoder in ATTENTION_DECODERS
+
+    @property
+    def learns_weights(self) -> bool:
+        """Whether it reads them by learned weights, and not by equal ones."""
+        return self.attends and (self.decoder == "transformer" or self.score != "uniform")
 
     @property
     def score_functions(self) -> dict[str, str]:
         """Return the score functions of the model's attention, each with where it is."""
         if self.decoder == "transformer":
             return {"scaled-dot": "multi-head"}
-        return {self.score: "decoder"} if self.attends else {}
+        return {self.score: "decoder"} if self.learns_weights else {}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch import nn
 
 from heed.files import HeedError
 from heed.models.attention import masked_softmax
-from heed.models.scores import SCORES, Location
+from heed.models.scores import SCORES, Location, Uniform
 from heed.models.stack import RecurrentStack, step_layer
 from heed.models.translator import Decoded, Memory, State
 
@@ -29,6 +29,7 @@ class SourceAttention(nn.Module):
         super().__init__()
         self.score = SCORES[score](size, size, positions)
         self.positions = positions if isinstance(self.score, Location) else None
+        self.is_learned = not isinstance(self.score, Uniform)
 
     def keys(self, states: torch.Tensor) -> State:
         """Return what is made once a sentence, for `Memory.keys`; () if that is `states`."""
@@ -45,11 +46,13 @@ class SourceAttention(nn.Module):
 
     def forward(
         self, query: torch.Tensor, memory: Memory, weights: torch.Tensor | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sums (batch, queries, size) and the weights used: its own, or as given."""
-        if weights is None:
-            weights = self.weights(query, memory)
-        return weights @ memory.states, weights
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return the sums (batch, queries, size) and the weights used: its own, or as given.
+
+        Equal weights are not returned, since they say nothing: None.
+        """
+        own = self.weights(query, memory) if weights is None else weights
+        return own @ memory.states, own if self.is_learned else weights
 
 
 class RecurrentDecoder(nn.Module, abc.ABC):
@@ -175,7 +178,7 @@ class InputAttentionDecoder(RecurrentDecoder):
         layer = self.stack.layers[0]
         assert isinstance(layer, nn.RNNBase)
         first = self.stack.state_of(state, 0)
-        states, contexts, all_weights = [], [], []
+        states, contexts, all_weights = [], [], list[torch.Tensor]()
         for t in range(inputs.shape[1]):
             given = None if weights is None else weights[:, t : t + 1]
             context, used = self.attention(first[0][:, None], memory, given)
@@ -183,7 +186,8 @@ class InputAttentionDecoder(RecurrentDecoder):
             first = step_layer(layer, torch.cat([previous, context[:, 0]], -1), first)
             states.append(first[0])
             contexts.append(context)
-            all_weights.append(used)
+            all_weights += [] if used is None else [used]
         upper, upper_state = self.stack(torch.stack(states, 1), state, first_layer=1)
         features = torch.cat([upper, torch.cat(contexts, 1)], -1)
-        return Decoded(features, torch.cat(all_weights, 1), first + upper_state)
+        used_weights = torch.cat(all_weights, 1) if all_weights else None
+        return Decoded(features, used_weights, first + upper_state)

@@ -35,6 +35,7 @@ def score(name: str, query_size: int, key_size: int, positions: int) -> int:
         "general": query_size * key_size,
         "dot": 0,
         "scaled-dot": 0,
+        "uniform": 0,
     }
     return counts[name]
 

@@ -1,4 +1,4 @@
-"""Attention scores: how well each query matches each key. One class for each of the lectures.
+"""Attention scores: how well each query matches each key. Those of the lectures, and a control.
 
 Every score maps `query` (..., queries, query_size) and `keys` (..., keys, key_size) to scores (...,
 queries, keys), before masking and softmax. It does so in two steps, since a decoder asks for the
@@ -158,6 +158,14 @@ class Location(Score):
         return scores.expand(*projected.shape[:-2], *scores.shape[-2:])
 
 
+class Uniform(Score):
+    """score = 0 for every key: equal weights, the control of what learned ones are worth."""
+
+    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+        """Return the scores (..., queries, keys)."""
+        return query.new_zeros(*query.shape[:-1], projected.shape[-2])
+
+
 SCORES: dict[str, type[Score]] = {
     "additive": Additive,
     "concat": Concat,
@@ -166,6 +174,7 @@ SCORES: dict[str, type[Score]] = {
     "general": General,
     "dot": Dot,
     "scaled-dot": ScaledDot,
+    "uniform": Uniform,
 }
 
 

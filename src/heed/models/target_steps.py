@@ -23,7 +23,7 @@ import torch
 
 from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
-from heed.models.decoder import PlainDecoder
+from heed.models.decoder import PlainDecoder, SourceAttention
 from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.transformer import TransformerTranslator
 from heed.models.transformer_layers import DecoderLayer
@@ -113,12 +113,17 @@ def target_steps(
 
 
 def require_attention(model: Translator) -> None:
-    """Raise HeedError for a model that has no attention over the source."""
-    if isinstance(model, RecurrentTranslator) and isinstance(model.decoder, PlainDecoder):
+    """Raise HeedError for a model that has no learned weights over the source."""
+    if not isinstance(model, RecurrentTranslator):
+        return
+    if isinstance(model.decoder, PlainDecoder):
         raise HeedError(
             "the decoders last-state and concatenate have no attention over the source, and so no "
             "weights"
         )
+    attention = model.decoder.attention
+    if isinstance(attention, SourceAttention) and not attention.is_learned:
+        raise HeedError("with score: uniform the weights are equal, and none is learned")
 
 
 # weights (batch, target time, source time, heads); values (batch, source time, heads, d); what is

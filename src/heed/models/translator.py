@@ -46,8 +46,8 @@ class Decoded:
 
     features: what the output layer reads, (batch, target time, size)
     weights: of attention over the source, (batch, target time, source time); rows sum to 1, 0 at
-        padding; the mean over heads; None for a decoder without attention, and for a transformer
-        that was not asked for them (`weights` asks)
+        padding; the mean over heads; None for a decoder without attention or with equal weights,
+        and for a transformer that was not asked for them (`weights` asks)
     state: after the last token
     """
 

@@ -203,6 +203,8 @@ def _translator(h: Any) -> list[str]:
 
 
 def _decoder(h: Any) -> str:
+    if h.attends and not h.learns_weights:
+        return _reads_the_mean(h)
     return {
         "last-state": say("the translation is written from its last state alone"),
         "concatenate": say("the translation is written from all states in one vector"),
@@ -223,5 +225,17 @@ def _decoder(h: Any) -> str:
             "each layer of the decoder reads all states, by attention of {count} head",
             "each layer of the decoder reads all states, by attention of {count} heads",
             h.heads,
+        ),
+    }[h.decoder]
+
+
+def _reads_the_mean(h: Any) -> str:
+    """Return what a decoder does that reads the source by equal weights."""
+    return {
+        "output": say("in each step the mean of all states is read, before the output layer"),
+        "input": say("in each step the mean of all states is read, in the decoder’s input"),
+        "input-literal": say(
+            "in each step the mean of all states is read, and is the decoder’s only input: not the "
+            "previous word"
         ),
     }[h.decoder]

@@ -135,8 +135,10 @@ def _draw_translator(axes: Axes, h: "object") -> None:
     elif decoder == "concatenate":
         for column in columns:
             _line(axes, (column, 1), (columns[0], 2.2), FIXED, 0.9)
-    else:
+    elif getattr(h, "learns_weights", True):
         _connect_all(axes, columns, 1, LEARNED, WEIGHTED, 2.2)
+    else:
+        _connect_all(axes, columns, 1, EQUAL, FIXED, 2.2)
     for row, shape, colour in ((0, "o", SOFT), (1, "s", INK), (2.2, "s", INK), (3, "o", SOFT)):
         _draw_nodes(axes, columns, row, shape, colour)
 

@@ -284,4 +284,4 @@ def _ranges(furthest: list[int]) -> list[str]:
 
 def _attends(results: Results, experiment: Experiment, variant: str) -> bool:
     models = results.comparison.experiments[experiment.key].models
-    return bool(models[variant].hyperparameters.attends)
+    return bool(models[variant].hyperparameters.learns_weights)

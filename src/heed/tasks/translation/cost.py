@@ -35,7 +35,7 @@ def of_pair(h: Hyperparameters) -> float:
     if not h.attends:
         return 0
     # one row in W makes one number of a token, and none is left to be multiplied
-    score = {"concat-tanh": 0, "location": 0}.get(h.score, h.hidden_size)
+    score = {"concat-tanh": 0, "location": 0, "uniform": 0}.get(h.score, h.hidden_size)
     return score + h.hidden_size
 
 

@@ -125,7 +125,7 @@ class _Alignments:
         data, rows = self.recipe.data, self.rows[formatted.index].to_numpy()
         links = [parse_links(text, f"links of {id_}")[0] for id_, text in formatted.items()]
         if self.gold is None:
-            if not self.recipe.hyperparameters.attends:
+            if not self.recipe.hyperparameters.learns_weights:
                 return {}, {}
             if self.recipe.hyperparameters.segmentation == "words":
                 links = _separate(links, self.tokens, data, rows)

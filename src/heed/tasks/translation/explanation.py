@@ -34,8 +34,8 @@ REASONS = dict.fromkeys(
     ("single_erasure", "erasure", "input_removal", "recency"), NOT_OF_TRANSLATIONS
 ) | {
     "tau_replacement": "replacement is computed for classifiers alone",
-    "uniform": "no translator has equal weights as a control; `heed compare` has its gain over "
-    "decoders without attention",
+    "uniform": "`heed compare` has the gain of a translator over one with equal weights, where "
+    "the study has one (score: uniform)",
 }  # fmt: skip
 READS_NOISE = False
 RANKINGS = ("attention", "gradient", HELD, "leave_one_out", "random")

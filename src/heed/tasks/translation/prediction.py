@@ -230,7 +230,7 @@ class TranslationPredictor(Predictor):
     def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[Aligned]:
         """Return the attention between each source and its target, which the model is given."""
         weights: dict[int, np.ndarray] = {}
-        attending = rows if self.recipe.hyperparameters.attends else rows[:0]
+        attending = rows if self.recipe.hyperparameters.learns_weights else rows[:0]
         with torch.inference_mode():
             for batch in pairs.evaluation_batches(attending):
                 attention = self.model.weights(batch.to(self.device))

@@ -46,6 +46,19 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
             ("decoder", "variant"),
             f"variant attention needs a decoder with attention, found decoder: {h.decoder}",
         )
+    elif variant == "attention" and not h.learns_weights:
+        yield (
+            ("score", "variant"),
+            f"variant attention needs a score that is learned, found score: {h.score}",
+        )
+    if variant == "uniform" and (h.learns_weights or not h.attends):
+        yield (
+            ("score", "decoder", "variant"),
+            (
+                "variant uniform reads all states by equal weights: score: uniform and a decoder "
+                f"that has a score, found score: {h.score} and decoder: {h.decoder}"
+            ),
+        )
 
 
 def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
