@@ -47,6 +47,7 @@ def test_every_study_is_listed_and_the_active_one_is_marked(clone: Path) -> None
         "strong-letters": False,
         "talk": False,
         "translation": False,
+        "translation-control": False,
         "translation-sample": False,
     }
 

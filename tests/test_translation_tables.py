@@ -135,14 +135,14 @@ def test_words_are_joined_to_text_as_the_training_part_is():
     assert join_words([], [], spacing, unknown) == ""
 
 
-def as_model(table: pd.DataFrame, fits, data: Data, attends=True) -> evaluated.TestedModel:
+def as_model(table: pd.DataFrame, fits, data: Data, learns_weights=True) -> evaluated.TestedModel:
     """Return a model of one seed that predicted what an opponent did."""
     test = table[table["split"] == "test"]
     statistics = fits.statistics(test).set_index(test["id"])
     recipe = SimpleNamespace(
         corpus="x",
         data=data,
-        hyperparameters=SimpleNamespace(segmentation="words", attends=attends),
+        hyperparameters=SimpleNamespace(segmentation="words", learns_weights=learns_weights),
     )
     return evaluated.TestedModel(
         "m", [0], [statistics], recipe, SCORING, [3], [1000], [{"bleu": [0.1]}], [""]
@@ -181,7 +181,7 @@ def test_without_gold_links_agreement_with_ibm_model_1_is_called_agreement(monke
     assert set(tables) == {"summary", "lengths"} and "aer" not in tables["summary"]
     assert tables["summary"]["ibm1_agreement"].tolist() == [1.0], "its own links"
     without = predictions.assign(links=format_links(set()))
-    tested = as_model(without, fits, NO_GOLD, attends=False)
+    tested = as_model(without, fits, NO_GOLD, learns_weights=False)
     assert "ibm1_agreement" not in evaluation.tables(tested, [1], without)["summary"]
 
 
