@@ -72,6 +72,14 @@ def test_the_size_of_a_published_corpus_is_that_of_its_kind(clone: Path) -> None
     assert size.mean_length == pytest.approx(269, rel=0.02)
     folds = corpus_size(study.load(clone / "workflow/studies/letters.yaml"), "letters-pieces")
     assert folds.test == pytest.approx(4881 / 5) and folds.folds == 5
+    # published parts, validation among them (MANIFEST.csv of the corpora)
+    for name, corpus, parts in (
+        ("translation", "multi30k", (29_000, 1_014, 1_000)),
+        ("explanation", "sst-wiki", (6_920, 872, 1_821)),
+        ("explanation", "movies", (1_600, 200, 199)),
+    ):
+        size = corpus_size(study.load(clone / f"workflow/studies/{name}.yaml"), corpus)
+        assert (size.train, size.validation, size.test) == pytest.approx(parts), corpus
 
 
 def test_documents_of_a_given_split_alone_are_counted_there(clone: Path) -> None:

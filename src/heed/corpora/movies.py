@@ -101,6 +101,7 @@ KINDS = (
         evidence="human",
         documents=1_999,
         learned=1_800,
+        validated=200,
         tokens_per_document=774,
     ),
 )

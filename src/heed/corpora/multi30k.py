@@ -75,6 +75,8 @@ KINDS = (
         languages=LANGUAGES,
         splits=("given", "random", "folds"),
         documents=31_014,
+        learned=30_014,
+        validated=1_014,
         tokens_per_document=40,
     ),
 )

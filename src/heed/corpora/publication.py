@@ -128,6 +128,7 @@ class Kind:
     evidence: EvidenceKind | None = None  # None: no document has evidence
     documents: int = 0  # 0: the number in the source's section
     learned: int = 0  # documents that a given split trains or validates on; 0: not known
+    validated: int = 0  # of these, documents of its own validation part; 0: it is drawn from them
     added: int = 0  # documents that a given split alone has
     joined: float = 1  # documents of the source that make one of the corpus, on average
     tokens_per_document: int = 0  # mean, as in meta.json; 0: known only from the file

@@ -155,10 +155,12 @@ def _divide(
     split = corpus.split
     if split.kind == "given":
         tested = rows.parts.get("test", 0.0) if rows.parts else UNKNOWN_TEST_SHARE
+        validated = rows.parts.get("validation", 0.0)
         if kind.learned:
             tested = 1 - kind.learned / rows.documents
+            validated = kind.validated / rows.documents
         test = documents * tested
-        if validation := documents * rows.parts.get("validation", 0):
+        if validation := documents * validated:
             return _keep(corpus, rows.values, documents - test - validation), validation, test
     elif split.kind == "folds":
         test = documents / (split.k or 1)
