@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import math
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
-from benchmarks import stages, translation, workload
+from benchmarks import machines, stages, translation, workload
 from benchmarks.__main__ import ALL
 from benchmarks.german import write_messages
 
@@ -155,6 +156,54 @@ def test_every_benchmark_runs(name):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("| ")
+
+
+@pytest.mark.parametrize(
+    ("study", "figures"),
+    [
+        ("sample", ["0.41 points (at most 8.00; 34 have", "1.76 (at most 14.70)", "12.1%"]),
+        ("translation-sample", ["0.84 points (at most 7.78; 0 have", "1.60 (at most 12.31)"]),
+    ],
+)
+def test_runs_on_two_machine_kinds_differ_as_docs_machines_says(study, figures, capsys):
+    machines.main([f"{ROOT}/docs/studies/{study}", f"{ROOT}/docs/machines/{study}"])
+    printed = capsys.readouterr().out
+    for figure in figures:
+        assert figure in printed
+
+
+def test_runs_are_compared_seed_by_seed(tmp_path, capsys):
+    columns = "experiment,variant,run,figure,value"
+    pairs = "experiment,first,second,verdict,difference_pp,low_pp,high_pp"
+    for name, values, verdict in (
+        ("one", (0.5, 0.6), "undecided,20,-5,45"),
+        ("other", (0.53, 0.6), "better,50,30,70"),
+    ):
+        (tmp_path / name).mkdir()
+        rows = [f"pair,attention,seed {i + 1},bleu,{value}" for i, value in enumerate(values)]
+        rows += ["pair,attention,mean,bleu,0.9", "pair,attention,seed 1,chrf,0.9"]
+        rows += [f"alone,{name},seed 1,bleu,0.9"]
+        (tmp_path / name / "pair_seeds.csv").write_text("\n".join([columns, *rows]))
+        row = f"pair,attention,baseline,{verdict}"
+        (tmp_path / name / "pair_comparisons.csv").write_text(f"{pairs}\n{row}\n")
+    machines.main([f"{tmp_path}/one", f"{tmp_path}/other"])
+    printed = capsys.readouterr().out
+    assert (
+        "bleu, 2 trainings: the same seed on two kinds 1.50 points (at most 3.00; 1 have" in printed
+    )
+    assert "two seeds on one kind 8.50 (at most 10.00)" in printed
+    changed = "pair: attention against baseline: undecided +20.00 (-5.00 to +45.00), then better"
+    assert printed.count(changed) == 2, "another verdict, and outside the interval"
+    with pytest.raises(SystemExit):
+        machines.main([f"{tmp_path}/one", f"{ROOT}/docs/machines/sample"])
+    assert "no training is in the tables of both" in capsys.readouterr().err
+
+
+def test_a_second_mean_is_outside_the_interval_of_the_first_as_often_as_when_it_is_drawn():
+    draws = np.random.default_rng(1).normal(size=(2, 100_000, 3))
+    half = 4.302653 * draws[0].std(1, ddof=1) / math.sqrt(3)  # Student's t, 2 degrees of freedom
+    outside = np.abs(draws[0].mean(1) - draws[1].mean(1)) > half
+    assert machines.expected_outside(3) == pytest.approx(outside.mean(), abs=0.004)
 
 
 def test_the_generated_pairs_have_multi30ks_lengths():

@@ -1,0 +1,122 @@
+"""Two runs of one study on two machine kinds: python -m benchmarks.machines FOLDER OTHER.
+
+Each is the folder of a published edition, or of its comparisons and values by seed alone. Prints
+how far the same seed differs between the two, how far two seeds of one differ, which verdicts
+changed, and which differences of the second run are outside the intervals of the first.
+"""
+
+import argparse
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+from scipy import stats
+
+FIGURES = ("accuracy", "bleu")  # a classification's, a translation's
+KEYS = ["experiment", "variant"]
+PAIR = ["experiment", "first", "second"]
+Rows = TypeVar("Rows", pd.Series, pd.DataFrame)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print what differs, in points of accuracy or BLEU."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs=2, type=Path, metavar="FOLDER")
+    one, other = parser.parse_args(argv).folders
+    seeds = 0
+    for figure in FIGURES:
+        values = in_both(read_values(one, figure), read_values(other, figure))
+        if len(values[0]):
+            print(describe_values(figure, *values))
+            seeds = max(seeds, int(values[0].groupby(level=KEYS).size().max()))
+    if not seeds:
+        parser.error(f"no training is in the tables of both {one} and {other}")
+    pairs, others = in_both(read_pairs(one), read_pairs(other))
+    print(f"{len(pairs)} comparisons. Another verdict:")
+    print("\n".join(changed_verdicts(pairs, others)) or "  none")
+    print("The second difference is outside the first interval:")
+    print("\n".join(outside_intervals(pairs, others)) or "  none")
+    print(f"  were the runs independent, {expected_outside(seeds):.1%} would be ({seeds} seeds)")
+
+
+def expected_outside(seeds: int, level: float = 0.95) -> float:
+    """Return the probability that the mean of a second run is outside the interval of a first.
+
+    Both are of so many independent seeds; the interval is Student's, of `level`. The difference of
+    two such means has the square root of 2 times the standard error of one.
+    """
+    freedom = seeds - 1
+    width = stats.t.ppf((1 + level) / 2, freedom)
+    return float(2 * stats.t.sf(width / math.sqrt(2), freedom))
+
+
+def read_values(folder: Path, figure: str) -> pd.Series:
+    """Return the figure of every training in points, by experiment, variant and run."""
+    tables = [pd.read_csv(path) for path in sorted(_tables(folder).glob("*_seeds.csv"))]
+    rows = pd.concat(tables)
+    is_figure = rows["figure"] == figure
+    if "row" in rows:  # of a classification: accuracy is in the column of F1
+        is_figure |= (rows["row"] == figure) & (rows["figure"] == "f1")
+    rows = rows[is_figure & rows["run"].str.startswith("seed")]
+    return 100 * rows.set_index([*KEYS, "run"])["value"]
+
+
+def read_pairs(folder: Path) -> pd.DataFrame:
+    """Return the comparisons of an edition, by experiment and both variants."""
+    tables = [pd.read_csv(path) for path in sorted(_tables(folder).glob("*_comparisons.csv"))]
+    return pd.concat(tables).set_index(PAIR)
+
+
+def in_both(one: Rows, other: Rows) -> tuple[Rows, Rows]:
+    """Return the rows of each that the other has too, in the order of the first."""
+    shared = one.index[one.index.isin(other.index)]
+    return one.loc[shared], other.loc[shared]
+
+
+def describe_values(figure: str, one: pd.Series, other: pd.Series) -> str:
+    """Return how far the same seed differs on two kinds, and two seeds on one."""
+    same = (one - other).abs()
+    seeds = [
+        abs(first - second)
+        for values in (one, other)
+        for _, group in values.groupby(level=KEYS)
+        for first, second in itertools.combinations(group, 2)
+    ]
+    return (
+        f"{figure}, {len(same)} trainings: the same seed on two kinds {same.mean():.2f} points (at "
+        f"most {same.max():.2f}; {int((same == 0).sum())} have the same figure), two seeds on one "
+        f"kind {sum(seeds) / len(seeds):.2f} (at most {max(seeds):.2f})"
+    )
+
+
+def changed_verdicts(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
+    """Yield the comparisons whose verdicts differ, in words."""
+    changed = one["verdict"] != other["verdict"]
+    yield from _describe_pairs(one[changed], other)
+
+
+def outside_intervals(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
+    """Yield the comparisons of which the second difference is not in the first interval."""
+    inside = other["difference_pp"].between(one["low_pp"], one["high_pp"])
+    yield from _describe_pairs(one[~inside], other)
+
+
+def _describe_pairs(pairs: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
+    before, after = pairs.reset_index(), other.loc[pairs.index]
+    for row, then in zip(before.itertuples(), after.itertuples(), strict=True):
+        sides = (
+            f"{each.verdict} {each.difference_pp:+.2f} ({each.low_pp:+.2f} to {each.high_pp:+.2f})"
+            for each in (row, then)
+        )
+        yield f"  {row.experiment}: {row.first} against {row.second}: {', then '.join(sides)}"
+
+
+def _tables(folder: Path) -> Path:
+    return folder / "tables" if (folder / "tables").is_dir() else folder
+
+
+if __name__ == "__main__":
+    main()
