@@ -20,6 +20,10 @@ from heed.tasks.classification.recipe import Hyperparameters
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
 
+# The last line of a program whose memory is measured: the most that it had, in kB. The ru_maxrss of
+# getrusage is at least that of the process which started it, so a large test process hid the rest.
+PRINT_PEAK = 'print(*(line.split()[1] for line in open("/proc/self/status") if "VmHWM" in line))'
+
 HYPERPARAMETERS = Hyperparameters(
     vocabulary_size=50, max_tokens=12, embedding_dim=8, hidden_size=6, linear_size=5,
     attention="multi-head", heads=3, pooling="mean", embedding_dropout=0.1, dropout=0.2, epochs=3,

@@ -28,6 +28,7 @@ from heed.inputs.tfidf_file import chunks_of, count_ngrams, write_tfidf
 from heed.tasks.classification import linear_svm, opponents
 from heed.tasks.classification.recipe import Data
 from heed.tokens.arrays import TokenizedCorpus
+from tests.conftest import PRINT_PEAK
 
 CLASSES = ["bad", "fair", "good"]
 TEXTS = [
@@ -316,14 +317,13 @@ def test_a_corpus_without_words_is_one_message(folder):
         fit(corpus, "words", 2)
 
 
-MEASURED = """
-import resource
+MEASURED = f"""
 from tests.test_linear_opponent import Path, SimpleNamespace, TokenizedCorpus
 from tests.test_linear_opponent import fit, linear_svm, tfidf_file
 linear_svm.IN_MEMORY, tfidf_file.CHUNK_CHARACTERS, tfidf_file.MERGED = 0, 500_000, 500_000
 tfidf_file.MAX_FEATURES = 50_000
 fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+{PRINT_PEAK}
 """
 
 
