@@ -24,7 +24,7 @@ Rows = TypeVar("Rows", pd.Series, pd.DataFrame)
 def main(argv: list[str] | None = None) -> None:
     """Print what differs, in points of accuracy or BLEU."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs=2, type=Path, metavar="FOLDER")
+    parser.add_argument("folders", nargs=2, type=_tables, metavar="FOLDER")
     one, other = parser.parse_args(argv).folders
     seeds = 0
     for figure in FIGURES:
@@ -45,8 +45,9 @@ def main(argv: list[str] | None = None) -> None:
 def expected_outside(seeds: int, level: float = 0.95) -> float:
     """Return the probability that the mean of a second run is outside the interval of a first.
 
-    Both are of so many independent seeds; the interval is Student's, of `level`. The difference of
-    two such means has the square root of 2 times the standard error of one.
+    Both are of so many independent seeds; the interval is Student's over seeds, of `level`, and
+    narrower than heed's, which allows for other documents too. The difference of two such means has
+    the square root of 2 times the standard error of one.
     """
     freedom = seeds - 1
     width = stats.t.ppf((1 + level) / 2, freedom)
@@ -55,7 +56,7 @@ def expected_outside(seeds: int, level: float = 0.95) -> float:
 
 def read_values(folder: Path, figure: str) -> pd.Series:
     """Return the figure of every training in points, by experiment, variant and run."""
-    tables = [pd.read_csv(path) for path in sorted(_tables(folder).glob("*_seeds.csv"))]
+    tables = [pd.read_csv(path) for path in sorted(folder.glob("*_seeds.csv"))]
     rows = pd.concat(tables)
     is_figure = rows["figure"] == figure
     if "row" in rows:  # of a classification: accuracy is in the column of F1
@@ -66,7 +67,7 @@ def read_values(folder: Path, figure: str) -> pd.Series:
 
 def read_pairs(folder: Path) -> pd.DataFrame:
     """Return the comparisons of an edition, by experiment and both variants."""
-    tables = [pd.read_csv(path) for path in sorted(_tables(folder).glob("*_comparisons.csv"))]
+    tables = [pd.read_csv(path) for path in sorted(folder.glob("*_comparisons.csv"))]
     return pd.concat(tables).set_index(PAIR)
 
 
@@ -99,7 +100,7 @@ def changed_verdicts(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
 
 
 def outside_intervals(one: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
-    """Yield the comparisons of which the second difference is not in the first interval."""
+    """Yield the comparisons of which the second difference is not in the first printed interval."""
     inside = other["difference_pp"].between(one["low_pp"], one["high_pp"])
     yield from _describe_pairs(one[~inside], other)
 
@@ -114,8 +115,13 @@ def _describe_pairs(pairs: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
         yield f"  {row.experiment}: {row.first} against {row.second}: {', then '.join(sides)}"
 
 
-def _tables(folder: Path) -> Path:
-    return folder / "tables" if (folder / "tables").is_dir() else folder
+def _tables(name: str) -> Path:
+    """Return the folder of an edition's tables, or the one named, if it has the tables itself."""
+    folder = Path(name)
+    folder = folder / "tables" if (folder / "tables").is_dir() else folder
+    if not any(folder.glob("*_seeds.csv")) or not any(folder.glob("*_comparisons.csv")):
+        raise argparse.ArgumentTypeError(f"{folder} has no *_seeds.csv and *_comparisons.csv")
+    return folder
 
 
 if __name__ == "__main__":

@@ -199,6 +199,9 @@ def test_runs_are_compared_seed_by_seed(tmp_path, capsys):
     with pytest.raises(SystemExit):
         machines.main([f"{tmp_path}/one", f"{ROOT}/docs/machines/sample"])
     assert "no training is in the tables of both" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        machines.main([f"{tmp_path}/one", f"{tmp_path}/nowhere"])
+    assert "nowhere has no *_seeds.csv and *_comparisons.csv" in capsys.readouterr().err
 
 
 def test_a_second_mean_is_outside_the_interval_of_the_first_as_often_as_when_it_is_drawn():
