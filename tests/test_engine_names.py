@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -628,3 +629,12 @@ def test_params_are_read_again_when_they_were_edited(tmp_path: Path) -> None:
         path.write_text(text)
         for _ in range(2):
             assert read_param_file(LocalFileSystem(), str(path), ["a.b"], True) == {"a.b": expected}
+
+
+def test_gpus_are_limited_by_a_value_and_not_by_the_name_that_a_job_of_a_cluster_knows() -> None:
+    resource = importlib.import_module("snakemake.resources").Resource
+    cases = (({}, None), ({"gpu": None}, None), ({"gpu": 2}, 2))
+    for values, limit in cases:
+        found = {name: resource(name, value) for name, value in values.items()}
+        workflow = SimpleNamespace(resource_settings=SimpleNamespace(resources=found))
+        assert engine.gpus(workflow) == limit

@@ -407,7 +407,8 @@ def cores(workflow: Any) -> int:
 def gpus(workflow: Any) -> int | None:
     """Return how many GPUs jobs may use at once, by --resources gpu=N; None: no limit."""
     limit = workflow.resource_settings.resources.get("gpu")
-    return None if limit is None else int(limit.value)
+    # in a job of a cluster Snakemake knows the resource's name and gives it no value
+    return None if limit is None or limit.value is None else int(limit.value)
 
 
 def silence_snakemake() -> None:
