@@ -124,7 +124,7 @@ def outputs(toy: Toy) -> dict[str, str]:
 
 # with two threads for one model, and a GPU for another: (threads, GPUs)
 RESOURCES = {
-    "tokenize@feelings": (4, 0),
+    "tokenize@feelings": (1, 0),  # a small corpus
     "opponents@author": (1, 0),
     "train@feelings-attention-1": (2, 0),
     "train@author-baseline-2": (1, 1),
