@@ -26,15 +26,17 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs=2, type=_tables, metavar="FOLDER")
     one, other = parser.parse_args(argv).folders
+    tables = read_tables(one, "seeds"), read_tables(other, "seeds")
     seeds = 0
     for figure in FIGURES:
-        values = in_both(read_values(one, figure), read_values(other, figure))
+        values = in_both(*(values_of(table, figure) for table in tables))
         if len(values[0]):
             print(describe_values(figure, *values))
             seeds = max(seeds, int(values[0].groupby(level=KEYS).size().max()))
     if not seeds:
         parser.error(f"no training is in the tables of both {one} and {other}")
-    pairs, others = in_both(read_pairs(one), read_pairs(other))
+    comparisons = (read_tables(folder, "comparisons").set_index(PAIR) for folder in (one, other))
+    pairs, others = in_both(*comparisons)
     print(f"{len(pairs)} comparisons. Another verdict:")
     print("\n".join(changed_verdicts(pairs, others)) or "  none")
     print("The second difference is outside the first interval:")
@@ -54,21 +56,18 @@ def expected_outside(seeds: int, level: float = 0.95) -> float:
     return float(2 * stats.t.sf(width / math.sqrt(2), freedom))
 
 
-def read_values(folder: Path, figure: str) -> pd.Series:
+def read_tables(folder: Path, name: str) -> pd.DataFrame:
+    """Return the table of this name of all experiments: `seeds` or `comparisons`."""
+    return pd.concat(pd.read_csv(path) for path in sorted(folder.glob(f"*_{name}.csv")))
+
+
+def values_of(rows: pd.DataFrame, figure: str) -> pd.Series:
     """Return the figure of every training in points, by experiment, variant and run."""
-    tables = [pd.read_csv(path) for path in sorted(folder.glob("*_seeds.csv"))]
-    rows = pd.concat(tables)
     is_figure = rows["figure"] == figure
     if "row" in rows:  # of a classification: accuracy is in the column of F1
         is_figure |= (rows["row"] == figure) & (rows["figure"] == "f1")
     rows = rows[is_figure & rows["run"].str.startswith("seed")]
     return 100 * rows.set_index([*KEYS, "run"])["value"]
-
-
-def read_pairs(folder: Path) -> pd.DataFrame:
-    """Return the comparisons of an edition, by experiment and both variants."""
-    tables = [pd.read_csv(path) for path in sorted(folder.glob("*_comparisons.csv"))]
-    return pd.concat(tables).set_index(PAIR)
 
 
 def in_both(one: Rows, other: Rows) -> tuple[Rows, Rows]:
