@@ -1,11 +1,12 @@
 """The stage `code`: check params.yaml, and write into results/code which code each stage runs.
 
-Every other stage depends on CHECKED, which never changes, so that none runs before this check,
-whatever names params.yaml holds.
-
 Each file names the modules that the command of a stage imports, lazily or not, with their digests;
 the files of their packages that are not code (templates); and the versions of the libraries that
-they compute with. Every other stage depends on one such file too, which DVC compares.
+they compute with. Every other stage depends on one such file, which DVC compares, and so runs after
+this check.
+
+It also writes the results `none`, which dvc.yaml names where a study has none of its own: of no
+search, of no explanation and of no adversary.
 """
 
 import ast
@@ -31,12 +32,14 @@ from heed.code.digests import (
     remember,
     versions,
 )
+from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError, write_text
+from heed.paths import ADVERSARIES, EXPLANATIONS, SEARCHES
+from heed.search.stage import write_untuned
 from heed.study import Params, load
 from heed.tasks import STAGE_MODULES, TASKS
 
 SRC = Path("src")
-CHECKED = CODE / "checked.txt"
 STAGES = tuple(stage.__name__ for stage in stages.STAGES)
 # heed.study checks params.yaml by what these modules say of each kind of corpus and by the rules of
 # each task, and uses nothing else of them; a search names the rules of its task itself. The stage
@@ -118,7 +121,7 @@ def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
         for key, value in getattr(params, section).items() if section else ():
             of_model = params.models[value.model] if section == "adversaries" else value
             tasks[stage, key] = {task[key if section == "experiments" else of_model.experiment]}
-    return tasks | {("search", "none"): set(), ("explain", "none"): set()}
+    return tasks
 
 
 def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:
@@ -181,11 +184,10 @@ def code_texts() -> dict[Path, str]:
     for (stage, _), tasks in tasks_by_key.items():
         if (kind := (stage, frozenset(tasks))) not in described:
             described[kind] = describe(closure(stage, tasks, roots[stage], graph))
-    files = {
+    return {
         code_file(stage, key): described[stage, frozenset(tasks)]
         for (stage, key), tasks in tasks_by_key.items()
     }
-    return {CHECKED: "params.yaml was checked.\n"} | files
 
 
 def find_changed(texts: dict[Path, str]) -> dict[Path, str]:
@@ -206,6 +208,8 @@ def main() -> None:
         for path, text in find_changed(texts).items():
             write_text(path, text)
         remember()
+        write_untuned(SEARCHES / "none")
+        write_unexplained(EXPLANATIONS / "none", ADVERSARIES / "none")
     except HeedError as error:
         sys.exit(f"heed: {error}")
 

@@ -7,13 +7,11 @@ and `training` fit as a `recipe` says → `prediction`, `explanation` and `oppon
 command for each stage. Below all of them: `hyperparameters`, `files` (whole or none), `paths`
 (where each stage writes), `links` (between words), `terminal` (what is printed), `records`
 (dataclasses as JSON), `seeds` (of params.yaml, where pydantic is not installed), `code` (which
-program a stage runs), `fork_client` (commands as forks of one process) and `pipeline` (what DVC
-knows of the results).
+program a stage runs) and `pipeline` (what DVC knows of the results).
 
 Nothing here imports dvc or snakemake: workflow/ does. pyproject.toml says which way imports go.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +46,7 @@ def load_run(model: str | Path, seed: int | None = None) -> Any:
                 f"{folder}: not the folder of a run: there is no {RUN} in it. Give the folder "
                 "results/train/MODEL/SEED or a copy of it, or a model's name and a seed"
             )
-        run = read_run_folder(folder, "heed train MODEL --seed SEED")
+        run = read_run_folder(folder, "heed train MODEL")
     else:
         folder, run = run_folder(str(model), seed), read_run(str(model), seed)
     return task_module(run.recipe.task, "texts").open_run(run, folder)
-
-
-# a process that a stage has started: a worker of Ray, or one that tokenises
-if "HEED_PLANNED" in os.environ:
-    from heed.code.guard import guard_child_process
-
-    guard_child_process()

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -173,20 +172,6 @@ def write_checksums(folder: Path) -> None:
     """Write the hashes of all files in `folder`, as `sha256sum --check` reads them."""
     lines = [f"{sha256(file)}  {name}\n" for name, file in _hashed_files(folder).items()]
     write_text(folder / CHECKSUMS, "".join(lines))
-
-
-def require_plain_files(folder: Path, made_by: str) -> None:
-    """Raise HeedError unless everything in `folder` is a plain file: no link, pipe, device, folder.
-
-    Reading a pipe would wait for ever, and a link leads to a file of somewhere else. `made_by` is
-    the command that writes the folder.
-    """
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            raise HeedError(
-                f"{path}: not a plain file, but a link, a pipe, a device or a folder. Replace it "
-                f"by the file, or remove {folder} and run again: {made_by}"
-            )
 
 
 def verify_checksums(folder: str | Path, made_by: str) -> None:

@@ -52,7 +52,7 @@ def timing_file(model: str, seed: int) -> Path:
 
 def train_command(model: str, seed: int) -> str:
     """Return the command of one training, for messages."""
-    return f"heed train {model} --seed {seed}"
+    return f"heed train {model} --seeds {seed}"
 
 
 def is_name(text: str) -> bool:

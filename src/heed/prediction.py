@@ -1,4 +1,4 @@
-"""The stage `predict`: the predictions of a model's runs, and their statistics for later stages."""
+"""The first half of the stage `score`: predictions of a model's runs, and their statistics."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     settings = read_model_prediction(recipe)
     tokens = load_tokens(TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
-    make_deterministic(recipe.hyperparameters.threads)
+    make_deterministic()
     device = choose_device(recipe.hyperparameters.device)
     tables: list[pd.DataFrame] = []
     statistics: list[pd.DataFrame] = []

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from heed.cli import publication, stages, staleness, studies, texts
+from heed.cli import publication, stages, studies, texts
 from heed.cli.argument_types import count, delimiter, factor, seed, seeds, share, size, with_tabs
 from heed.paths import PARAMS
 
@@ -59,9 +59,7 @@ def _add_preparation(commands: Commands) -> None:
     command.add_argument(
         "name",
         metavar="SEARCH",
-        help=(
-            "a key of `searches`, or `none`, the search without trials of models that are not tuned"
-        ),
+        help="a key of `searches`",
     )
     command.add_argument(
         "--address",
@@ -76,18 +74,12 @@ def _add_models(commands: Commands) -> None:
     """Add the stages that train models and apply them."""
     command = _add(commands, stages.train)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    command.add_argument("--seed", type=seed, required=True, help="the run's seed, from 1")
-    command = _add(commands, stages.predict)
+    _add_seeds(command)
+    command = _add(commands, stages.score)
     command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    # accepted to name `heed classify` in the error message
-    command.add_argument("text", nargs="*", help=argparse.SUPPRESS)
     _add_seeds(command)
     command = _add(commands, stages.explain)
-    command.add_argument(
-        "model",
-        metavar="MODEL",
-        help="a key of `models`, or `none`, which writes tables without a row for the report",
-    )
+    command.add_argument("model", metavar="MODEL", help="a key of `models`")
     _add_seeds(command)
     command.add_argument(
         "--documents",
@@ -112,9 +104,6 @@ def _add_seeds(command: argparse.ArgumentParser) -> None:
 
 def _add_results(commands: Commands) -> None:
     """Add the stages that judge models, and the commands that show their results to others."""
-    command = _add(commands, stages.evaluate)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    _add_seeds(command)
     _add(commands, stages.compare)
     _add(commands, stages.report).add_argument(
         "--check",
@@ -162,16 +151,6 @@ def _add_studies(commands: Commands) -> None:
 
 def _add_checks(commands: Commands) -> None:
     """Add the commands that check a study, and write what follows from it."""
-    _add(commands, staleness.why).add_argument(
-        "stage",
-        metavar="STAGE",
-        nargs="?",
-        default="",
-        help=(
-            "as dvc status and snakemake name it, such as train@imdb-attention-1, or a kind, such "
-            "as train; without one, the causes of all that is stale"
-        ),
-    )
     _add(commands, studies.check)
     _add(commands, studies.format_study, "format").add_argument(
         "file",

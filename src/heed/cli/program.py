@@ -1,21 +1,23 @@
 """The program `heed`: reads the command line, runs the command, and reports what went wrong."""
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
-from heed.fork_client import run_in_fork
+from heed.paths import LOCKS, PARAMS, RESULTS
+
+OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this restarted process must run
 
 
 def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
-    if run_in_fork("heed") is not None:
-        return
-    from heed.code.guard import run_own_code
     from heed.files import HeedError
     from heed.terminal import visible
 
     try:
-        run_own_code()
+        _run_own_code()
         _run_command()
     except HeedError as error:
         sys.exit(visible(f"heed: {error}"))
@@ -46,29 +48,67 @@ def main() -> None:
 
 
 def _run_command() -> None:
-    """Run the command in the arguments of this process."""
+    """Run the command in the arguments of this process; that of a stage alone in its folder."""
     from heed.cli.parser import make_parser
-    from heed.cli.stage_run import run_stage
     from heed.cli.stages import STAGES, search, train
 
-    arguments = vars(make_parser().parse_args(_read_arguments()))
+    arguments = vars(make_parser().parse_args())
     function = arguments.pop("function")
     if function in (train, search):
         from heed.training.allocator import restart_without_cache
 
         restart_without_cache()
+    lock = contextlib.nullcontext()
     if function in STAGES:
-        run_stage(function, arguments)
-    else:
+        name = next((value for value in arguments.values() if isinstance(value, str)), "")
+        lock = _lock_command(" ".join(filter(None, [function.__name__, name])))
+    with lock:
         function(**arguments)
 
 
-def _read_arguments() -> list[str]:
-    """Return the arguments of the command line; a command alone gets those of DVC's stage.
+@contextlib.contextmanager
+def _lock_command(command: str) -> Iterator[None]:
+    """Hold a lock, so that two processes do not run the same command in this folder; wait for it.
 
-    Raises HeedError: the stage has a name that params.yaml may not have.
+    When dvc or snakemake was killed, its stage may still be running while the next one starts the
+    same stage.
     """
-    from heed.code.stage import stage_arguments
+    if not PARAMS.exists() and not RESULTS.exists():  # not a clone: write nothing here
+        yield
+        return
+    from heed.files import locked
 
-    arguments = sys.argv[1:]
-    return arguments + (stage_arguments(arguments[0]) if len(arguments) == 1 else [])
+    busy = f"another `heed {command}` is running here: waiting for it"
+    with locked(LOCKS / command.replace("/", "-"), busy):
+        yield
+
+
+def _run_own_code() -> None:
+    """Run the code of the clone in the working folder, where another clone's code is installed.
+
+    `dvc exp run --temp` works in such a clone. The process is replaced by one with the same
+    arguments. Raises HeedError: that process still runs the installed code.
+    """
+    source, package = find_source(Path.cwd()), Path(__file__).resolve().parent.parent
+    if source is None or source == package.parent:
+        return
+    if os.environ.get(OWN_CODE) == str(source):
+        from heed.files import HeedError
+
+        raise HeedError(
+            f"{source}/heed: the code of this clone cannot be run in place of {package}. Install "
+            "it: make setup"
+        )
+    paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), OWN_CODE: str(source)}
+    os.execve(sys.executable, [sys.executable, "-m", "heed.cli", *sys.argv[1:]], environment)
+
+
+def find_source(folder: Path) -> Path | None:
+    """Return the folder src of the clone of heed that holds `folder`, or None."""
+    for root in (folder, *folder.parents):
+        if (root / "src/heed/__init__.py").exists():
+            return (root / "src").resolve()
+        if (root / ".git").exists() or (root / ".dvc").exists():
+            return None
+    return None

@@ -4,20 +4,11 @@ Each stage has the name of its command, and its code is found from the imports o
 (workflow/digests.py).
 """
 
-import array
-import fcntl
-import os
-import select
-import stat
-import sys
-import termios
 from typing import TYPE_CHECKING
 
 from heed.cli.cores import count_cores
 from heed.paths import (
-    ADVERSARIES,
     COMPARISON,
-    EXPLANATIONS,
     METRICS,
     PUBLISHED,
     RAW,
@@ -53,11 +44,7 @@ def tokenize(corpus: str) -> None:
 
 def search(name: str, address: str) -> None:
     """Search hyperparameters (trials 0: keep the configured values): results/search/NAME."""
-    from heed.search.stage import run_search, write_untuned
-
-    if name == "none":
-        write_untuned(SEARCHES / name)
-        return
+    from heed.search.stage import run_search
     from heed.study import load
 
     params = load()
@@ -80,54 +67,36 @@ def recipe(model: str) -> None:
     write_prediction(prediction_file(model), params.prediction(model))
 
 
-def train(model: str, seed: int) -> None:
-    """Train a model with one seed: results/train/MODEL/SEED.
+def train(model: str, seeds: list[int]) -> None:
+    """Train a model with each seed: results/train/MODEL/SEED.
 
-    A training that was killed continues from its last checkpoint.
+    A run whose recipe and code are today's is kept. A training that was killed continues from its
+    last checkpoint. Seeds are trained at the same time, as many as there are cores (HEED_THREADS)
+    or GPUs (HEED_GPUS).
     """
-    from heed.training.progress import training_progress
-    from heed.training.run import train_run
+    from heed.training.runs import delete_other_runs, train_runs
 
-    with training_progress(f"{model} seed {seed}") as report_progress:
-        info = train_run(model, seed, report_progress)
-    print_line(f"{model} seed {seed}: epoch {info.best_epoch} kept, {info.parameters:,} parameters")
+    for info in train_runs(model, seeds or _study_seeds(), count_cores()):
+        print_line(
+            f"{model} seed {info.seed}: epoch {info.best_epoch} kept, "
+            f"{info.parameters:,} parameters"
+        )
+    if not seeds:
+        delete_other_runs(model, _study_seeds())
 
 
-def predict(model: str, text: list[str], seeds: list[int]) -> None:
-    """Predict the validation and test parts with a model's runs: results/predict/MODEL.
+def score(model: str, seeds: list[int]) -> None:
+    """Predict and score the validation and test parts: results/predict/MODEL and evaluate/MODEL.
 
-    To classify a text of your own: heed classify.
+    The predictions are those of the model's runs, for each seed. To classify a text of your own:
+    heed classify.
     """
+    from heed.evaluation.tables import evaluate
     from heed.prediction import write_predictions
 
-    if text or _is_piped():
-        from heed.files import HeedError
-
-        raise HeedError(
-            f"heed predict is the stage that writes results/predict/{model}: it takes no text. "
-            f"To classify one: heed classify {model} {'TEXT' if text else '-'}"
-            + ("" if text else ". In a loop that reads a pipe, run: heed predict ... </dev/null")
-        )
-    count = write_predictions(model, seeds or _study_seeds())
-    print_line(f"{model}: {count:,} predictions")
-
-
-def _is_piped() -> bool:
-    """Return whether a pipe on standard input holds text, without reading it.
-
-    The standard input that DVC gives to a stage does not count.
-    """
-    from heed.code.stage import VARIABLE
-
-    if VARIABLE in os.environ or sys.stdin is None or sys.stdin.closed:
-        return False
-    descriptor = sys.stdin.fileno()
-    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-        return False
-    select.select([descriptor], [], [], 0.2)  # the writing process may start later
-    unread_bytes = array.array("i", [0])
-    fcntl.ioctl(descriptor, termios.FIONREAD, unread_bytes)
-    return unread_bytes[0] > 0
+    seeds = seeds or _study_seeds()
+    print_line(f"{model}: {write_predictions(model, seeds):,} predictions")
+    print_line(evaluate(model, seeds).to_string(index=False))
 
 
 def _study_seeds() -> list[int]:
@@ -141,11 +110,6 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
 
     Seeds that are done are kept until all are.
     """
-    if model == "none":
-        from heed.explanation.unexplained import write_unexplained
-
-        write_unexplained(EXPLANATIONS / model, ADVERSARIES / model)
-        return
     from heed.explanation.stage import read_noise, read_scale, write_explanations
     from heed.progress import progress_bar
 
@@ -183,13 +147,6 @@ def opponents(experiment: str) -> None:
     from heed.study import load
 
     write_opponents(experiment, load().section("experiments", experiment))
-
-
-def evaluate(model: str, seeds: list[int]) -> None:
-    """Compute a model's scores from its predictions, for each seed: results/evaluate/MODEL."""
-    from heed.evaluation.tables import evaluate
-
-    print_line(evaluate(model, seeds or _study_seeds()).to_string(index=False))
 
 
 def compare() -> None:
@@ -237,6 +194,5 @@ def read_comparison() -> "Comparison":
 
 
 STAGES = (
-    download, tokenize, search, recipe, train, predict, explain, adversaries, opponents, evaluate,
-    compare, report,
+    download, tokenize, search, recipe, train, score, explain, adversaries, opponents, compare, report,
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """The digest of a source file, without comments, docstrings and layout.
 
-The stage `code` (workflow/digests.py) writes the digests that each stage depends on; guard.py
-compares them while a stage runs; an unfinished training or search is resumed only if they are the
-same. So an edit of comments repeats no stage, and any other edit repeats those that run the code.
+The stage `code` (workflow/digests.py) writes the digests that each stage depends on. A run is kept,
+and an unfinished training or search resumed, only if they are the same. So an edit of comments
+repeats no stage, and any other edit repeats those that run the code.
 """
 
 import ast
@@ -24,17 +24,15 @@ PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
 # Stages whose code depends on the task of an experiment have a file for each key of a section of
 # params.yaml, the others one.
 SECTIONS = {
-    "search": "searches", "recipe": "models", "train": "models", "predict": "models",
-    "explain": "models", "adversaries": "adversaries",
-    "opponents": "experiments", "evaluate": "models",
+    "search": "searches", "recipe": "models", "train": "models", "score": "models",
+    "explain": "models", "adversaries": "adversaries", "opponents": "experiments",
 }  # fmt: skip
-# These modules choose the command or the modules of a task, compare code or show progress. They
-# cannot change any result.
+# These modules choose the command or the modules of a task, or show progress. They cannot change
+# any result.
 IGNORED = {
     "heed", "heed.cli", "heed.cli.__main__", "heed.cli.argument_types", "heed.cli.cores",
-    "heed.cli.parser", "heed.cli.program", "heed.cli.publication", "heed.cli.stage_run",
-    "heed.cli.staleness", "heed.cli.stages", "heed.cli.studies", "heed.cli.texts",
-    "heed.code", "heed.code.digests", "heed.code.guard", "heed.code.stage",
+    "heed.cli.parser", "heed.cli.program", "heed.cli.publication", "heed.cli.stages",
+    "heed.cli.studies", "heed.cli.texts", "heed.code", "heed.code.digests",
     "heed.progress", "heed.tasks", "heed.search.progress", "heed.training.progress",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.

@@ -305,7 +305,7 @@ def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> li
     for name, figures in validation.items():
         if name not in LOWER_IS_BETTER:
             return figures
-    raise HeedError(f"{PREDICTIONS / model}: no figure of validation. Run: heed predict {model}")
+    raise HeedError(f"{PREDICTIONS / model}: no figure of validation. Run: heed score {model}")
 
 
 def _summarize_figures(tested: Tested, metrics: Metrics) -> Figures:

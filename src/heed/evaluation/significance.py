@@ -158,13 +158,13 @@ def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Bl
         if one.ndim != 2 or other.ndim != 2 or not one.size or one.shape[1] != other.shape[1]:
             raise HeedError(
                 f"cannot compare {one.shape} with {other.shape} answers (seeds, documents): not "
-                "the same test documents. Run again: heed evaluate"
+                "the same test documents. Run again: heed score"
             )
         dtype = np.int8 if one.dtype.kind in "bui" and other.dtype.kind in "bui" else np.float64
         # Always the same memory layout: the last bit of a sum of floats depends on it.
         blocks.append(np.ascontiguousarray(one.astype(dtype) - other.astype(dtype)))
     if not blocks:
-        raise HeedError("there are no test documents to compare. Run again: heed evaluate")
+        raise HeedError("there are no test documents to compare. Run again: heed score")
     return blocks
 
 

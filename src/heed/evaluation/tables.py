@@ -1,11 +1,11 @@
-"""The stage `evaluate`: the tables of one model, from its predictions. No model is loaded."""
+"""The second half of the stage `score`: a model's tables, from its predictions."""
 
 import pandas as pd
 
 from heed.evaluation.tested import read_model
-from heed.files import reading, verify_checksums, writing_folder
+from heed.files import reading, writing_folder
 from heed.history import read_history
-from heed.paths import EVALUATIONS, PREDICTED, PREDICTIONS, run_folder, train_command
+from heed.paths import EVALUATIONS, PREDICTED, PREDICTIONS
 from heed.tasks import task_module
 
 
@@ -18,7 +18,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     """
     tested = read_model(name, seeds)
     path = PREDICTIONS / name / PREDICTED
-    with reading(path, f"heed predict {name}"):
+    with reading(path, f"heed score {name}"):
         predictions = pd.read_parquet(path)
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
@@ -32,7 +32,6 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 def _history(name: str, seed: int) -> pd.DataFrame:
     """Return the history of a run, with its seed."""
-    verify_checksums(run_folder(name, seed), train_command(name, seed))
     table = read_history(name, seed)
     table.insert(0, "seed", seed)
     return table

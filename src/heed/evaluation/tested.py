@@ -45,7 +45,7 @@ class Tested:
             ids = runs[0].index.sort_values()
             if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
                 raise HeedError(
-                    f"{self.name}: its runs were not tested on the same items. Run: heed predict "
+                    f"{self.name}: its runs were not tested on the same items. Run: heed score "
                     f"{self.name}"
                 )
             values = metric.by_item(np.stack([run.loc[ids].to_numpy() for run in runs]))
@@ -86,7 +86,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
 
     Raises HeedError: they are missing, broken, or of other seeds.
     """
-    folder, command = PREDICTIONS / model, f"heed predict {model}"
+    folder, command = PREDICTIONS / model, f"heed score {model}"
     verify_checksums(folder, command)
     recipe = read_recipe(folder / MODEL_RECIPE, command)
     with reading(folder / MODEL_RUNS, command):

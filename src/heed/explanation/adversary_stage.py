@@ -78,7 +78,7 @@ def write_adversary(name: str, seeds: list[int], report_progress: Progress) -> p
     """
     adversary = read_adversary(name)
     runs = read_runs(adversary.model, seeds)
-    make_deterministic(threads=1)
+    make_deterministic()
     work = work_folder("adversaries", runs, as_json(adversary))
     for run in runs:
         if not (work / str(run.seed)).exists():

@@ -87,7 +87,7 @@ def write_explanations(
 
     """
     runs = read_runs(name, seeds)
-    make_deterministic(threads=1)
+    make_deterministic()
     reads_noise = task_module(runs[0].recipe.task, "explanation").READS_NOISE
     noise_tokens = load_tokens(TOKENS / noise) if reads_noise and noise is not None else None
     words = None if noise_tokens is None else [noise_tokens.meta.corpus, noise_tokens.meta.digest]

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Literal
 
-from heed.hyperparameters import MAX_COUNT, MAX_THREADS, hyperparameter
+from heed.hyperparameters import MAX_COUNT, hyperparameter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,13 +55,4 @@ class Training:
     )
     device: Literal["auto", "cpu", "cuda"] = hyperparameter(
         "auto", "auto: a free GPU if there is one, else the CPU"
-    )
-    threads: int = hyperparameter(
-        1,
-        (
-            "torch threads of a training on CPU; changes the last bits of the result, so it is a "
-            "parameter"
-        ),
-        gt=0,
-        le=MAX_THREADS,
     )

@@ -192,8 +192,8 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
 
 
 def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Return a table of `heed predict`. Raises HeedError: it is missing or broken."""
-    with reading(path, f"heed predict {path.parent.name}"):
+    """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
+    with reading(path, f"heed score {path.parent.name}"):
         return pd.read_parquet(path, columns=columns)
 
 

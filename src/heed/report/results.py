@@ -98,7 +98,7 @@ class Results:
             training_folder(self.folder),
             [*filter(Path.exists, files)],
             "results/timing/train",
-            "heed train MODEL --seed SEED",
+            "heed train MODEL",
         )
 
     @property
@@ -151,8 +151,8 @@ def read_results(
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
     for experiment in experiments:
         for model in results.models(experiment).values():
-            verify_checksums(folder / "evaluate" / model, f"heed evaluate {model}")
-            verify_checksums(folder / "predict" / model, f"heed predict {model}")
+            verify_checksums(folder / "evaluate" / model, f"heed score {model}")
+            verify_checksums(folder / "predict" / model, f"heed score {model}")
         for search in results.search_folders(experiment):
             verify_checksums(search, f"heed search {search.name}")
     files = (folder / "compare" / "comparison.json", published / RESULTS, published / CLASSES)
@@ -169,11 +169,11 @@ def read_results(
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Return a table of `heed evaluate`, its names as text.
+    """Return a table of `heed score`, its names as text.
 
     Raises HeedError: the file is missing or broken.
     """
-    with reading(path, f"heed evaluate {path.parent.name}"):
+    with reading(path, f"heed score {path.parent.name}"):
         types = {"label": str, "predicted": str}
         return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
 

@@ -89,7 +89,7 @@ def _path(results: Results, model: str, name: str) -> Path:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    with reading(path, f"heed predict {path.parent.name}"):
+    with reading(path, f"heed score {path.parent.name}"):
         return pd.read_parquet(path)
 
 

@@ -17,7 +17,6 @@ class TrainingTime:
 
     seconds: Annotated[float, {"ge": 0}]
     cpu_seconds: Annotated[float, {"ge": 0}]
-    threads: Annotated[int, {"ge": 1}]
     device: str
     host: str
     torch: str
@@ -30,8 +29,8 @@ class TrainingTime:
 
     @property
     def core_minutes(self) -> float:
-        """CPU time in minutes; of a training on a GPU, the time that passed times its threads."""
-        return (self.seconds * self.threads if self.on_gpu else self.cpu_seconds) / 60
+        """CPU time in minutes; of a training on a GPU, the time that passed."""
+        return (self.seconds if self.on_gpu else self.cpu_seconds) / 60
 
 
 def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
@@ -42,8 +41,8 @@ def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
             "every machine"
         ),
         True: say(
-            "the time that a training on a GPU took, times its threads, a mean over seeds. It is "
-            "another one in every run and on every machine"
+            "the time that a training on a GPU took, a mean over seeds. It is another one in every "
+            "run and on every machine"
         ),
     }
     return "; ".join(meanings[on_gpu] for on_gpu in sorted({each.on_gpu for each in times}))

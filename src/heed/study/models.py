@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from heed.hyperparameters import MAX_THREADS
 from heed.study.defaults import Overrides
 from heed.study.section import Name
 
@@ -24,8 +25,19 @@ class Model(Overrides):
     match: str = Field(
         description="the model itself; for wide, the model to whose parameter count it is widened"
     )
-    gpu: Annotated[int, Field(ge=0, le=MAX_GPUS)] = Field(
-        0, description="GPUs that Snakemake counts for one training"
+    threads: Annotated[int, Field(ge=0, le=MAX_THREADS)] = Field(
+        0,
+        description=(
+            "cores of its trainings: so many seeds are trained at the same time; 0: as many as "
+            "the run can spare"
+        ),
+    )
+    gpus: Annotated[int, Field(ge=0, le=MAX_GPUS)] = Field(
+        0,
+        description=(
+            "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
+            "time, each on one"
+        ),
     )
     preset: str = Field(
         "",

@@ -78,7 +78,6 @@ NOT_SEARCHED = {
     "select": "the search's `metric` selects the epoch",
     "patience": "the scheduler stops bad trials",
     "device": "it is a property of the machine",
-    "threads": "it is a property of the machine",
     "precision": "it is a property of the machine",
     "layer_devices": "it is a property of the machine",
     "beam": "trials are validated greedily",

@@ -20,11 +20,10 @@ STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "search": ("recipe", "rules", "capacity", "learning"),
     "recipe": ("recipe", "capacity"),
     "train": ("recipe", "learning"),
-    "predict": ("recipe", "prediction"),
+    "score": ("recipe", "prediction", "evaluation"),
     "explain": ("recipe", "explanation"),
     "adversaries": ("recipe", "adversaries"),
     "opponents": ("recipe", "opponents"),
-    "evaluate": ("recipe", "evaluation"),
     "compare": ("recipe", "metrics"),
     "report": ("recipe",),
 }

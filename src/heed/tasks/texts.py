@@ -44,6 +44,6 @@ def trained_seeds(model: str) -> list[int]:
         trained = ", ".join(sorted(path.name for path in RUNS.glob("*"))) or "none yet"
         raise HeedError(
             f"{RUNS / model}: no trained run. Trained models: {trained}. Another of params.yaml: "
-            "heed train MODEL --seed 1"
+            "heed train MODEL"
         )
     return seeds

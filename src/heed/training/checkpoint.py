@@ -5,6 +5,7 @@ It is never below a stage's output.
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as serialize
 
-from heed.code.digests import loaded_modules
+from heed.code.digests import loaded_modules, versions
 from heed.files import writing
 from heed.paths import WORK
 from heed.recipe import Recipe
@@ -21,11 +22,22 @@ from heed.tasks import import_stage_modules
 CHECKPOINT = "checkpoint.safetensors"
 
 
-def work_folder(recipe: Recipe[Any, Any], seed: int) -> Path:
-    """Return the work folder of a run; it depends on recipe, seed, code and version of torch."""
-    import_stage_modules(recipe.task, "train")
-    key = json.dumps([recipe.as_dict(), seed, loaded_modules(), torch.__version__], sort_keys=True)
-    return WORK / f"train-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+def code_digest(task: str) -> str:
+    """Return the digest of the code that trains models of a task, and of its libraries' versions.
+
+    Asked before a training, whose lazy imports would change it.
+    """
+    import_stage_modules(task, "train")
+    return _digest([loaded_modules(), versions(sys.modules)])
+
+
+def work_folder(recipe: Recipe[Any, Any], seed: int, code: str) -> Path:
+    """Return the work folder of a run; `code` is the digest of the code that trains it."""
+    return WORK / f"train-{_digest([recipe.as_dict(), seed, code])}"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def write_tensors(

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 
-def make_deterministic(threads: int) -> None:
-    """Make torch use only deterministic algorithms, no denormal numbers, and `threads` threads."""
+def make_deterministic() -> None:
+    """Make torch use only deterministic algorithms, no denormal numbers, and one thread."""
     # cuBLAS is not deterministic without
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # The same as use_deterministic_algorithms(True), which imports torch's compiler: 1.6 s.
@@ -23,7 +23,7 @@ def make_deterministic(threads: int) -> None:
     torch.backends.cudnn.deterministic = True
     # the talk's True lets cuDNN choose other kernels in every run
     torch.backends.cudnn.benchmark = False
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
 
 
 def seed_everything(seed: int, epoch: int = 0) -> None:

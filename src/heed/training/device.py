@@ -131,6 +131,17 @@ def _lock(path: Path) -> IO[str] | None:
     return file
 
 
+def uses_gpu(name: str) -> bool:
+    """Whether a training on the device `name` of its recipe will run on a GPU.
+
+    Unlike `choose_device` it claims no GPU, and initialises no CUDA, which no fork survives.
+    """
+    import torch
+
+    built = torch.version.cuda or torch.version.hip
+    return name != "cpu" and bool(built) and bool(list_gpus())
+
+
 def choose_device(name: str) -> str:
     """Return the torch device of a training: `cpu`, or `cuda` with one GPU claimed.
 

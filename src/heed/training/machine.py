@@ -32,8 +32,7 @@ def machine_kind(device: str) -> str:
     - torch's version with its build, which brings the other libraries along
     - RESTRICTIONS that are set
 
-    The number of threads is not in it, since the recipe has it; nor is the host, so that two hosts
-    of one kind have the same text.
+    The host is not in it, so that two hosts of one kind have the same text.
     """
     instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
     parts = [_gpu(), instructions] if device == "cuda" else [instructions, _processor()]

@@ -4,18 +4,18 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from heed.progress import progress_bar
+from heed.progress import Bar, progress_bar
 from heed.terminal import print_line
 from heed.training.loop import Progress
 
 
 @contextlib.contextmanager
-def training_progress(title: str) -> Iterator[Callable[[Progress], None]]:
-    """Yield the function that reports each `Progress` of a training."""
+def training_progress(title: str, bar: bool = True) -> Iterator[Callable[[Progress], None]]:
+    """Yield the function that reports each `Progress` of a training; without `bar` by lines."""
     started = rate = 0.0
     epochs_done = 0  # by this process: those before a resume do not count
 
-    with progress_bar(title) as bar:
+    with progress_bar(title) if bar else contextlib.nullcontext(Bar(title)) as drawn:
 
         def report_progress(progress: Progress) -> None:
             nonlocal started, rate, epochs_done
@@ -26,7 +26,7 @@ def training_progress(title: str) -> Iterator[Callable[[Progress], None]]:
                 rate = progress.documents / max(progress.seconds, 1e-9)
                 completed = (progress.epoch - 1) * progress.total_documents + progress.documents
                 text = f"{epoch}, loss {progress.loss:.4f}, {rate:,.0f} docs/s"
-                bar.update(completed, progress.epochs * progress.total_documents, text)
+                drawn.update(completed, progress.epochs * progress.total_documents, text)
                 return
             epochs_done += 1
             metrics = " ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())

@@ -15,7 +15,6 @@ import torch
 from heed.files import (
     HeedError,
     read_json,
-    require_plain_files,
     verify_checksums,
     write_json,
     writing_folder,
@@ -48,7 +47,8 @@ class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
 
     `parameters` are those that were trained, without frozen ones. `machine_kind` is that of the
-    machine that trained it (heed.training.machine), empty where an older heed has not noted it.
+    machine that trained it (heed.training.machine), and `code` the digest of the code that did
+    (heed.training.checkpoint); both are empty where an older heed has not noted them.
     """
 
     seed: Annotated[int, {"ge": 1}]
@@ -57,6 +57,7 @@ class RunInfo:
     parameters: Annotated[int, {"ge": 1}]
     documents: dict[str, int]  # number by part
     machine_kind: str
+    code: str
     recipe: Recipe[Any, Any]
 
 
@@ -75,10 +76,13 @@ class Trained:
     machine_kind: str
 
 
-def train_run(name: str, seed: int, report_progress: Callable[[Progress], None]) -> RunInfo:
+def train_run(
+    name: str, seed: int, code: str, report_progress: Callable[[Progress], None]
+) -> RunInfo:
     """Train model `name` with `seed`; return the content of its run.json.
 
-    Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json.
+    Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json. `code` is the digest
+    of the code that trains.
 
     Raises:
         HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
@@ -87,7 +91,7 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
     """
     recipe = read_model_recipe(name)
     tokens = load_tokens(TOKENS / recipe.corpus)
-    work = checkpoint.work_folder(recipe, seed)
+    work = checkpoint.work_folder(recipe, seed, code)
     stopwatch = Stopwatch(work / "times.json")
 
     def report_and_save_times(progress: Progress) -> None:
@@ -104,6 +108,7 @@ def train_run(name: str, seed: int, report_progress: Callable[[Progress], None])
         parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         documents={name: len(documents) for name, documents in trained.rows.items()},
         machine_kind=trained.machine_kind,
+        code=code,
         recipe=recipe,
     )
     with writing_folder(run_folder(name, seed), checksums=True) as out:
@@ -136,14 +141,13 @@ def read_run_folder(folder: Path, command: str) -> RunInfo:
 
     Raises HeedError if the run is missing or changed; `command` makes it again.
     """
-    require_plain_files(folder, command)
     verify_checksums(folder, command)
     values = read_json(folder / RUN, command)
     recipe = parse_recipe(
         values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command
     )
     try:
-        noted = {"machine_kind": ""} | values | {"recipe": as_json(recipe)}
+        noted = {"machine_kind": "", "code": ""} | values | {"recipe": as_json(recipe)}
         info = read_record(RunInfo, noted, strict=True)
         info = dataclasses.replace(info, recipe=recipe)
         _check_ranges(info)
@@ -188,7 +192,7 @@ def train_model(
             f"{recipe_file(recipe.model)}: precision: bfloat16 needs a GPU, and this training is "
             "on the CPU. Set precision: float32"
         )
-    make_deterministic(h.threads)
+    make_deterministic()
     keep_memory()
     rows = split_documents(recipe, tokens, seed)
     rows_read = {name: rows[name] for name in ("train", "validation")}
@@ -234,7 +238,6 @@ def _write_timing(
     """Write how long a training took and where it ran; of all stages, `report` alone reads it."""
     timing = {
         **times,
-        "threads": recipe.hyperparameters.threads,
         "device": device,
         "host": platform.node(),
         "torch": torch.__version__,

@@ -1,8 +1,82 @@
-"""The runs of a model, one for each seed."""
+"""The runs of a model, one for each seed: `train_runs` makes them, `read_runs` reads them."""
+
+import os
+import shutil
+from collections.abc import Iterator
 
 from heed.files import HeedError
-from heed.paths import run_folder, train_command
-from heed.training.run import RunInfo, read_run
+from heed.paths import RUNS, TIMING, run_folder, timing_file, train_command
+from heed.processes import process_pool
+from heed.recipe import read_model_recipe
+from heed.training.checkpoint import code_digest
+from heed.training.device import list_gpus, runs_per_gpu, uses_gpu
+from heed.training.progress import training_progress
+from heed.training.run import RunInfo, read_run, train_run
+
+
+def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
+    """Train model `name` with each of `seeds`; yield the content of each run.json as it is there.
+
+    A run is kept while its recipe and the digest of its code are today's. On CPUs `cores` seeds
+    are trained at the same time, on GPUs HEED_GPUS, by default all slots of this machine's. Their
+    processes are forks of this one, which has imported torch.
+
+    Raises:
+        HeedError: as `train_run`; seeds that do not fail are trained first.
+
+    """
+    recipe = read_model_recipe(name)
+    code = code_digest(recipe.task)
+    missing = []
+    for seed in seeds:
+        if (info := _read_present(name, seed)) and (info.recipe, info.code) == (recipe, code):
+            yield info
+        else:
+            missing.append(seed)
+    gpus = _count_gpus() if uses_gpu(recipe.hyperparameters.device) else 0
+    at_once = min(len(missing), gpus or cores)
+    if at_once < 2:
+        for seed in missing:
+            with training_progress(f"{name} seed {seed}") as report_progress:
+                yield train_run(name, seed, code, report_progress)
+        return
+    with process_pool(at_once, "fork") as pool:
+        trainings = [pool.submit(_train_beside_others, name, seed, code) for seed in missing]
+        for training in trainings:
+            if not training.exception():
+                yield training.result()
+        for training in trainings:
+            training.result()  # raises what has failed
+
+
+def _read_present(name: str, seed: int) -> RunInfo | None:
+    """Return the run of a seed if it is there, whole, and its time too."""
+    if not (run_folder(name, seed).is_dir() and timing_file(name, seed).exists()):
+        return None
+    try:
+        return read_run(name, seed)
+    except HeedError:  # broken, or of another heed: it is trained again
+        return None
+
+
+def _count_gpus() -> int:
+    """Return how many trainings may hold a GPU at the same time: HEED_GPUS, else all slots."""
+    assigned = os.environ.get("HEED_GPUS", "")
+    return int(assigned) if assigned.isdecimal() else len(list_gpus()) * runs_per_gpu()
+
+
+def _train_beside_others(name: str, seed: int, code: str) -> RunInfo:
+    """Train with one seed in a process of its own, which draws no bar."""
+    with training_progress(f"{name} seed {seed}", bar=False) as report_progress:
+        return train_run(name, seed, code, report_progress)
+
+
+def delete_other_runs(name: str, seeds: list[int]) -> None:
+    """Delete the runs of a model with other seeds: the stage's output is that of the study."""
+    for folder in (RUNS / name, TIMING / "train" / name):
+        for path in folder.iterdir():
+            if path.stem not in map(str, seeds):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def read_runs(name: str, seeds: list[int]) -> list[RunInfo]:

@@ -78,7 +78,7 @@ PARAMETERS = Format(
 VERDICT = Format(
     lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
 )
-# Figures of `heed evaluate` that are no sums of statistics: in summary.csv only.
+# Figures of `heed score` that are no sums of statistics: in summary.csv only.
 PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
 SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
 
@@ -340,7 +340,7 @@ def _core_minutes_column(lines: list[Line]) -> Column:
 def _read_settings(results: Results, model: str) -> Prediction:
     """Return the settings that a model's predictions were made with."""
     path = results.folder / "predict" / model / MODEL_PREDICTION
-    settings: Prediction = read_prediction(path, "translation", f"heed predict {model}")
+    settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
     return settings
 
 

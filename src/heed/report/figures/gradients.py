@@ -100,10 +100,10 @@ def _draw_line(axes: Axes, variant: str, table: pd.DataFrame, look: Look) -> lis
 
 
 def _read(path: Path) -> pd.DataFrame:
-    with reading(path, f"heed predict {path.parent.name}"):
+    with reading(path, f"heed score {path.parent.name}"):
         return pd.read_parquet(path)
 
 
 def _edges(path: Path) -> np.ndarray:
-    """Return the longest source of each group of `heed evaluate`."""
+    """Return the longest source of each group of `heed score`."""
     return np.unique(read_table(path)["longest"].to_numpy())

@@ -67,7 +67,7 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
     """Return the mean, lowest and highest figure of the seeds in each group of lengths.
 
     Args:
-        table: lengths.csv of `heed evaluate`: a row for each seed and group.
+        table: lengths.csv of `heed score`: a row for each seed and group.
 
     Returns:
         `mean, min, max, length, count` by `longest`, the length of the group's longest text.

@@ -73,7 +73,7 @@ def _caption(count: int) -> str:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    with reading(path, f"heed predict {path.parent.name}"):
+    with reading(path, f"heed score {path.parent.name}"):
         return pd.read_parquet(path)
 
 

@@ -153,7 +153,7 @@ def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[st
 def read_tables(
     results: Results, experiment: Experiment, name: str, variants: Iterable[str]
 ) -> Tables:
-    """Return a table of `heed evaluate` by variant."""
+    """Return a table of `heed score` by variant."""
     models = results.models(experiment)
     return {
         variant: read_table(results.evaluation_folder(models[variant]) / f"{name}.csv")

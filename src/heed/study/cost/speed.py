@@ -28,7 +28,7 @@ MATRIX, MATRIX_SECONDS, REPEATS = 512, 0.0023, 8  # a product of two matrices, o
 WITHOUT_EFFECT = {
     "epochs": 1, "patience": 0, "learning_rate": 0.001, "warmup": 0.0, "decay": "none",
     "label_smoothing": 0.0, "embedding_std": 0.1, "branch_rate": 1.0, "device": "cpu",
-    "threads": 1, "precision": "float32", "select": "loss", "min_count": 1, "lowercase": True,
+    "precision": "float32", "select": "loss", "min_count": 1, "lowercase": True,
     "training_share": 1.0, "layer_devices": 1, "vectors": "none", "class_weights": "none",
 }  # fmt: skip
 

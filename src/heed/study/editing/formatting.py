@@ -21,7 +21,7 @@ from heed.study.syntax import read_yaml
 
 MODELS = ("models",)
 # The first keys of a model; after them its hyperparameters, in the order in which they are written.
-ORDER = (*FOLLOWING_KEYS[MODELS], "gpu", "preset")
+ORDER = (*FOLLOWING_KEYS[MODELS], "threads", "gpus", "preset")
 COMMENT = re.compile(r"#[^\n]*")
 
 

@@ -55,7 +55,7 @@ class TextClassifier:
         return list(self.predictor.recipe.data.classes)
 
     def predict(self, texts: list[str]) -> ClassifiedTexts:
-        """Return the class probabilities of each text, as `heed predict` computes them.
+        """Return the class probabilities of each text, as `heed score` computes them.
 
         Texts are cleaned and tokenised as the model's corpus was, so many at a time that memory
         does not grow with their number; the words that a model does not know are its unknown word.
