@@ -41,7 +41,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path / "clone"
 
 
-def commit(root: Path) -> str:
+def commit_all(root: Path) -> str:
     """Commit all changes, if any, and return the commit."""
     run_git(root, "add", "--all")
     identity = ("-c", "user.name=x", "-c", "user.email=x@y")
@@ -84,7 +84,9 @@ def test_the_commit_of_an_edition_is_in_the_history_and_has_its_version(name):
 
 def test_the_index_lists_every_edition_and_which_are_older(tmp_path):
     for name in STUDIES:
-        write_json(tmp_path / EDITIONS / name / EDITION, as_json(read_edition(EDITIONS / name)))
+        write_json(
+            tmp_path / EDITIONS / name / EDITION, as_json(read_edition(ROOT / EDITIONS / name))
+        )
     text = (ROOT / INDEX).read_text()
     (tmp_path / INDEX).write_text(text)
     write_list(tmp_path)
@@ -123,7 +125,7 @@ def test_a_commit_that_no_branch_has_is_refused(clone):
     check_commit(clone, "sample")
     run_git(clone, "switch", "--quiet", "--detach")
     check_commit(clone, "sample")  # the branch still has it
-    name = commit(clone)
+    name = commit_all(clone)
     with pytest.raises(HeedError, match=rf"no branch has the present commit {name[:10]}.*switch"):
         check_commit(clone, "sample")
     run_git(clone, "branch", "other")
@@ -155,7 +157,7 @@ def test_a_tree_that_differs_in_more_than_the_study_is_refused(clone, path):
         file.write("# changed\n")
     with pytest.raises(HeedError, match=re.escape(f"edition would name: {path}. Only what")):
         check_commit(clone, "sample")
-    commit(clone)
+    commit_all(clone)
     check_commit(clone, "sample")
     (clone / path).unlink()
     with pytest.raises(HeedError, match=re.escape(path)):
@@ -178,7 +180,7 @@ def test_heed_publish_says_it_in_one_line_before_it_asks_dvc(clone, tmp_path):
     assert "edition would name: src/heed/more.py. Only what belongs to the study" in publish(clone)
     (clone / "src/heed/more.py").unlink()
     run_git(clone, "switch", "--quiet", "--detach")
-    commit(clone)
+    commit_all(clone)
     assert "git: no branch has the present commit" in publish(clone)
     (tmp_path / "apart").mkdir()
     (tmp_path / "apart/params.yaml").write_text((clone / "params.yaml").read_text())
