@@ -9,16 +9,28 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from heed import __version__
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
+from heed.report.editions import (
+    BEGIN,
+    END,
+    INDEX,
+    Edition,
+    read_edition,
+    with_block,
+    with_edition,
+)
 from heed.report.formats import format_points
-from heed.report.publish import BEGIN, END, INDEX, publish, summary, with_block
+from heed.report.provenance import run_git
+from heed.report.publish import publish, summary
 from heed.report.renderers import markdown
 from heed.study import load
 from heed.terminal import visible
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.test_answer import NOISY, make_experiment
+from tests.test_editions import commit_all
 from tests.test_first_screen import experiment_of
 
 CELL = re.compile(r"(better|worse|the same|undecided|not converged) ([+−]?[\d.]+)")  # of the matrix
@@ -66,7 +78,9 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
         )
         comparison.experiments[name] = dataclasses.replace(result, corpus=corpus)
     (root / "docs/studies/sample").mkdir()
-    (root / "docs/studies/sample/README.md").write_text("what came out")
+    (root / "docs/studies/sample/README.md").write_text("# What came out\n")
+    run_git(root, "init", "--quiet")
+    commit = commit_all(root)
     results = made_up.results(comparison, tmp_path / "results")
     for _ in range(2):
         into = publish(params, comparison, ROOT / "data/published", results, root)
@@ -78,6 +92,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
         "params.yaml",
         "dvc.lock",
         "metrics.json",
+        "edition.json",
         "tables/summary.csv",
         "figures/gain.svg",
     } <= names
@@ -87,10 +102,13 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
         == generated
     )
     assert ("documents/" in (into / "index.html").read_text()) == generated
-    assert (into / "README.md").read_text() == "what came out"
+    edition = read_edition(into)
+    assert edition == Edition(__version__, commit, [])
+    assert (into / "README.md").read_text() == with_edition("# What came out\n", edition)
     page = (into / "index.html").read_text()
     for name in ("params.yaml", "README.md", "provenance.html"):
         assert f'href="{name}"' in page and (into / name).is_file()
+    assert f"Provenance: heed {__version__}, {commit[:10]}</a>" in page
     assert 'href="../../statistics.md"' in page and "make pdf" in page
     text = (root / "README.md").read_text()
     assert_matrix_of(into, text)

@@ -930,8 +930,10 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
         ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"],
     ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    write_provenance(tmp_path, tmp_path / "reports/provenance.html", ["it"])
-    assert "differed from the commit" in (tmp_path / "reports/provenance.html").read_text()
+    for _ in range(2):  # the first changes the page that git has
+        write_provenance(tmp_path, tmp_path / "reports/provenance.html", ["it"])
+    text = (tmp_path / "reports/provenance.html").read_text()
+    assert "1 tracked file differed" in text and "<code>reports/provenance.html</code>" in text
     subprocess.run(["git", "checkout", "-q", "."], cwd=tmp_path, check=True)
     write_provenance(tmp_path, tmp_path / "provenance.html", [])
     text = (tmp_path / "provenance.html").read_text()

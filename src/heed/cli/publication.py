@@ -20,12 +20,15 @@ def publish() -> None:
     """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
     from heed.evaluation.machines import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
+    from heed.report.editions import check_commit
     from heed.report.publish import publish
     from heed.study import load
 
+    params = load()
+    check_commit(Path(), params.study.name)
     check_up_to_date(Path())
     comparison = read_comparison()
-    folder = publish(load(), comparison, PUBLISHED, RESULTS, Path())
+    folder = publish(params, comparison, PUBLISHED, RESULTS, Path())
     print_line(str(folder))
     for message in mixed_machine_kinds(comparison):
         print_line(message)

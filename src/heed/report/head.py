@@ -2,11 +2,12 @@
 
 import dataclasses
 
+from heed import __version__ as VERSION
 from heed.report.language import say
 
 # As CITATION.cff has them; a test compares both. The report does not read that file, so that a
 # report is the same in every folder.
-TITLE, AUTHOR, VERSION, YEAR = "heed: does attention help?", "The heed team", "0.2.0", "2026"
+TITLE, AUTHOR, YEAR = "heed: does attention help?", "The heed team", "2026"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Addresses:
     paper: str = ""
     reading: str = ""
     provenance: str = ""
+    made_by: str = ""  # version and commit of heed, in an edition
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return text, address and explanation of each; without an address the command."""
@@ -28,7 +30,7 @@ class Addresses:
             (say("Parameters"), self.params, "params.yaml"),
             (say("Method"), self.method, say("How the differences are tested")),
             (
-                say("Provenance"),
+                say("Provenance") + f": {self.made_by}" * bool(self.made_by),
                 self.provenance,
                 say("Commit, machine, core-hours") if self.provenance else "heed provenance",
             ),

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from heed import __version__
 from heed.files import HeedError, read_json, reading, sha256, write_text
 from heed.paths import RUN
 from heed.pipeline import md5
@@ -23,7 +24,6 @@ from heed.report.renderers.html import environment
 from heed.report.timing import TrainingTime, read_training_time, training_folder
 
 PACKAGES = (
-    "heed",
     "torch",
     "numpy",
     "pandas",
@@ -120,13 +120,19 @@ def write_provenance(
 
 
 def git_state(root: Path) -> GitState:
-    """Return the commit, its date, and the files that differ from it; empty without git."""
-    commit = _run_git(root, "rev-parse", "HEAD")
-    changed = _run_git(root, "status", "--porcelain", "--untracked-files=no")
+    """Return the commit, its date, and the files that differ from it; empty without a commit.
+
+    Raises HeedError where git cannot tell.
+    """
+    try:
+        commit = run_git(root, "rev-parse", "--verify", "HEAD")
+    except HeedError:
+        return GitState("", "", [])
+    changed = run_git(root, "diff", "--name-only", "-z", "--no-renames", "--relative", "HEAD")
     return GitState(
         commit=commit,
-        date=_run_git(root, "show", "--no-patch", "--format=%cI", "HEAD"),
-        changed=changed.split("\n") if changed else [],
+        date=run_git(root, "show", "--no-patch", "--format=%cI", "HEAD"),
+        changed=[name for name in changed.split("\0") if name],
     )
 
 
@@ -146,23 +152,31 @@ def machine() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the installed versions of the packages that results and report depend on."""
-    installed = {}
+    """Return the versions of heed and of the packages that results and report depend on.
+
+    Heed's is that of its code: what pip has noted of a clone is the version when it was installed.
+    """
+    installed = {"heed": __version__}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             installed[name] = metadata.version(name)
     return installed
 
 
-def _run_git(root: Path, *arguments: str) -> str:
-    """Return the output of a git command; empty where it fails."""
+def run_git(root: Path, *arguments: str) -> str:
+    """Return the output of a git command. Raises HeedError where it fails, or git is missing."""
     try:
         done = subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
         )
     except FileNotFoundError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+        raise HeedError("git: not found. It names the commit: install it") from None
+    except subprocess.CalledProcessError as error:
+        reason = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise HeedError(
+            f"git {arguments[0]}: {reason}. It names the commit: work in a clone of git"
+        ) from None
+    return done.stdout.strip()
 
 
 def _read_trainings(results: Path, models: Collection[str], with_hosts: bool) -> list[Trainings]:

@@ -9,8 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.evaluation.results import Comparison
-from heed.files import HeedError, write_text, writing_folder
+from heed.files import HeedError, write_json, write_text, writing_folder
+from heed.records import as_json
 from heed.report.chapters.verdict_matrix import verdict_matrix
+from heed.report.editions import (
+    BEGIN,
+    COPIED,
+    EDITION,
+    EDITIONS,
+    END,
+    INDEX,
+    README,
+    Edition,
+    make_edition,
+    with_block,
+    with_edition,
+    write_list,
+)
 from heed.report.experiments import Experiment, is_generated, read_experiments
 from heed.report.head import Addresses
 from heed.report.headline import headline
@@ -23,15 +38,11 @@ from heed.study.studies import own_study_file
 if TYPE_CHECKING:
     from heed.study import Params
 
-COPIED = ("params.yaml", "dvc.lock", "metrics.json")
 TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of an edition
-README, PDF, PROVENANCE = "README.md", "report.pdf", "provenance.html"
-EDITIONS = Path("docs/studies")
-INDEX = EDITIONS / "index.md"  # of all published studies, with a summary of each
+PDF, PROVENANCE = "report.pdf", "provenance.html"
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
 PRINTED = Path(".heed/pdf/printed.tex")
-BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
 
 
 def publish(
@@ -42,11 +53,11 @@ def publish(
     The summary is in README.md too where that has a place for it. A study of the user's own needs
     no place in either.
 
-    The folder has the page, its figures and tables, its provenance, the files of COPIED, and
-    reports/report.pdf if there is one. Text of a corpus is not for git: the page has a document
-    browser only where heed generated all texts, and sentences of a translation only where heed
-    generated them. Nor are the paths of this machine. README.md in the folder is written by hand,
-    and stays.
+    The folder has the page, its figures and tables, its provenance, edition.json, the files of
+    COPIED, and reports/report.pdf if there is one. Text of a corpus is not for git: the page has a
+    document browser only where heed generated all texts, and sentences of a translation only where
+    heed generated them. Nor are the paths of this machine. README.md in the folder is written by
+    hand and stays, but for a sentence on the code that made the edition.
 
     Args:
         params: the study.
@@ -67,21 +78,25 @@ def publish(
     experiments = read_experiments(params, comparison, published)
     pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
     folder = root / EDITIONS / name
+    edition = make_edition(root, name)
     generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
     with writing_folder(folder) as out:
-        render(params, comparison, published, results, out, generated, _addresses(root, folder))
+        addresses = _addresses(root, folder, edition)
+        render(params, comparison, published, results, out, generated, addresses)
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
         _copy_files(root, out, remove_paths)
-        if (folder / README).exists():
-            shutil.copyfile(folder / README, out / README)
+        write_json(out / EDITION, as_json(edition))
+        if (readme := folder / README).exists():
+            write_text(out / README, with_edition(readme.read_text(encoding="utf-8"), edition))
     for page, text in pages.items():
         write_text(page, text)
+    write_list(root)
     return folder
 
 
-def _addresses(root: Path, folder: Path) -> Addresses:
+def _addresses(root: Path, folder: Path, edition: Edition) -> Addresses:
     """Return the addresses of the files that stand next to the page of an edition."""
     return Addresses(
         params="params.yaml",
@@ -89,6 +104,7 @@ def _addresses(root: Path, folder: Path) -> Addresses:
         paper=PDF if (root / "reports" / PDF).exists() else "",
         reading=README if (folder / README).exists() else "",
         provenance=PROVENANCE,
+        made_by=f"heed {edition.version}, {edition.short_commit}",
     )
 
 
@@ -166,10 +182,3 @@ def summary(folder: str, experiments: list[Experiment], seeds: int, has_pdf: boo
         f"{markdown.escape(title)}:\n\n{markdown.table(matrix)}\n"
         f"The report: {' · '.join(links)}\n"
     )
-
-
-def with_block(text: str, name: str, block: str) -> str:
-    """Return a page with `block` between the two comments that mark the study's summary."""
-    begin, end = BEGIN.format(name=name), END.format(name=name)
-    before, _, rest = text.partition(begin)
-    return f"{before}{begin}\n{block}{end}{rest.partition(end)[2]}"
