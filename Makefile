@@ -23,6 +23,7 @@ help:            ## print this list
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
 	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)"
 	@$(INSTALL) --requirement envs/requirements.lock
+	@$(BIN)/python -m pip uninstall -qq --yes heed # the name of the distribution up to 0.2.0
 	@$(INSTALL) --no-deps --editable .
 	@touch $@
 
@@ -107,7 +108,7 @@ locale: .venv/.development ## extract the report's texts from the code into src/
 
 lock:            ## update envs/*.lock from pyproject.toml, in a fresh environment (uses the package index)
 	@rm -rf .heed/lock && python=$$($(FIND_PYTHON)) && "$$python" -m venv .heed/lock
-	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed
+	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed-attention
 	@(sed -n '/^#/p' envs/requirements.lock; .heed/lock/bin/pip freeze | sed 's/^\(torch==[^+]*\)+cpu/\1/') > .heed/requirements.lock && mv .heed/requirements.lock envs/requirements.lock
 
 clean:           ## delete what heed generated (data/raw, data/tokens, results, reports, logs); the DVC cache can restore it
