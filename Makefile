@@ -13,7 +13,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm remotes report test test-slow drills benchmark lint format pdf lock schema locale docs clean
+.PHONY: help setup slurm remotes report check test test-slow drills benchmark lint pdf lock schema locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -65,13 +65,15 @@ report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake
 	@! grep -q ',NO,' reports/tables/truths.csv 2>/dev/null || echo "heed: known truths were not found; the report begins with them"
 	@echo "heed: the report is $(CURDIR)/reports/index.html"
 
-test: .venv/.development ## set up, lint, check the format, the types and the imports, run the tests
+check: .venv/.development ## set up, check the style, the format, the types and the imports
 	@echo "heed: ruff check";  $(BIN)/ruff check .
 	@echo "heed: ruff format"; $(BIN)/ruff format --check .
 	@echo "heed: mypy, snakefmt, imports"; $(BIN)/mypy & mypy=$$! failed=; \
 		$(BIN)/snakefmt --check workflow/Snakefile || failed=1; \
 		$(BIN)/lint-imports --no-logo --no-cache || failed=1; \
 		wait $$mypy || failed=1; test ! "$$failed"
+
+test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
 test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slow or need a browser or LaTeX
