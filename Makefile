@@ -13,7 +13,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm remotes report test test-slow drills benchmark lint format pdf lock schema locale docs clean
+.PHONY: help setup slurm remotes report check test test-slow drills benchmark lint pdf lock schema locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -23,6 +23,7 @@ help:            ## print this list
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
 	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)"
 	@$(INSTALL) --requirement envs/requirements.lock
+	@$(BIN)/python -m pip uninstall -qq --yes heed # the name of the distribution up to 0.2.0
 	@$(INSTALL) --no-deps --editable .
 	@touch $@
 
@@ -64,13 +65,15 @@ report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake
 	@! grep -q ',NO,' reports/tables/truths.csv 2>/dev/null || echo "heed: known truths were not found; the report begins with them"
 	@echo "heed: the report is $(CURDIR)/reports/index.html"
 
-test: .venv/.development ## set up, lint, check the format, the types and the imports, run the tests
+check: .venv/.development ## set up, check the style, the format, the types and the imports
 	@echo "heed: ruff check";  $(BIN)/ruff check .
 	@echo "heed: ruff format"; $(BIN)/ruff format --check .
 	@echo "heed: mypy, snakefmt, imports"; $(BIN)/mypy & mypy=$$! failed=; \
 		$(BIN)/snakefmt --check workflow/Snakefile || failed=1; \
 		$(BIN)/lint-imports --no-logo --no-cache || failed=1; \
 		wait $$mypy || failed=1; test ! "$$failed"
+
+test: check      ## set up, run `make check` and the tests that are not slow
 	@echo "heed: tests";       PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "not slow" -n $(CORES) --dist loadgroup
 
 test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slow or need a browser or LaTeX
@@ -107,7 +110,7 @@ locale: .venv/.development ## extract the report's texts from the code into src/
 
 lock:            ## update envs/*.lock from pyproject.toml, in a fresh environment (uses the package index)
 	@rm -rf .heed/lock && python=$$($(FIND_PYTHON)) && "$$python" -m venv .heed/lock
-	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed
+	@.heed/lock/bin/pip install --quiet "$$(grep '^torch==' envs/requirements.lock)" && .heed/lock/bin/pip install --quiet . && .heed/lock/bin/pip uninstall --quiet --yes heed-attention
 	@(sed -n '/^#/p' envs/requirements.lock; .heed/lock/bin/pip freeze | sed 's/^\(torch==[^+]*\)+cpu/\1/') > .heed/requirements.lock && mv .heed/requirements.lock envs/requirements.lock
 
 clean:           ## delete what heed generated (data/raw, data/tokens, results, reports, logs); the DVC cache can restore it

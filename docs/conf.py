@@ -22,6 +22,7 @@ root_doc = "docs/index"
 include_patterns = [
     "README.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "config/README.md",
     "envs/README.md",
     "docs/*.md",

@@ -1,5 +1,6 @@
 """The documentation: its links lead somewhere, on GitHub and in the site that `make docs` makes."""
 
+import importlib
 import importlib.util
 import re
 import shlex
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from heed.cli.parser import make_parser
+from heed.tasks import TASKS
 from tests.conftest import ROOT
 
 PAGES = sorted(
@@ -22,6 +24,14 @@ PAGES = sorted(
     for pattern in ("*.md", "config/*.md", "envs/*.md", "docs/**/*.md")
     for path in ROOT.glob(pattern)
 )
+WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
+TARGETS = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
+REGISTRIES = {  # module → what CONTRIBUTING.md says to add a name to
+    "heed.corpora.kinds": "PUBLICATIONS",
+    "heed.models.scores": "SCORES",
+    "heed.tasks": "TASKS",
+    "heed.tasks.classification.recipe": "METRICS",
+}
 FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 INCOMPLETE = re.compile("the following arguments are required|expected one argument")
@@ -60,13 +70,12 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
 )
 def test_commands_of_a_page_exist(page, capsys):
     parser = make_parser()
-    targets = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
     text = page.read_text()
     inline = [code.strip("` ") for code in CODE.findall(FENCE.sub("", text))]
     blocks = [line.strip() for block in FENCE.finditer(text) for line in block[0].splitlines()]
     for line in [*blocks, *inline]:  # within a sentence a command may be named without arguments
         if made := re.match(r"make ([a-z-]+)", line):
-            assert made[1] in targets, line
+            assert made[1] in TARGETS, line
         if typed := re.match(r"(?:\$ )?(?:[A-Z_]+=\S+ )?(?:\.venv/bin/)?heed ([a-z].*)", line):
             command = re.split(r"\s#| && | >|\s\|", typed[1])[0]
             try:
@@ -83,7 +92,72 @@ def test_the_citation_and_the_changelog_name_the_version_of_the_package():
     changes = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert str(citation["version"]) == version
     released = citation.get("date-released")
-    assert changes[0] == f"{version} ({released or 'not released yet'})"
+    releases = [name for name in changes if name != "Unreleased"]
+    assert releases[0] == f"{version} ({released or 'not released yet'})"
+
+
+@pytest.mark.parametrize(("page", "words"), [("CHANGELOG.md", 1200), ("docs/architecture.md", 600)])
+def test_pages_that_should_be_short_are(page, words):
+    assert len((ROOT / page).read_text().split()) <= words
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_targets_of_make_and_can_only_read(path):
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] == {"contents": "read"} and "concurrency" in workflow
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert commands
+    for command in commands:
+        program, target, *settings = shlex.split(command)
+        assert program == "make" and target in TARGETS and settings == ["PYTHON=python"], command
+    for action in (step["uses"] for step in steps if "uses" in step):
+        assert re.fullmatch(r"actions/[a-z-]+@v\d+", action), f"{action}: its major version, please"
+
+
+def test_the_workflows_test_every_version_of_python_that_the_metadata_names():
+    metadata = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    named = [line.rpartition(" ")[2] for line in metadata if "Python :: 3." in line]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())
+    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+
+
+def test_the_paths_that_contributing_names_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = re.findall(r"`((?:src|tests|envs|docs)/[^` ]*)`", text)
+    assert len(paths) > 8
+    for path in paths:
+        for task in TASKS if "TASK" in path else [""]:
+            assert (ROOT / path.replace("TASK", task)).exists(), path
+    for module, name in REGISTRIES.items():
+        assert name in text and hasattr(importlib.import_module(module), name), name
+
+
+def read_picture(heading: str) -> tuple[set[str], list[tuple[str, str]]]:
+    """Return the nodes and the arrows of the picture below a heading of docs/architecture.md."""
+    text = (ROOT / "docs/architecture.md").read_text()
+    picture = text.partition(f"\n## {heading}\n")[2].partition("```mermaid")[2].partition("```")[0]
+    arrows = re.findall(r"(\w+) --> (\w+)", picture)
+    return {*re.findall(r"^ +(\w+)\[", picture, re.MULTILINE)}, arrows
+
+
+def test_the_picture_of_the_graph_has_the_stages_of_dvc_yaml():
+    stages, arrows = read_picture("The graph")
+    assert stages == {*yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]}
+    assert {name for arrow in arrows for name in arrow} == stages
+
+
+def test_the_picture_of_the_packages_goes_down_the_layers_of_the_contract():
+    drawn, arrows = read_picture("The packages")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    place = {name: n for n, layer in enumerate(layers) for name in layer.split(" | ")}
+    assert drawn - {"ground"} <= {*place}
+    packages = {path.parent.name for path in ROOT.glob("src/heed/*/__init__.py")}
+    assert packages - drawn <= {"code", "hyperparameters"}  # on the ground, as single files are
+    place["ground"] = len(layers)
+    for start, end in arrows:
+        assert place[start] < place[end], f"{start} --> {end}"
 
 
 class Links(HTMLParser):
