@@ -34,7 +34,7 @@ def rate(recipe: Recipe[Any, Any], tokens: Tokens, documents: int) -> float:
     """Return documents a second of the second epoch; the first one also allocates memory."""
     recipe = recipe.changed({"epochs": 2, "device": "cpu", "threads": 1})
     h, classes = recipe.hyperparameters, recipe.data.classes
-    make_deterministic(1)
+    make_deterministic()
     keep_memory()
     seed_everything(1)
     train_rows = tokens.rows("train", 0)

@@ -12,7 +12,7 @@ from typing import Any
 
 RWLOCK = Path(".dvc/tmp/rwlock")
 
-# --- DVC's stages and its verdicts: treeverse/dvc 10179 (resolved stages), 6133 (status beside a run)
+# --- DVC's stages and verdicts: treeverse/dvc 10179 (resolved stages), 6133 (status beside a run)
 
 
 def open_repository(root: Path) -> Any:

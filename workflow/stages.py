@@ -353,14 +353,15 @@ class Run:
         """Read the stages. Raises HeedError."""
         # jobs on other machines inherit it
         self.folder = RUNS / os.environ.setdefault("HEED_RUN", uuid.uuid4().hex[:12])
-        self._workflow, self._plan = workflow, None
+        self._workflow = workflow
+        self._plan: dict[str, str] | None = None
         main, dry = engine.is_main_process(workflow), engine.is_dry_run(workflow)
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         plan = self.folder / "plan.json"
         if not main and plan.exists():
             content = json.loads(plan.read_text(encoding="utf-8"))
             self.stages = [Stage(**stage) for stage in content["stages"]]
-            self._plan: dict[str, str] | None = content["stale"]
+            self._plan = content["stale"]
             return
         if main and not dry:
             self._lock()

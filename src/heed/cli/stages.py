@@ -194,5 +194,6 @@ def read_comparison() -> "Comparison":
 
 
 STAGES = (
-    download, tokenize, search, recipe, train, score, explain, adversaries, opponents, compare, report,
+    download, tokenize, search, recipe, train, score, explain, adversaries, opponents, compare,
+    report,
 )  # fmt: skip
