@@ -81,8 +81,10 @@ class Stage:
         return self.name.partition("@")[0]
 
 
-def read_stages(root: str | Path = ".") -> list[Stage]:
+def read_stages(root: str | Path = ".", params: Params | None = None) -> list[Stage]:
     """Return the stages of the study in params.yaml, each after those it reads from.
+
+    `params` is the content of params.yaml, where it was read already.
 
     Raises:
         HeedError: params.yaml is wrong, or DVC reads other values in it; no DVC repository; a
@@ -90,7 +92,7 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
 
     """
     root = Path(root)
-    params = load(root / "params.yaml")
+    params = params or load(root / "params.yaml")
     check_params(root / "params.yaml")
     try:
         repository = engine.open_repository(root)
@@ -307,8 +309,10 @@ def _first_of(items: list[str]) -> str:
 def predict_code_changes(stages: list[Stage]) -> set[str] | None:
     """Return the files that the stage `code` would change, for a dry run.
 
-    Prints the error and returns None where the stage would fail.
+    None where that is not known: prints the error where the stage would fail.
     """
+    if all(stage.reasons for stage in stages):  # as in a new clone
+        return None
     if not any(stage.name == "code" and stage.reasons for stage in stages):
         return set()
     import digests  # here: it takes a second, and only a dry run after an edit needs it
@@ -361,14 +365,15 @@ class Run:
         if not main and plan.exists():
             content = json.loads(plan.read_text(encoding="utf-8"))
             self.stages = [Stage(**stage) for stage in content["stages"]]
-            self._plan = content["stale"]
+            self._plan, self.seeds = content["stale"], content["seeds"]
             return
         if main and not dry:
             self._lock()
             wait_for_dvc(Path())
             repair_lock(Path())
             copy_report()
-        self.stages = read_stages()
+        self._params = load()
+        self.stages, self.seeds = read_stages(params=self._params), len(self._params.seeds)
 
     def _lock(self) -> None:
         """Refuse a second snakemake in this clone.
@@ -393,7 +398,7 @@ class Run:
         if self._plan is not None:
             return self._plan
         executing = engine.is_running_jobs(self._workflow)
-        for warning in changed_file_warnings(load()):
+        for warning in changed_file_warnings(self._params):
             print_message(warning)
         removed = find_removed(self.stages)
         if executing:
@@ -402,13 +407,13 @@ class Run:
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
             if not self._run_quick_first() and removed:
-                self.stages = read_stages()
+                self.stages = read_stages(params=self._params)
             self._plan = find_stale(self.stages, [])
         else:
             self._plan = find_stale(self.stages, removed, predict_code_changes(self.stages))
         (self.folder / "done").mkdir(parents=True, exist_ok=True)
         stages = [dataclasses.asdict(stage) for stage in self.stages]
-        plan = json.dumps({"stages": stages, "stale": self._plan})
+        plan = json.dumps({"stages": stages, "stale": self._plan, "seeds": self.seeds})
         (self.folder / "plan.json").write_text(plan, encoding="utf-8")
         stale, total = len(self._plan), len(self.stages)
         if stale:
@@ -435,7 +440,7 @@ class Run:
                 command = [*REPRO, "--keep-going", *names]
                 subprocess.run(command, stdout=log, stderr=log, check=False)
             tried.update(names)
-            self.stages = read_stages()
+            self.stages = read_stages(params=self._params)
         return bool(tried)
 
     def _find_ready_quick(self, tried: set[str]) -> list[str]:
@@ -466,11 +471,10 @@ class Run:
         """
         if stage.threads:
             return stage.threads
-        seeds = len(load().seeds)
         if not engine.runs_jobs_here(self._workflow):
-            return seeds
+            return self.seeds
         trainings = sum(name.startswith("train@") for name in self.plan())
-        return max(1, min(seeds, engine.cores(self._workflow) // max(1, trainings)))
+        return max(1, min(self.seeds, engine.cores(self._workflow) // max(1, trainings)))
 
     def describe_failures(self) -> Iterator[str]:
         """Yield a line for each stage of this run that failed: heed's message or the log's path.
