@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apart
 import engine_names as engine
 import yaml
 
@@ -35,7 +36,8 @@ from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own.files import changed_file_warnings
-from heed.study.syntax import read_yaml
+from heed.study.reader import read_text
+from heed.study.syntax import check_as_dvc_reads
 from heed.terminal import print_line
 
 # --wait-for-lock counts only before `repro`
@@ -93,7 +95,9 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
     """
     root = Path(root)
     params = params or load(root / "params.yaml")
-    check_params(root / "params.yaml")
+    check_as_dvc_reads(read_text(root / "params.yaml"), root / "params.yaml")
+    from dvc.exceptions import DvcException  # here: it takes a second
+
     try:
         repository = engine.open_repository(root)
         return [_read_stage(repository, stage, params) for stage in engine.stages(repository)]
@@ -102,7 +106,7 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
             f"{_one_line(error)}. heed runs in the top folder of a git clone: it needs .git and "
             ".dvc"
         ) from None
-    except _dvc_error() as error:
+    except DvcException as error:
         raise HeedError(f"DVC: {_one_line(error)}. `dvc status` says more") from None
     except OSError as error:  # DVC itself stops at a link that leads nowhere
         raise HeedError(
@@ -144,35 +148,6 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "report":
             return REPORT_THREADS, 0
     return 1, 0
-
-
-def _dvc_error() -> type[Exception]:
-    """Return the base of DVC's errors."""
-    from dvc.exceptions import DvcException
-
-    return DvcException
-
-
-def check_params(path: Path) -> None:
-    """Check that DVC reads the same values as heed. Raises HeedError.
-
-    DVC's C parser refuses a `:` or `?` in an unquoted text within braces, which YAML 1.2 allows,
-    and reads some invisible characters as an end of line.
-    """
-    try:
-        read_by_dvc = engine.read_yaml(path)
-    except _dvc_error() as error:
-        mark = getattr(error.__cause__, "problem_mark", None)
-        problem = getattr(error.__cause__, "problem", None) or error.__cause__ or error
-        raise HeedError(
-            f"{path}:{mark.line + 1 if mark else 1}: {problem}. heed can read it, DVC cannot: put "
-            "the text in quotes"
-        ) from None
-    if read_by_dvc != read_yaml(path.read_text(encoding="utf-8"), path)[1]:
-        raise HeedError(
-            f"{path}: DVC reads other values than heed: look for invisible characters, and for & "
-            "and ! without quotes"
-        )
 
 
 def _one_line(error: Exception) -> str:
@@ -358,6 +333,7 @@ class Run:
         # jobs on other machines inherit it
         self.folder = RUNS / os.environ.setdefault("HEED_RUN", uuid.uuid4().hex[:12])
         self._workflow = workflow
+        self.apart = engine.shares_nothing(workflow)
         self._plan: dict[str, str] | None = None
         main, dry = engine.is_main_process(workflow), engine.is_dry_run(workflow)
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -416,6 +392,8 @@ class Run:
         plan = json.dumps({"stages": stages, "stale": self._plan, "seeds": self.seeds})
         (self.folder / "plan.json").write_text(plan, encoding="utf-8")
         stale, total = len(self._plan), len(self.stages)
+        if executing and self.apart:
+            self._push_inputs()
         if stale:
             print_message(
                 f"{stale} of {total} stages {'to run' if executing else 'may run'}, "
@@ -425,6 +403,18 @@ class Run:
             Path(self.done_file("all")).touch()
             print_message(f"all {total} stages are up to date")
         return self._plan
+
+    def _push_inputs(self) -> None:
+        """Push what stages on other machines will read and this run does not make."""
+        reading = [stage for stage in self.stages if stage.name in self.plan()]
+        names = {up for stage in reading for up in stage.upstream} - self.plan().keys()
+        if names:
+            apart.dvc("push", *sorted(names))
+
+    def end(self) -> None:
+        """Record what ran on other machines in dvc.lock, and pull it."""
+        if self.apart and (names := apart.record(map(str, (self.folder / "done").glob("*@*")))):
+            apart.dvc("pull", "--force", "--allow-missing", *names)
 
     def _run_quick_first(self) -> bool:
         """Run the stale quick stages: `code`, then those that it has made stale.
@@ -461,6 +451,10 @@ class Run:
     def done_files(self, names: Iterable[str]) -> list[str]:
         """Return the done files of those of `names` that are stale; see `plan`."""
         return [self.done_file(name) for name in names if name in self.plan()]
+
+    def sent_plan(self) -> list[str]:
+        """Return the file that jobs on machines without this folder need beside done files."""
+        return [str(self.folder / "plan.json")] if self.apart else []
 
     def threads(self, stage: Stage) -> int:
         """Return the cores of a stage.
