@@ -39,8 +39,8 @@ VERSIONS = re.compile(r"\|(numpy|scipy):[^|\"]*")
 RENAMED: dict[str, str] = {}
 
 # On another machine kind a figure may be so many points from the golden one (a share of 1: so many
-# hundredths). The same seed differs on two kinds by at most 8.00 points of accuracy and 11.01 of BLEU
-# (docs/machines.md). Twice that, since a third kind may go beyond these two.
+# hundredths). The same seed differs on two kinds by at most 8.00 points of accuracy and 11.01 of
+# BLEU (docs/machines.md). Twice that, since a third kind may go beyond these two.
 LIMIT = 22.02
 # There these must be the same, since no training decides them: what was read, and how large it is.
 FACTS = re.compile(
@@ -48,11 +48,13 @@ FACTS = re.compile(
     r"|comparison.json:(alpha|power|margin_pp|convergence_pp|tests|folds|documents|tokens|train"
     r"|validation|test|seeds|.*_size|.*_dim|epochs)"
 )
-# There these may be any number, but not none in place of one: they are quotients, powers or
-# probabilities of figures, or counts of texts on which models were right.
+# There these may be any number, but not none in place of one: they are intervals, deviations,
+# quotients and probabilities, which a small difference of figures may change a lot, or counts of
+# documents on which models were right.
 UNLIMITED = re.compile(
-    r".*:(p|.*_p|p_holm|.*_p_holm|g|odds_ratio|seeds_needed|seeds_won|detectable_pp|wrong_words"
-    r"|degrees_of_freedom)|explanation_all-means.csv:(mean|documents)|.*_weights.csv:documents"
+    r".*:(p|.*_p|p_holm|.*_p_holm|.*low_pp|.*high_pp|interval_pp|bootstrap_pp|.*std_pp|detectable_pp"
+    r"|standard_error_pp|degrees_of_freedom|g|odds_ratio|seeds_needed|seeds_won|wrong_words)"
+    r"|explanation_all-means.csv:(mean|documents)|.*_weights.csv:documents"
 )
 # There these are not compared: they say in words what a training found.
 WORDS = re.compile(
