@@ -9,6 +9,7 @@ last digit; on another kind they must be within LIMIT.
 import argparse
 import csv
 import io
+import itertools
 import json
 import re
 import sys
@@ -67,9 +68,11 @@ Cells = dict[tuple[str, str], str]  # (row, column) of a table, (section, key) o
 
 def main(argv: list[str] | None = None) -> None:
     """Print what differs; exit with 1 if anything does."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a clone with a finished study")
     folder = parser.parse_args(argv).folder
+    if not (folder / COMPARISON).is_file():
+        parser.error(f"{folder / COMPARISON}: not there. Run the study in {folder} first")
     name = load(folder / "params.yaml").study.name
     if name not in STUDIES:
         parser.error(f"{folder} has the study {name}; golden files are of {', '.join(STUDIES)}")
@@ -118,10 +121,10 @@ def differences(golden: Path, folder: Path, is_same_kind: bool) -> list[str]:
         if not (folder / name).exists():
             found.append(f"{name}: missing")
             continue
-        of_file = [*_differences(path, folder / name, is_same_kind)]
-        found += [f"{name}: {difference}" for difference in of_file[:SHOWN]]
-        if len(of_file) > SHOWN:
-            found.append(f"{name}: {len(of_file) - SHOWN} more differences")
+        in_file = _differences(path, folder / name, is_same_kind)
+        found += [f"{name}: {difference}" for difference in itertools.islice(in_file, SHOWN)]
+        if any(in_file):
+            found.append(f"{name}: and more")
     return found
 
 
