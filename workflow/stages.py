@@ -62,12 +62,9 @@ _interrupted = threading.Event()
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """One DVC stage.
+    """One DVC stage."""
 
-    `name` is DVC's address of it (train@imdb-attention) and the name of its Snakemake rule.
-    """
-
-    name: str
+    name: str  # DVC's address of it, such as train@imdb-attention; also of its Snakemake rule
     upstream: list[str]
     deps: list[str]
     outs: list[str]
@@ -76,11 +73,6 @@ class Stage:
     quick: bool
     local: bool  # on the machine of `snakemake`, also where jobs go to a cluster
     reasons: list[str]  # DVC's own reasons to run it; none: up to date
-
-    @property
-    def kind(self) -> str:
-        """The name of the stage in dvc.yaml, such as train."""
-        return self.name.partition("@")[0]
 
 
 def read_stages(root: str | Path = ".", params: Params | None = None) -> list[Stage]:
@@ -103,11 +95,11 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
         return [_read_stage(repository, stage, params) for stage in engine.stages(repository)]
     except engine.missing_repository_errors() as error:
         raise HeedError(
-            f"{_one_line(error)}. heed runs in the top folder of a git clone: it needs .git and "
-            ".dvc"
+            f"{error}: heed runs in the top folder of a git clone: it needs .git and .dvc"
         ) from None
     except DvcException as error:
-        raise HeedError(f"DVC: {_one_line(error)}. `dvc status` says more") from None
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise HeedError(f"DVC: {reason}. `dvc status` says more") from None
     except OSError as error:  # DVC itself stops at a link that leads nowhere
         raise HeedError(
             f"{error.filename}: {error.strerror}. It is a link that leads nowhere, or may not be "
@@ -148,10 +140,6 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "report":
             return REPORT_THREADS, 0
     return 1, 0
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
 
 
 # --- dvc.lock and DVC's locks ---------------------------------------------------------------------
@@ -251,16 +239,10 @@ def move_removed(paths: list[str]) -> None:
 def find_stale(
     stages: list[Stage], removed: list[str], code_changes: Collection[str] | None = None
 ) -> dict[str, str]:
-    """Return {stage: reason} of the stages that may run.
+    """Return {stage: reason} of the stages that may run, of `stages` in their order.
 
-    A reason is DVC's, a result that leaves the study, or an upstream stage.
-
-    Args:
-        stages: each after those it reads from.
-        removed: what `find_removed` returns.
-        code_changes: the files that the stage `code` would change, if known; only stages that
-            depend on one of them run after it.
-
+    A reason is DVC's, one of the `removed` results, or an upstream stage. Where `code_changes` are
+    known, the files that the stage `code` would change, only stages that read one run after it.
     """
     stale: dict[str, str] = {}
     for stage in stages:
@@ -282,10 +264,7 @@ def _first_of(items: list[str]) -> str:
 
 
 def predict_code_changes(stages: list[Stage]) -> set[str] | None:
-    """Return the files that the stage `code` would change, for a dry run.
-
-    None where that is not known: prints the error where the stage would fail.
-    """
+    """Return the files that the stage `code` would change, for a dry run; None if not known."""
     if all(stage.reasons for stage in stages):  # as in a new clone
         return None
     if not any(stage.name == "code" and stage.reasons for stage in stages):
@@ -300,16 +279,11 @@ def predict_code_changes(stages: list[Stage]) -> set[str] | None:
 
 
 def longest_chains(stages: list[Stage]) -> dict[str, int]:
-    """Return {stage: how long it and those take that must follow it, in the longest chain}.
+    """Return {stage: how long it takes with the longest chain of stages that must follow it}.
 
-    Of the stages that are ready, that with the longest chain should start first. The unit is a
-    short stage (LENGTHS).
-
-    Args:
-        stages: each after those it reads from.
-
+    Of the stages that are ready, the one with the longest chain should start first.
     """
-    chains = {stage.name: LENGTHS.get(stage.kind, 1) for stage in stages}
+    chains = {stage.name: LENGTHS.get(stage.name.partition("@")[0], 1) for stage in stages}
     own = dict(chains)
     for stage in reversed(stages):
         for upstream in stage.upstream:
@@ -323,9 +297,8 @@ def longest_chains(stages: list[Stage]) -> dict[str, int]:
 class Run:
     """One run of snakemake: the stages, the plan, and the done files.
 
-    Made when the Snakefile is read. The plan is made later, when Snakemake first asks for the
-    inputs of a rule: only then is it known whether this is a dry run. Jobs on other machines read
-    the plan of the run that submitted them.
+    The plan is made when Snakemake first asks for the inputs of a rule: only then is it known
+    whether this is a dry run. Jobs on other machines read the plan of the run that submitted them.
     """
 
     def __init__(self, workflow: Any) -> None:
@@ -435,14 +408,9 @@ class Run:
 
     def _find_ready_quick(self, tried: set[str]) -> list[str]:
         """Return the stale quick stages not tried yet whose upstream stages are up to date."""
-        stale = find_stale(self.stages, [])
-        return [
-            stage.name
-            for stage in self.stages
-            if stage.quick
-            and stage.name in stale.keys() - tried
-            and not stale.keys() & {*stage.upstream}
-        ]
+        stale = find_stale(self.stages, []).keys()
+        ready = [stage for stage in self.stages if stage.quick and not stale & {*stage.upstream}]
+        return [stage.name for stage in ready if stage.name in stale - tried]
 
     def done_file(self, name: str) -> str:
         """Return the path of a stage's done file."""
@@ -479,12 +447,8 @@ class Run:
         if _interrupted.is_set() or not plan.exists():
             return
         for name in self.plan():
-            log = Path("logs", f"{name}.log")
-            if (
-                Path(self.done_file(name)).exists()
-                or not log.exists()
-                or log.stat().st_mtime < plan.stat().st_mtime
-            ):
+            log, done = Path("logs", f"{name}.log"), Path(self.done_file(name)).exists()
+            if done or not log.exists() or log.stat().st_mtime < plan.stat().st_mtime:
                 continue
             lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
             if lines[-1].startswith("ERROR: failed to reproduce"):
@@ -493,24 +457,21 @@ class Run:
 
 
 def copy_report(root: Path = Path()) -> bool:
-    """Copy figures, tables and page to where `snakemake --report` finds them, if there is a report.
+    """Copy figures, tables and page to where `snakemake --report` finds them; return if there are.
 
     Copies, because Snakemake deletes, touches and stamps its outputs, and reports/ is DVC's.
-    Returns whether there is a report.
     """
-    page, copies = root / "reports/index.html", root / REPORT_COPIES
-    if not page.exists():
+    reports, copies = root / "reports", root / REPORT_COPIES
+    if not (reports / "index.html").exists():
         return False
-    page_copy = copies / "index.html"
-    if page_copy.exists() and page_copy.read_bytes() == page.read_bytes():
-        return True
     shutil.rmtree(copies, ignore_errors=True)
-    for folder, suffix in (("figures", "svg"), ("tables", "csv")):
-        (copies / folder).mkdir(parents=True)
-        for path in sorted((root / "reports" / folder).glob(f"*.{suffix}")):
-            name = path.name if "_" in path.name else f"study_{path.name}"
-            shutil.copyfile(path, copies / folder / name)
-    shutil.copyfile(page, page_copy)
+    for pattern in ("index.html", "figures/*.svg", "tables/*.csv"):
+        for path in reports.glob(pattern):
+            copy = copies / path.relative_to(reports)
+            if path.parent != reports and "_" not in path.name:
+                copy = copy.with_name(f"study_{path.name}")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
     return True
 
 
