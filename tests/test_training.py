@@ -65,6 +65,11 @@ def change_file(path: str, old: str, new: str) -> None:
     Path(path).write_text(text.replace(old, new))
 
 
+def flipped(content: bytes) -> bytes:
+    """The last byte has another bit."""
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(workplace):
     train_run("tiny-attention", 1, "", silent)
     first = hashes()
@@ -132,7 +137,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
     took = json.loads(timing_file("tiny-attention", 1).read_text())
     assert 150 < took["seconds"] < 300, "the time of killed processes counts"
     assert 140 < took["cpu_seconds"] < 300
-    assert took["threads"] == 1 and took["device"] == "cpu"
+    assert took["device"] == "cpu"
 
 
 def test_validations_within_an_epoch_do_not_change_the_training(workplace):
@@ -163,13 +168,14 @@ def test_a_broken_checkpoint_is_no_checkpoint(workplace):
     train_run("tiny-attention", 1, "", silent)
     whole = hashes()
     recipe = recipes.read_model_recipe("tiny-attention")
-    work = checkpoint.work_folder(recipe, 1)
+    work = checkpoint.work_folder(recipe, 1, "")
     work.mkdir(parents=True)
     (work / "checkpoint.safetensors").write_bytes(b"half a file")
     train_run("tiny-attention", 1, "", silent)
     assert hashes() == whole
-    assert checkpoint.work_folder(recipe, 2) != work
-    assert checkpoint.work_folder(dataclasses.replace(recipe, tokens="other"), 1) != work
+    assert checkpoint.work_folder(recipe, 2, "") != work
+    assert checkpoint.work_folder(recipe, 1, "other") != work
+    assert checkpoint.work_folder(dataclasses.replace(recipe, tokens="other"), 1, "") != work
 
 
 def test_tokens_that_are_not_the_recipes_are_refused(workplace):
@@ -239,7 +245,7 @@ def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workpl
         (RUN / "run.json").write_text(json.dumps(broken))
         with pytest.raises(
             HeedError,
-            match=f"run.json: not a .*{says}.*Run again: heed train tiny-attention --seed 1",
+            match=f"run.json: not a .*{says}.*Run again: heed train tiny-attention --seeds 1",
         ):
             write_predictions("tiny-attention", [1])
 
@@ -269,7 +275,7 @@ def refused_run(message: str) -> None:
         lambda: heed.load_run("tiny-attention", 1),
         lambda: write_predictions("tiny-attention", [1]),
     ):
-        with pytest.raises(HeedError, match=f"{message}.*heed train tiny-attention --seed 1") as it:
+        with pytest.raises(HeedError, match=f"{message}.*heed train tiny-attention --seeds 1") as it:
             use()
         assert "\n" not in str(it.value)
 
@@ -318,7 +324,7 @@ RUN_VALUES = [
 ]
 
 
-@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
+@pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
 @pytest.mark.parametrize(("key", "value", "message"), RUN_VALUES)
 def test_a_run_with_wrong_values_is_refused_before_it_takes_memory(elsewhere, key, value, message):
     content = json.loads((elsewhere / "run.json").read_text())
@@ -342,14 +348,6 @@ def damage_weights(change: Callable[[dict[str, torch.Tensor]], None]) -> Callabl
         tensors = load_file(folder / "model.safetensors")
         change(tensors)
         (folder / "model.safetensors").write_bytes(serialize(tensors))
-
-    return damage
-
-
-def replace_by(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
-    def damage(folder: Path) -> None:
-        (folder / name).rename(folder.parent / "moved")
-        make(folder / name)
 
     return damage
 
@@ -386,19 +384,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         header_of_weights(HUGE % (10**12, 4 * 10**12), len(HUGE % (10**12, 4 * 10**12))),
         "not a whole run",
     ),
-    "link": (replace_by("run.json", lambda path: path.symlink_to("../moved")), "not a plain file"),
-    "pipe": (replace_by("vocabulary.txt", os.mkfifo), "not a plain file"),
-    "checksums-pipe": (lambda folder: os.mkfifo(folder / CHECKSUMS), "not a plain file"),
     "checksums-bytes": (lambda folder: (folder / CHECKSUMS).write_bytes(b"\xff"), "cannot be read"),
-    "device": (
-        replace_by("history.csv", lambda path: path.symlink_to("/dev/zero")),
-        "not a plain file",
-    ),
-    "folder": (replace_by("history.csv", Path.mkdir), "not a plain file"),
 }
 
 
-@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
+@pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_run_whose_files_are_not_those_of_a_run_is_refused(elsewhere, name):
@@ -407,7 +397,22 @@ def test_a_run_whose_files_are_not_those_of_a_run_is_refused(elsewhere, name):
     refused_run(message)
 
 
-@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
+def test_a_run_of_links_into_a_cache_is_read_as_one_of_files(trained, tmp_path, monkeypatch):
+    """As DVC leaves it with `cache.type` symlink."""
+    shutil.copytree(trained, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    Path("cache").mkdir()
+    for number, path in enumerate(sorted(RUN.iterdir())):
+        path.rename(f"cache/{number}")
+        path.symlink_to(Path.cwd() / f"cache/{number}")
+    assert write_predictions("tiny-attention", [1]) == 24
+    weights = (RUN / "model.safetensors").resolve()
+    weights.write_bytes(flipped(weights.read_bytes()))
+    with pytest.raises(HeedError, match="model.safetensors: not as it was made"):
+        write_predictions("tiny-attention", [1])
+
+
+@pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
 def test_that_a_run_has_no_checksums_is_said_once(elsewhere, capsys):
     for _ in range(2):
         heed.load_run("tiny-attention", 1)
@@ -717,11 +722,11 @@ def test_a_run_is_loaded_whole_and_predicts_as_its_stage_did(workplace):
         assert len(weights) == len(positions) == min(12, len(alone.ids))
         assert weights.sum() == pytest.approx(1 if len(weights) else 0, abs=1e-5)
     (RUN.with_name("9")).mkdir()
-    with pytest.raises(HeedError, match="heed train tiny-attention --seed 9"):
+    with pytest.raises(HeedError, match="heed train tiny-attention --seeds 9"):
         heed.load_run("tiny-attention", 9)
     (RUN / CHECKSUMS).unlink()
     (RUN / "model.safetensors").write_bytes(b"half")
-    with pytest.raises(HeedError, match=r"not a whole run .*heed train tiny-attention --seed 1"):
+    with pytest.raises(HeedError, match=r"not a whole run .*heed train tiny-attention --seeds 1"):
         heed.load_run("tiny-attention", 1)
 
 
@@ -808,11 +813,11 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
     train_run("tiny-attention", 2, "", silent)
     with pytest.raises(HeedError, match="another recipe"):
         write_predictions("tiny-attention", [1, 2])
-    with pytest.raises(HeedError, match="heed train tiny-attention --seed 3"):
+    with pytest.raises(HeedError, match="heed train tiny-attention --seeds 3"):
         write_predictions("tiny-attention", [1, 3])
     with pytest.raises(
         HeedError,
-        match=r"is of seeds \[1, 2\], the study has \[1\]. Run: heed predict tiny-attention",
+        match=r"is of seeds \[1, 2\], the study has \[1\]. Run: heed score tiny-attention",
     ):
         evaluate("tiny-attention", [1])
 
@@ -832,16 +837,14 @@ for command in commands:
 """
 
 
-def test_train_predict_and_evaluate_run_without_the_engines_and_without_pydantic(workplace):
+def test_train_and_score_run_without_the_engines_and_without_pydantic(workplace):
     Path("params.yaml").write_text("seeds: [1]\n")
-    for wall, *commands in (
-        (BLOCK, "train tiny-attention --seed 1", "predict tiny-attention"),
-        (BLOCK.replace('"pydantic"', '"pydantic", "torch"'), "evaluate tiny-attention"),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", wall, *commands], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK, "train tiny-attention --seeds 1", "score tiny-attention"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
     assert Path("results/evaluate/tiny-attention/summary.csv").exists()
     done = subprocess.run(
         [sys.executable, "-c", BLOCK, "tokenize tiny"], capture_output=True, text=True
@@ -852,7 +855,7 @@ def test_train_predict_and_evaluate_run_without_the_engines_and_without_pydantic
 @pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     change(epochs=30)
-    command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1"]
+    command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seeds", "1"]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while (
@@ -873,7 +876,7 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
 
 def test_an_error_is_one_line_on_stderr_and_exit_status_1(workplace):
     done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", "train", "none-such", "--seed", "1"],
+        [sys.executable, "-m", "heed.cli", "train", "none-such", "--seeds", "1"],
         capture_output=True,
         text=True,
     )
