@@ -33,7 +33,7 @@ from heed.paths import timing_file
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
-from heed.training import checkpoint
+from heed.training import checkpoint, runs
 from heed.training.determinism import make_deterministic
 from heed.training.loop import learning_rate
 from heed.training.optimizer import AdamW
@@ -275,7 +275,9 @@ def refused_run(message: str) -> None:
         lambda: heed.load_run("tiny-attention", 1),
         lambda: write_predictions("tiny-attention", [1]),
     ):
-        with pytest.raises(HeedError, match=f"{message}.*heed train tiny-attention --seeds 1") as it:
+        with pytest.raises(
+            HeedError, match=f"{message}.*heed train tiny-attention --seeds 1"
+        ) as it:
             use()
         assert "\n" not in str(it.value)
 
@@ -408,7 +410,7 @@ def test_a_run_of_links_into_a_cache_is_read_as_one_of_files(trained, tmp_path, 
     assert write_predictions("tiny-attention", [1]) == 24
     weights = (RUN / "model.safetensors").resolve()
     weights.write_bytes(flipped(weights.read_bytes()))
-    with pytest.raises(HeedError, match="model.safetensors: not as it was made"):
+    with pytest.raises(HeedError, match=r"model\.safetensors: not as it was made"):
         write_predictions("tiny-attention", [1])
 
 
@@ -689,7 +691,8 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
     assert encoded.lengths(short)[0] == np.diff(tokens.offsets).min()
 
 
-def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
+def in_two_folds() -> None:
+    """Give the corpus two folds: the test part of seeds 1, 3, ... and that of seeds 2, 4, ..."""
     path = Path("data/tokens/tiny")
     table = pd.read_parquet(path / "documents.parquet")
     table["split_0"], table["split_1"] = table["split"], np.roll(table["split"], 12)
@@ -698,6 +701,10 @@ def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
     (path / "meta.json").write_text(json.dumps(meta))
     recipe = dataclasses.replace(recipes.read_model_recipe("tiny-attention"), folds=2)
     recipes.write_recipe("results/recipe/tiny-attention.yaml", recipe)
+
+
+def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
+    in_two_folds()
     train_and_predict(seeds=(1, 2))
     assert [read_run("tiny-attention", seed).fold for seed in (1, 2)] == [0, 1]
     assert not set(predicted(1)["id"]) & set(predicted(2)["id"])
@@ -869,9 +876,75 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first = int(done.stdout.split("epoch ")[1].split("/")[0])
     assert first > 1, "it went on after the last whole epoch"
-    resumed = hashes()
-    train_run("tiny-attention", 1, "", lambda progress: None)
+    resumed, code = hashes(), read_run("tiny-attention", 1).code
+    train_run("tiny-attention", 1, code, lambda progress: None)
     assert hashes() == resumed
+
+
+def trained_runs(seeds: list[int], cores: int = 1) -> dict[int, tuple[int, dict[str, str]]]:
+    """Train what is not there; the time of each seed's folder, and the hashes of its files."""
+    assert {info.seed for info in runs.train_runs("tiny-attention", seeds, cores)} == {*seeds}
+    folders = {seed: RUN.with_name(str(seed)) for seed in seeds}
+    return {seed: (path.stat().st_mtime_ns, hashes(path)) for seed, path in folders.items()}
+
+
+def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monkeypatch):
+    first = trained_runs([1])
+    both = trained_runs([1, 2])
+    assert both[1] == first[1], "a new seed trains only itself"
+    assert trained_runs([1, 2]) == both
+    weights = RUN / "model.safetensors"
+    weights.write_bytes(flipped(weights.read_bytes()))
+    again = trained_runs([1, 2])
+    assert again[2] == both[2] and again[1][0] != both[1][0] and again[1][1] == both[1][1]
+    timing_file("tiny-attention", 2).unlink()
+    timed = trained_runs([1, 2])
+    assert timed[1] == again[1] and timed[2][0] != again[2][0]
+    assert timing_file("tiny-attention", 2).exists()
+    change(epochs=2)
+    shorter = trained_runs([1, 2])
+    assert all(shorter[seed][0] != timed[seed][0] for seed in (1, 2))
+    assert len(pd.read_csv(RUN / "history.csv")) == 2
+    monkeypatch.setattr(runs, "code_digest", lambda task: "of another code")
+    other = trained_runs([1, 2])
+    assert all(other[seed][0] != shorter[seed][0] for seed in (1, 2))
+    assert read_run("tiny-attention", 1).code == "of another code"
+    assert trained_runs([1, 2]) == other
+
+
+def test_seeds_at_the_same_time_give_the_same_bytes_as_in_turn(workplace):
+    in_processes = trained_runs([1, 2, 3], cores=2)
+    shutil.rmtree(RUN.parent)
+    in_turn = trained_runs([1, 2, 3])
+    assert all(in_processes[seed][1] == in_turn[seed][1] for seed in in_turn)
+    assert in_turn[1][1]["model.safetensors"] != in_turn[2][1]["model.safetensors"]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_seed_that_fails_does_not_stop_the_others(workplace, cores):
+    """Nothing is left to train on in the fold of seeds 1 and 3."""
+    in_two_folds()
+    table = pd.read_parquet("data/tokens/tiny/documents.parquet")
+    table.assign(split_0="test").to_parquet("data/tokens/tiny/documents.parquet", index=False)
+    trained = []
+    with pytest.raises(HeedError, match=r"no document is in the train part \(fold 0\)") as error:
+        trained.extend(runs.train_runs("tiny-attention", [1, 2, 3, 4], cores))
+    assert "\n" not in str(error.value)
+    assert sorted(path.name for path in RUN.parent.iterdir()) == ["2", "4"]
+
+
+def test_train_deletes_runs_of_other_seeds_unless_seeds_are_named(workplace):
+    Path("params.yaml").write_text("seeds: [1, 3]\n")
+    command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention"]
+    subprocess.run([*command, "--seeds", "1,2"], capture_output=True, check=True)
+    of_seed_1 = RUN.stat().st_mtime_ns
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert sorted(path.name for path in RUN.parent.iterdir()) == ["1", "3"]
+    assert sorted(path.stem for path in timing_file("tiny-attention", 1).parent.iterdir()) == [
+        "1", "3"
+    ]  # fmt: skip
+    assert RUN.stat().st_mtime_ns == of_seed_1, "a run that was trained by --seeds is kept"
+    assert "seed 1: epoch" in done.stdout and "seed 1: epoch 1/3" not in done.stdout
 
 
 def test_an_error_is_one_line_on_stderr_and_exit_status_1(workplace):

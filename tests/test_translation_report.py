@@ -431,7 +431,7 @@ def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(t
             each for each in translation.chapter(results, experiment) if isinstance(each, Table)
         )
         meanings.append(table.meanings(PAGE))
-        assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 20}[device]
+        assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 10}[device]
     before = results.times_source.md5
     fixture.write_times(model, [99], results.folder)  # of a seed that is not of the study
     again = read_made_up(tmp_path, fixture.comparison())
