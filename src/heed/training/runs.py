@@ -22,7 +22,7 @@ def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
     processes are forks of this one, which has imported torch.
 
     Raises:
-        HeedError: as `train_run`; seeds that do not fail are trained first.
+        HeedError: as `train_run`, of the first seed that fails; the others are trained first.
 
     """
     recipe = read_model_recipe(name)
@@ -36,9 +36,17 @@ def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
     gpus = _count_gpus() if uses_gpu(recipe.hyperparameters.device) else 0
     at_once = min(len(missing), gpus or cores)
     if at_once < 2:
+        failures = []
         for seed in missing:
-            with training_progress(f"{name} seed {seed}") as report_progress:
-                yield train_run(name, seed, code, report_progress)
+            try:
+                with training_progress(f"{name} seed {seed}") as report_progress:
+                    info = train_run(name, seed, code, report_progress)
+            except HeedError as error:
+                failures.append(error)
+            else:
+                yield info
+        if failures:
+            raise failures[0]
         return
     with process_pool(at_once, "fork") as pool:
         trainings = [pool.submit(_train_beside_others, name, seed, code) for seed in missing]
