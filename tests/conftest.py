@@ -192,8 +192,7 @@ def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:
     """Train a model in the working folder with these seeds, and write its predictions."""
     from heed.prediction import write_predictions
-    from heed.training.run import train_run
+    from heed.training.runs import train_runs
 
-    for seed in seeds:
-        train_run(model, seed, lambda progress: None)
+    list(train_runs(model, list(seeds), cores=1))
     write_predictions(model, list(seeds))
