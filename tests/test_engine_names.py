@@ -102,7 +102,7 @@ def test_a_folder_without_dvc_raises_a_missing_repository_error(tmp_path: Path) 
 def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path: Path) -> None:
     from dvc import rwlock
 
-    assert rwlock.RWLOCK_FILE == engine.RWLOCK.name
+    assert engine.RWLOCK.name == rwlock.RWLOCK_FILE
     assert engine.rwlock_processes(tmp_path) == set()
     path = tmp_path / engine.RWLOCK
     path.parent.mkdir(parents=True)
