@@ -192,7 +192,8 @@ def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:
     """Train a model in the working folder with these seeds, and write its predictions."""
     from heed.prediction import write_predictions
-    from heed.training.runs import train_runs
+    from heed.training.run import train_run
 
-    list(train_runs(model, list(seeds), cores=1))
+    for seed in seeds:
+        train_run(model, seed, "", lambda progress: None)
     write_predictions(model, list(seeds))
