@@ -309,7 +309,7 @@ class Run:
         self.apart = engine.shares_nothing(workflow)
         self._plan: dict[str, str] | None = None
         main, dry = engine.is_main_process(workflow), engine.is_dry_run(workflow)
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        _put_python_on_path()
         plan = self.folder / "plan.json"
         if not main and plan.exists():
             content = json.loads(plan.read_text(encoding="utf-8"))
@@ -454,6 +454,13 @@ class Run:
             if lines[-1].startswith("ERROR: failed to reproduce"):
                 message = lines[-2].removeprefix("heed: ")
                 yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"
+
+
+def _put_python_on_path() -> None:
+    """Let jobs find `heed` and `python` where PATH lacks their folder, and else as dvc does."""
+    folder, path = str(Path(sys.executable).parent), os.environ["PATH"]
+    if folder not in path.split(os.pathsep):
+        os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
 
 
 def copy_report(root: Path = Path()) -> bool:
