@@ -48,7 +48,8 @@ rule gpu:
         "date +%s.%N > {output}; sleep 4; date +%s.%N >> {output}; "
         "echo $CUDA_VISIBLE_DEVICES >> {output}"
 """
-RUN = ("snakemake", "--executor", "ray", "--shared-fs-usage", "none", "--jobs", "8")
+RUN = ("snakemake", "--executor", "ray", "--jobs", "8", "--shared-fs-usage")
+SHARED = "persistence input-output software-deployment sources source-cache"
 LEFT = re.compile("snakemake|second")  # of a job
 
 
@@ -72,15 +73,17 @@ class Workflow:
         (folder / ".gitignore").write_text("in\nout\nlogs\n")
         self.log = folder / "snakemake.txt"
 
-    def start(self, *options: str, on: list[str] | None = None, **env: str) -> subprocess.Popen:
+    def start(
+        self, *options: str, shared: str = "none", on: list[str] | None = None, **env: str
+    ) -> subprocess.Popen:
         environment = self.nodes.environment | {
             "HOME": str(self.folder), "PYTHONPATH": str(ROOT / "src"),
             "SNAKEMAKE_RAY_ADDRESS": self.nodes.address, **env,
         }  # fmt: skip
         with self.log.open("w") as log:
             return subprocess.Popen(
-                [*(self.nodes.on(1) if on is None else on), *RUN, *options], cwd=self.folder,
-                env=environment, stdout=log, stderr=subprocess.STDOUT,
+                [*(on or self.nodes.on(1)), *RUN, *shared.split(), *options],
+                cwd=self.folder, env=environment, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
 
     def output(self) -> str:
@@ -218,15 +221,15 @@ MISTAKES = {
     "more cores than a node has": (
         CORES,
         {},
-        "all asks for 64 cores, 0 GPUs, 0 MB, and no node of the Ray cluster has that: ",
+        "all asks for 64 cores, 0 GPUs, 0 MB. The nodes of the Ray cluster have ",
     ),
     "more GPUs than a node has": (
         GPU_SNAKEFILE.replace("gpu=1", "gpu=2"),
         {},
-        "gpu asks for 1 cores, 2 GPUs, 0 MB, and no node of the Ray cluster has that: ",
+        "gpu asks for 1 cores, 2 GPUs, 0 MB. The nodes of the Ray cluster have ",
     ),
     "a file elsewhere": (ABSOLUTE, {}, "all: /tmp/elsewhere is no path within the workflow's"),
-    "a job that fails": (FAILING, {}, "exit status 1; its output is in .snakemake/ray_logs/all/"),
+    "a job that fails": (FAILING, {}, "exit status 1. "),
 }
 
 
@@ -260,3 +263,28 @@ def test_a_machine_that_is_no_node_is_told_how_to_submit(
     assert process.wait(60) == 1
     assert f"this machine is not a node of the Ray cluster at {nodes.address}" in workflow.output()
     assert f"--ray-address ray://{nodes.host(1)}:10001" in workflow.output()
+
+
+def test_a_machine_that_is_no_node_submits_by_rays_client(
+    nodes: RayNodes, workflow: Workflow, local: dict[str, bytes]
+) -> None:
+    pytest.importorskip("grpc", reason="Ray's client needs grpcio: pip install 'ray[client]'")
+    nodes.plug(5)
+    address = f"ray://{nodes.host(1)}:10001"
+    on = nodes.on(5, own_processes=True)
+    process = workflow.start(on=on, SNAKEMAKE_RAY_ADDRESS=address)
+    log = workflow.folder / "logs/0.log"
+    workflow.until(lambda: log.exists() and "second 2" in log.read_text(), process)
+    workflow.finish(process)
+    assert workflow.results() == local
+
+
+def test_nodes_that_share_the_folder_work_in_it(tmp_path: Path, local: dict[str, bytes]) -> None:
+    with ray_nodes() as nodes:
+        nodes.start(1)
+        nodes.start(2)
+        workflow = Workflow(nodes, tmp_path / "workflow")
+        workflow.finish(workflow.start(shared=SHARED))
+        assert workflow.placed(2) > 0
+    assert workflow.results() == local
+    assert (workflow.folder / "logs/0.log").read_text().endswith("second 6\n")
