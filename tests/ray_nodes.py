@@ -29,8 +29,9 @@ class RayNodes:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self.files = Path(f"/tmp/ray-nodes-{os.getpid()}")  # short: Ray puts sockets here
-        self.switch = f"switch-{os.getpid()}"
+        self.mark = f"ray-{secrets.token_hex(3)}"
+        self.files = Path("/tmp", self.mark)  # short: Ray puts sockets here
+        self.switch = f"{self.mark}-switch"
         self.address = f"10.79.0.1:{PORT}"
         self.hosts: set[int] = set()
         token = self.files / "token"
@@ -46,7 +47,7 @@ class RayNodes:
 
     def name(self, number: int) -> str:
         """Return the name of a host's network namespace."""
-        return f"ray-{os.getpid()}-{number}"
+        return f"{self.mark}-{number}"
 
     def plug(self, number: int) -> None:
         """Make a host without Ray."""

@@ -224,7 +224,7 @@ MISTAKES = {
         "all asks for 64 cores, 0 GPUs, 0 MB. The nodes of the Ray cluster have ",
     ),
     "more GPUs than a node has": (
-        GPU_SNAKEFILE.replace("gpu=1", "gpu=2"),
+        GPU_SNAKEFILE.replace("gpu=1", "gpu=2").replace("range(3)", "range(1)"),
         {},
         "gpu asks for 1 cores, 2 GPUs, 0 MB. The nodes of the Ray cluster have ",
     ),
@@ -282,7 +282,7 @@ def test_a_machine_that_is_no_node_submits_by_rays_client(
 def test_nodes_that_share_the_folder_work_in_it(tmp_path: Path, local: dict[str, bytes]) -> None:
     with ray_nodes() as nodes:
         nodes.start(1)
-        nodes.start(2)
+        nodes.start(2, cpus=2)
         workflow = Workflow(nodes, tmp_path / "workflow")
         workflow.finish(workflow.start(shared=SHARED))
         assert workflow.placed(2) > 0

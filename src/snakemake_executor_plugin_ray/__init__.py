@@ -111,7 +111,15 @@ class Executor(RemoteExecutor):
         return "python"
 
     def run_job(self, job: JobExecutorInterface) -> None:
-        """Submit a job. Raises WorkflowError if no node can run it, or a file cannot be sent."""
+        """Submit a job; report its failure if no node can run it, or a file cannot be sent."""
+        try:
+            info = self._submit(job)
+        except WorkflowError as error:  # let the jobs that run end
+            self.report_job_error(SubmittedJobInfo(job), msg=f"{error}. ")
+        else:
+            self.report_job_submission(info)
+
+    def _submit(self, job: JobExecutorInterface) -> SubmittedJobInfo:
         share = (job.resources.get("gpu") or 0) * self.settings.gpu_share
         asked = {
             "CPU": job.threads,
@@ -139,8 +147,7 @@ class Executor(RemoteExecutor):
             [*map(str, [printed, *logs])],
             self.feed,
         )
-        info = SubmittedJobInfo(job, task.hex(), {"task": task, "printed": str(printed)})
-        self.report_job_submission(info)
+        return SubmittedJobInfo(job, task.hex(), {"task": task, "printed": str(printed)})
 
     def _check_size(self, job: JobExecutorInterface, asked: dict[str, float]) -> None:
         nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
