@@ -64,8 +64,9 @@ def recipe() -> None:
         del values["heads"]
     values |= yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
     values["tokens"] = read(f"data/tokens/{model['corpus']}/meta.json")
+    prediction = {"beam": values.pop("beam", 1)}
     write(f"results/recipe/{KEY}.yaml", json.dumps(values, sort_keys=True))
-    write(f"results/recipe/{KEY}.prediction.yaml", "{}")
+    write(f"results/recipe/{KEY}.prediction.yaml", json.dumps(prediction))
 
 
 def train() -> str:
@@ -115,7 +116,8 @@ def read_runs(model: str = KEY) -> list[str]:
 
 def score() -> None:
     tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
-    predictions = digest(read_runs(), tokens)
+    settings = read(f"results/recipe/{KEY}.prediction.yaml")
+    predictions = digest(read_runs(), tokens, settings)
     write(f"results/predict/{KEY}/predictions.parquet", predictions)
     write(f"results/evaluate/{KEY}/summary.csv", digest(predictions, code()))
 
