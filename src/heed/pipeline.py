@@ -57,6 +57,32 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
                 )
 
 
+def recorded_files(stage: str) -> dict[Path, Path]:
+    """Return the files of the folders that a stage made last: path → file of DVC's cache.
+
+    There are none where dvc.lock has no such stage, or the cache has lost the list of a folder.
+    """
+    lock = yaml.load(LOCK.read_text(encoding="utf-8"), yaml.CSafeLoader) if LOCK.exists() else {}
+    outs = lock.get("stages", {}).get(stage, {}).get("outs", [])
+    if not outs:
+        return {}
+    command = [sys.executable, "-m", "dvc", "cache", "dir"]
+    cache = Path(
+        subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    )
+    files = {}
+    for out in outs:
+        if (listing := _cached(cache, out["md5"])).exists():
+            for each in json.loads(listing.read_text(encoding="utf-8")):
+                files[Path(out["path"], each["relpath"])] = _cached(cache, each["md5"])
+    return files
+
+
+def _cached(cache: Path, digest: str) -> Path:
+    """Return where DVC's cache has the content with a hash."""
+    return cache / "files/md5" / digest[:2] / digest[2:]
+
+
 def stage_name(stage: str, *keys: str) -> str:
     """Return DVC's name of a stage and the keys of its command: evaluate@imdb-attention."""
     return "@".join([stage, *keys])

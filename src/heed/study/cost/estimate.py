@@ -20,11 +20,11 @@ from heed.study.schema import Params
 from heed.study.searches import Search
 from heed.tasks import task_module
 
-# Core-seconds, measured in a `snakemake` run whose server forks the stages (docs/performance.md,
-# "What a stage costs"); each stage of a study takes a little more, because dvc.lock is longer.
-STAGE, STAGE_GROWTH = 0.15, 0.0008
-COMMANDS = 0.8  # train .3, predict .5 for each seed
-ONCE = 0.3  # recipe .1, evaluate .2 of a model
+# Core-seconds, measured in a `snakemake` run (docs/performance.md, "What a stage costs"): DVC's for
+# a stage, which grow with dvc.lock, and of starting heed's command.
+STAGE, STAGE_GROWTH = 0.8, 0.003
+COMMANDS = 0.6  # train .1, score .5 for each seed
+ONCE = 3.5  # of a model: recipe .3, train and score 1.6 each
 START, PLAN = 4.0, 0.06  # of snakemake, and for each stage
 REPORT, REPORT_MODEL = 5.0, 0.6  # report and comparison, and for each model
 # core-seconds of each token and each type; of sorting groups into folds, for each document and fold
@@ -113,7 +113,7 @@ def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = No
     speeds = _speeds(params, sizes, measured or {}, 1.0 if measured else machine_factor())
     stages, seeds = _count_stages(params), len(params.seeds)
     stage = STAGE + STAGE_GROWTH * stages
-    models = [_model_cost(params, name, sizes, *speeds[name], stage) for name in speeds]
+    models = [_model_cost(params, name, sizes, *speeds[name]) for name in speeds]
     seed = len(params.explain.models) * params.explain.documents * EXPLAIN
     for adversary in params.adversaries.values():
         if size := sizes.get(adversary.corpus):
@@ -127,7 +127,7 @@ def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = No
             if search.corpus in sizes and search.trials
         ),
         "report": REPORT + REPORT_MODEL * len(params.models),
-        "other stages": stage * (stages - seeds * len(models)) + ONCE * len(models),
+        "other stages": stage * stages + ONCE * len(models),
         "snakemake": START + PLAN * stages,
     }
     disk = _shared_disk(params, sizes) + seeds * sum(model.disk for model in models)
@@ -178,15 +178,14 @@ def _model_cost(
     sizes: dict[str, CorpusSize],
     workload: Workload,
     speed: Speed,
-    stage: float,
 ) -> ModelCost:
-    """Return the cost of a model with one seed; `stage` are the core-seconds of any stage."""
+    """Return the cost of a model with one seed."""
     section = params.models[name]
     size = sizes[section.corpus]
     predicted = (size.validation + size.test) * speed.prediction
     beam = getattr(params.prediction(name), "beam", 0)
     training = _training(params, name, size, speed)
-    seconds = training + predicted * (1 + beam) + stage + COMMANDS
+    seconds = training + predicted * (1 + beam) + COMMANDS
     disk: float = workload.parameters * BYTES_PER_PARAMETER
     disk += (size.validation + size.test) * BYTES_PER_PREDICTION
     return ModelCost(
@@ -255,11 +254,10 @@ def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -
 
 def _count_stages(params: Params) -> int:
     """Return the number of stages of a study."""
-    # 3: the stage code, the search none and the stage unexplained; 2: compare and report
+    # 3: code, compare and report; of a model recipe, train and score
     stages = len(params.sources) + len(params.corpora) + len(params.searches) + 3
-    stages += 3 * len(params.models) + len(params.models) * len(params.seeds)
-    stages += len(params.explain.models) + len(params.adversaries) + len(params.experiments) + 2
-    return stages
+    stages += len(params.explain.models) + len(params.adversaries) + len(params.experiments)
+    return stages + 3 * len(params.models)
 
 
 def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
