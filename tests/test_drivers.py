@@ -29,6 +29,7 @@ from heed.study import load
 from heed.tasks import TASKS
 from tests import fingerprint
 from tests.conftest import ROOT
+from tests.drills.study import PLAIN
 from tests.reports import without_times
 
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
@@ -156,6 +157,32 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
 @pytest.fixture
 def toy(finished: Toy, tmp_path: Path) -> Iterator[Toy]:
     yield finished.copy(tmp_path / "a copy")
+
+
+@pytest.fixture(scope="session")
+def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
+    """A small study, run by the real heed, and committed."""
+    with shared_folder(tmp_path_factory, "real study") as folder:
+        study = Toy(folder / "clone")  # without a stub
+        study.environment["OMP_NUM_THREADS"] = "1"
+        if not (folder / "finished").exists():
+            folder.mkdir(exist_ok=True)
+            (folder / "params.yaml").write_text(PLAIN)
+            make_clone(study.path, folder / "params.yaml")
+            study.run("git", "init", "--quiet")
+            study.run(*SNAKEMAKE)
+            study.run("git", "add", "--all")
+            study.run("git", "commit", "--quiet", "--message", "run")
+            (folder / "finished").touch()
+        return study
+
+
+def copy_of(study: Toy, path: Path) -> Toy:
+    """Return a copy of a finished clone, with its results and its cache."""
+    shutil.copytree(study.path, path, symlinks=True)
+    copy = Toy(path)
+    copy.environment = study.environment | {}
+    return copy
 
 
 def planned(toy: Toy) -> list[str]:
@@ -414,30 +441,27 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     old, new, commands = CHANGES["one model less"]
     toy.change(old, new)
     removed = "results/predict/feelings-attention"
-    assert f"{removed} is no longer in the study" in toy.run("snakemake", "-n")
+    assert planned(toy) == commands
     assert (toy.path / removed).exists()
     assert toy.executed(*SNAKEMAKE) == commands
     assert not (toy.path / removed).exists()
     assert (toy.path / ".heed/removed" / removed / "predictions.parquet").exists()
     assert by_hand.exists()
     toy.change(new, old)
-    toy.run("dvc", "checkout", "--quiet", "train@feelings-attention")
-    assert toy.executed(*SNAKEMAKE) == commands
+    assert toy.executed(*SNAKEMAKE) == ["code", "compare"]  # the model comes from the cache
+    assert (toy.path / removed).exists()
 
 
 @pytest.mark.parametrize(
     "driver", [DVC, SNAKEMAKE, ["dvc", "checkout"]], ids=["dvc", "snakemake", "checkout"]
 )
 def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
-    names = ["results/opponents", "results/predict", "reports"]
-    # DVC's run-cache has nothing that persists, so that a driver trains runs again
-    trains = ["results/train/author-baseline", "results/timing/train/author-baseline"]
-    names += trains if driver[-1] == "checkout" else []
-    for name in names:
+    times = "results/timing/train/author-baseline"
+    for name in ("results/train/author-baseline", times, "results/opponents", "reports"):
         shutil.rmtree(toy.path / name)
     assert toy.executed(*driver) == []
     assert (toy.path / "results/train/author-baseline/1/model.safetensors").exists()
-    assert (toy.path / "results/timing/train/author-baseline/1.json").exists()
+    assert (toy.path / times / "1.json").exists()
     assert (toy.path / "results/opponents/feelings/opponents.json").exists()
     assert (toy.path / "reports/index.html").exists()
 
@@ -445,21 +469,106 @@ def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -
 @pytest.mark.parametrize("driver", [DVC, SNAKEMAKE], ids=["dvc", "snakemake"])
 def test_a_seed_trains_itself_alone(toy: Toy, driver: list[str]) -> None:
     runs = toy.path / "results/train/author-baseline"
-
-    def files() -> dict[str, tuple[bytes, int]]:
-        paths = [path for path in runs.rglob("*") if path.is_file()]
-        return {str(p.relative_to(runs)): (p.read_bytes(), p.stat().st_mtime_ns) for p in paths}
-
-    first = files()
-    for seeds, trained in (("[1, 2, 3]", "3"), ("[3, 2]", ""), ("[1, 2]", "1")):
+    weights = runs.joinpath("2/model.safetensors").read_text()
+    for seeds, trained in (("[1, 2, 3]", "3"), ("[3, 2]", ""), ("[3, 2, 4]", "4")):
         toy.params.write_text(re.sub(r"seeds: .*", f"seeds: {seeds}", toy.params.read_text()))
-        commands = toy.executed(*driver)
-        assert f"train author-baseline {trained}".strip() in commands
+        assert f"train author-baseline {trained}".strip() in toy.executed(*driver)
         assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
-        assert files()["2/model.safetensors"] == first["2/model.safetensors"]
-    assert {name: content for name, (content, _) in files().items()} == {
-        name: content for name, (content, _) in first.items()
+        assert runs.joinpath("2/model.safetensors").read_text() == weights
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Return the bytes of each file below a folder, and when it was modified."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in paths
     }
+
+
+def same_bytes(one: Path, other: Path) -> bool:
+    first, second = ({name: file[0] for name, file in contents(f).items()} for f in (one, other))
+    return bool(first) and first == second
+
+
+@pytest.mark.slow
+def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path) -> None:
+    clone, runs = copy_of(real_study, tmp_path / "clone"), "results/train/author-attention"
+    shutil.rmtree(clone.path / runs)
+    clone.run("heed", "train", "author-attention")
+    assert same_bytes(clone.path / runs, real_study.path / runs)
+    made = contents(clone.path / runs)
+    clone.run("heed", "train", "author-attention")
+    assert contents(clone.path / runs) == made
+    assert "train@author-attention" in clone.run("dvc", "status")  # its times are others
+    clone.run(*SNAKEMAKE)
+    assert contents(clone.path / runs) == made
+    assert "up to date" in clone.run("dvc", "status")
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a driver and of two trainings")
+def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
+    real_study: Toy, tmp_path: Path
+) -> None:
+    killed, whole = (copy_of(real_study, tmp_path / name) for name in ("killed", "whole"))
+    repro = ("dvc", "repro", "train@author-attention")
+    for clone in (killed, whole):
+        clone.change("epochs: 2", "epochs: 60")
+    process = killed.start(*repro, HEED_THREADS="2")
+    while len([*killed.path.glob(".heed/work/train-*/checkpoint.safetensors")]) < 2:
+        time.sleep(0.02)
+        assert process.poll() is None, process.communicate()[0]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    output = killed.run(*repro, HEED_THREADS="2")
+    epochs = re.findall(r"author-attention seed (\d): epoch (\d+)/60", output)
+    first = {seed: int(epoch) for seed, epoch in reversed(epochs)}
+    assert {*first} == {"1", "2"} and min(first.values()) > 1, first
+    whole.run(*repro, HEED_THREADS="1")
+    runs = "results/train/author-attention"
+    assert same_bytes(killed.path / runs, whole.path / runs)
+
+
+@pytest.mark.slow
+def test_results_may_be_links_into_the_cache(real_study: Toy, tmp_path: Path) -> None:
+    clone = copy_of(real_study, tmp_path / "clone")
+    clone.run("dvc", "config", "cache.type", "symlink")
+    for seeds, old in (("[1, 2, 3]", "1"), ("[3, 2]", "3")):
+        before = contents(clone.path / f"results/train/author-attention/{old}")
+        clone.params.write_text(re.sub("seeds: .*", f"seeds: {seeds}", clone.params.read_text()))
+        clone.run(*SNAKEMAKE)
+        runs = clone.path / "results/train/author-attention"
+        assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
+        after = contents(runs / old)
+        assert {name: file[0] for name, file in after.items()} == {
+            name: file[0] for name, file in before.items()
+        }
+        assert (runs / "3/model.safetensors").is_symlink()
+        assert "up to date" in clone.run("dvc", "status")
+        assert "stages are up to date" in clone.run("snakemake", "-n")
+        assert "agrees with the present results" in clone.run("heed", "report", "--check")
+
+
+PAIR = {
+    "sources:": "  pair: {kind: sample-translation, documents: 140, seed: 3}",
+    "corpora:": "  pair: {source: pair, kind: sample-translation, split: {kind: given}}",
+    "experiments:": "  pair: {task: translation, corpus: pair, title: A pair, "
+    "data: {source: norvic, target: soldan, tokenize: none}}",
+    "models:": "  pair-baseline: {experiment: pair, corpus: pair, variant: baseline, "
+    "tuned_by: none, match: pair-baseline, beam: 2}",
+}
+
+
+@pytest.mark.slow
+def test_another_beam_repeats_no_training(toy: Toy) -> None:
+    for section, line in PAIR.items():
+        toy.change(f"\n{section}\n", f"\n{section}\n{line}\n")
+    assert "train pair-baseline 1 2" in toy.executed(*DVC)
+    toy.change("beam: 2", "beam: 3")
+    assert toy.executed(*SNAKEMAKE) == [
+        "code", "compare", "recipe pair-baseline", "report", "score pair-baseline",
+    ]  # fmt: skip
 
 
 @pytest.mark.drill("a stage that fails under a driver")
@@ -533,8 +642,9 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
     code, output = toy.try_("snakemake", "-n")
     assert code == 1
     assert "heed: dvc.lock cannot be read: a kill has cut it off" in output
-    # What persists is never in DVC's run-cache: heed verifies the files that are there.
-    persisting = ["code", "download one", "download two", *(f"train {m}" for m in sorted(MODELS))]
+    # Downloads and the digests of code persist, and what persists is never in DVC's run-cache: heed
+    # verifies the files that are there.
+    persisting = ["code", "download one", "download two"]
     assert toy.executed(*SNAKEMAKE) == ([] if has_backup else persisting)
     assert "up to date" in toy.run("dvc", "status")
 
@@ -653,8 +763,11 @@ def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy: 
     """Its time is another one, and an output of its own."""
     stage, before = "train@author-baseline", runs_of(toy)
     times = lock_of(toy)[stage]["outs"]
-    shutil.rmtree(toy.path / "results/train/author-baseline/1")
-    assert toy.executed("dvc", "repro", "--quiet", stage) == ["train author-baseline 1"]
+    lock = YAML(typ="safe").load(toy.path / "dvc.lock")
+    del lock["stages"][stage]  # else heed keeps the runs, by DVC's cache
+    YAML(typ="safe").dump(lock, toy.path / "dvc.lock")
+    trained = toy.executed("dvc", "repro", "--quiet", "--no-run-cache", "--single-item", stage)
+    assert trained == ["train author-baseline 1 2"]
     assert lock_of(toy)[stage]["outs"] != times and runs_of(toy) == before
     assert toy.executed(*DVC) == ["report"]
 
