@@ -255,11 +255,10 @@ def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -
 
 def _count_stages(params: Params) -> int:
     """Return the number of stages of a study."""
-    # 3: the stage code, the search none and the stage unexplained; 2: compare and report
-    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 3
-    stages += 3 * len(params.models) + len(params.models) * len(params.seeds)
-    stages += len(params.explain.models) + len(params.adversaries) + len(params.experiments) + 2
-    return stages
+    stages = 3  # code, compare, report
+    stages += len(params.sources) + len(params.corpora) + len(params.searches)
+    stages += 3 * len(params.models)  # recipe, train, score
+    return stages + len(params.explain.models) + len(params.adversaries) + len(params.experiments)
 
 
 def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
