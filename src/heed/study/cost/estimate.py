@@ -20,16 +20,16 @@ from heed.study.schema import Params
 from heed.study.searches import Search
 from heed.tasks import task_module
 
-# Core-seconds, measured in a `snakemake` run whose server forks the stages (docs/performance.md,
-# "What a stage costs"); each stage of a study takes a little more, because dvc.lock is longer.
-STAGE, STAGE_GROWTH = 0.15, 0.0008
-COMMANDS = 0.8  # train .3, predict .5 for each seed
-ONCE = 0.3  # recipe .1, evaluate .2 of a model
+# Core-seconds (docs/performance.md, "What a stage costs"). DVC's part of a stage, which is larger
+# with more stages, because dvc.lock is longer.
+STAGE, STAGE_GROWTH = 0.55, 0.001
+SEED = 0.4  # train .2, score .2, beside training and prediction themselves
+ONCE = 5.4  # of a model, mostly imports: recipe .4, train 2.5, score 2.5
 START, PLAN = 4.0, 0.06  # of snakemake, and for each stage
 REPORT, REPORT_MODEL = 5.0, 0.6  # report and comparison, and for each model
 # core-seconds of each token and each type; of sorting groups into folds, for each document and fold
 TOKENIZE, TOKEN, TYPE, GROUPED = 1.0, 1.0e-6, 20e-6, 60e-6
-OPPONENTS = 0.5  # of an experiment, beside those of its task
+OPPONENTS = 2.0  # of an experiment, beside those of its task
 RAY = 10.0  # of starting and stopping Ray, for a search
 HURRIED = 2.5  # asynchronous halving promotes more trials than one in `reduction_factor`
 # to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
@@ -44,7 +44,7 @@ BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
 
 @dataclasses.dataclass(frozen=True)
 class ModelCost:
-    """The cost of a model with one seed: core-seconds of its training, of all stages, and bytes."""
+    """The cost of a model with one seed: core-seconds of its training, in all, and bytes."""
 
     name: str
     experiment: str
@@ -113,7 +113,7 @@ def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = No
     speeds = _speeds(params, sizes, measured or {}, 1.0 if measured else machine_factor())
     stages, seeds = _count_stages(params), len(params.seeds)
     stage = STAGE + STAGE_GROWTH * stages
-    models = [_model_cost(params, name, sizes, *speeds[name], stage) for name in speeds]
+    models = [_model_cost(params, name, sizes, *speeds[name]) for name in speeds]
     seed = len(params.explain.models) * params.explain.documents * EXPLAIN
     for adversary in params.adversaries.values():
         if size := sizes.get(adversary.corpus):
@@ -127,7 +127,7 @@ def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = No
             if search.corpus in sizes and search.trials
         ),
         "report": REPORT + REPORT_MODEL * len(params.models),
-        "other stages": stage * (stages - seeds * len(models)) + ONCE * len(models),
+        "other stages": stage * stages + ONCE * len(models),
         "snakemake": START + PLAN * stages,
     }
     disk = _shared_disk(params, sizes) + seeds * sum(model.disk for model in models)
@@ -178,15 +178,14 @@ def _model_cost(
     sizes: dict[str, CorpusSize],
     workload: Workload,
     speed: Speed,
-    stage: float,
 ) -> ModelCost:
-    """Return the cost of a model with one seed; `stage` are the core-seconds of any stage."""
+    """Return the cost of a model with one seed."""
     section = params.models[name]
     size = sizes[section.corpus]
     predicted = (size.validation + size.test) * speed.prediction
     beam = getattr(params.prediction(name), "beam", 0)
     training = _training(params, name, size, speed)
-    seconds = training + predicted * (1 + beam) + stage + COMMANDS
+    seconds = training + predicted * (1 + beam) + SEED
     disk: float = workload.parameters * BYTES_PER_PARAMETER
     disk += (size.validation + size.test) * BYTES_PER_PREDICTION
     return ModelCost(
