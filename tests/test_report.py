@@ -893,7 +893,7 @@ def test_every_table_and_figure_links_its_file_hash_stage_and_command(tmp_path):
         "compare", "heed compare", md5(tmp_path / "reports-results/compare/comparison.json")
     ]  # fmt: skip
     assert rows_["results/evaluate/sample-author-mean/confusion.csv"][:2] == [
-        "evaluate@sample-author-mean", "heed evaluate sample-author-mean"
+        "score@sample-author-mean", "heed score sample-author-mean"
     ]  # fmt: skip
     figures = re.findall(r"<figure .*?</figure>", page.source, flags=re.DOTALL)
     assert len(figures) > 20

@@ -58,7 +58,7 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
 
 
 def stage_name(stage: str, *keys: str) -> str:
-    """Return DVC's name of a stage and the keys of its command: evaluate@imdb-attention."""
+    """Return DVC's name of a stage and the keys of its command: score@imdb-attention."""
     return "@".join([stage, *keys])
 
 
