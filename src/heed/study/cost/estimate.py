@@ -20,16 +20,16 @@ from heed.study.schema import Params
 from heed.study.searches import Search
 from heed.tasks import task_module
 
-# Core-seconds (docs/performance.md, "What a stage costs"). DVC's part of a stage, which is larger
-# with more stages, because dvc.lock is longer.
-STAGE, STAGE_GROWTH = 0.55, 0.001
-SEED = 0.4  # train .2, score .2, beside training and prediction themselves
-ONCE = 5.4  # of a model, mostly imports: recipe .4, train 2.5, score 2.5
+# Core-seconds, measured in a `snakemake` run (docs/performance.md, "What a stage costs"): DVC's for
+# a stage, which grow with dvc.lock, and of starting heed's command.
+STAGE, STAGE_GROWTH = 0.8, 0.003
+COMMANDS = 0.6  # train .1, score .5 for each seed
+ONCE = 3.5  # of a model: recipe .3, train and score 1.6 each
 START, PLAN = 4.0, 0.06  # of snakemake, and for each stage
 REPORT, REPORT_MODEL = 5.0, 0.6  # report and comparison, and for each model
 # core-seconds of each token and each type; of sorting groups into folds, for each document and fold
 TOKENIZE, TOKEN, TYPE, GROUPED = 1.0, 1.0e-6, 20e-6, 60e-6
-OPPONENTS = 2.0  # of an experiment, beside those of its task
+OPPONENTS = 0.5  # of an experiment, beside those of its task
 RAY = 10.0  # of starting and stopping Ray, for a search
 HURRIED = 2.5  # asynchronous halving promotes more trials than one in `reduction_factor`
 # to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
@@ -44,7 +44,7 @@ BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
 
 @dataclasses.dataclass(frozen=True)
 class ModelCost:
-    """The cost of a model with one seed: core-seconds of its training, in all, and bytes."""
+    """The cost of a model with one seed: core-seconds of its training, of all stages, and bytes."""
 
     name: str
     experiment: str
@@ -185,7 +185,7 @@ def _model_cost(
     predicted = (size.validation + size.test) * speed.prediction
     beam = getattr(params.prediction(name), "beam", 0)
     training = _training(params, name, size, speed)
-    seconds = training + predicted * (1 + beam) + SEED
+    seconds = training + predicted * (1 + beam) + COMMANDS
     disk: float = workload.parameters * BYTES_PER_PARAMETER
     disk += (size.validation + size.test) * BYTES_PER_PREDICTION
     return ModelCost(
@@ -254,10 +254,10 @@ def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -
 
 def _count_stages(params: Params) -> int:
     """Return the number of stages of a study."""
-    stages = 3  # code, compare, report
-    stages += len(params.sources) + len(params.corpora) + len(params.searches)
-    stages += 3 * len(params.models)  # recipe, train, score
-    return stages + len(params.explain.models) + len(params.adversaries) + len(params.experiments)
+    # 3: code, compare and report; of a model recipe, train and score
+    stages = len(params.sources) + len(params.corpora) + len(params.searches) + 3
+    stages += len(params.explain.models) + len(params.adversaries) + len(params.experiments)
+    return stages + 3 * len(params.models)
 
 
 def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
