@@ -1,20 +1,20 @@
 """What a stage costs before any of its work: the start of a command, and DVC's part.
 
 All figures but the last are seconds of processor time, of a process and what it starts, the least
-of some runs; all of the last commit, in temporary clones; "forked" those in forks of the server of
-a `snakemake` run (workflow/fork_server.py). DVC's part of a stage that runs is that
-of `python workflow/dvc_stage.py STAGE` without that of its command. It grows with the number of
-stages, so it is measured in studies of several sizes: generated models, each of whose stages has
-an entry in dvc.lock. `--sample` runs the sample study too, which takes some minutes.
+of some runs; all of the last commit, in temporary clones. DVC's part of a stage that runs is that
+of `dvc repro --single-item code` without that of its command. It grows with the number of stages,
+so it is measured in studies of several sizes: generated models, each of whose stages has an entry
+in dvc.lock. `--sample` runs the sample study too, which takes some minutes.
 """
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,34 +26,17 @@ from benchmarks.workload import Row, print_rows
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE, SMALL = "workflow/studies/sample.yaml", "tests/studies/small.yaml"
 SIZES = {50: "<= 1.2 s", 150: "", 300: "<= 2 s", 600: ""}  # stages → target
-SEEDS, RUNS = 5, 3
-STAGES_OF_A_MODEL = SEEDS + 3  # recipe, predict, evaluate, and a training with each seed
-OTHER_STAGES = 10
+RUNS = 3
+STAGES_OF_A_MODEL = 3  # recipe, train, score
+OTHER_STAGES = 8
 MODEL = "texts-attention"
 # in the order of the pipeline; what a command does with 200 short texts takes next to no time
 COMMANDS = {
     "recipe": (("recipe", MODEL), "<= 1 s"),
-    "train": (("train", MODEL, "--seed", "1"), "<= import of torch + .5 s"),
-    "predict": (("predict", MODEL, "--seeds", "1"), "<= import of torch + .5 s"),
+    "train": (("train", MODEL, "--seeds", "1"), "<= import of torch + .5 s"),
+    "score": (("score", MODEL, "--seeds", "1"), "<= import of torch + .5 s"),
     "opponents": (("opponents", "texts"), ""),
-    "evaluate": (("evaluate", MODEL, "--seeds", "1"), ""),
 }
-SERVER = """
-import os, sys
-from pathlib import Path
-sys.path.insert(0, "workflow")
-import fork_server
-server = fork_server.start(Path(".heed/forks"))  # kept: it ends with its input
-print(os.environ["HEED_FORK_SERVER"], flush=True)
-sys.stdin.read()
-"""
-CLIENT = """
-import sys, time
-from heed.fork_client import run_in_fork
-usage = run_in_fork(sys.argv.pop(1))
-sys.exit("not forked: .heed/forks/forks.log") if usage is None else None
-print(usage["cpu_time"], time.process_time())
-"""
 TINY = {"epochs": 1, "hidden_size": 4, "embedding_dim": 4, "linear_size": 4}
 
 
@@ -103,45 +86,12 @@ def clone() -> Iterator[Path]:
         yield folder
 
 
-@contextmanager
-def forks(folder: Path) -> Iterator[Callable[..., float]]:
-    """Yield a function that measures a command in forks of a clone's server.
-
-    It returns the least processor time of some runs, the first left out: there the server imports.
-    """
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVER], cwd=folder, env=environment(folder), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    assert server.stdout is not None
-    address = {"HEED_FORK_SERVER": server.stdout.readline().strip()}
-
-    def measure(program: str, *arguments: str) -> float:
-        total, seconds = 0.0, []
-        for _ in range(RUNS + 1):
-            done = subprocess.run(
-                [sys.executable, "-c", CLIENT, program, *arguments], cwd=folder,
-                env=environment(folder) | address, capture_output=True, text=True,
-            )  # fmt: skip
-            if done.returncode:
-                raise SystemExit(done.stdout + done.stderr)
-            of_forks, of_client = map(float, done.stdout.splitlines()[-1].split())
-            seconds.append(of_forks - total + of_client)  # the server adds up the forks of a stage
-            total = of_forks
-        return min(seconds[1:])
-
-    try:
-        yield measure
-    finally:
-        server.communicate()
-
-
 def generated_study(stages: int) -> dict[str, Any]:
     """Return the params of a study with about so many stages: the tests' study, more models."""
     params = yaml.safe_load((ROOT / SMALL).read_text(encoding="utf-8"))
     name = "sample-sentiment-baseline"
     model = params["models"][name]
-    params["searches"], params["seeds"] = {}, list(range(1, SEEDS + 1))
+    params["searches"] = {}
     models = (stages - OTHER_STAGES) // STAGES_OF_A_MODEL
     variants = ["baseline", *(f"m{i}" for i in range(models - 1))]
     names = {variant: f"sample-sentiment-{variant}" for variant in variants}
@@ -174,7 +124,7 @@ def write_lock(folder: Path) -> int:
         for name, deps, outs in stages
     }
     dumper = yaml.SafeDumper
-    dumper.ignore_aliases = lambda self, data: True  # as DVC writes it, and lock_file.py reads it
+    dumper.ignore_aliases = lambda self, data: True  # as DVC writes it
     lock = yaml.dump({"schema": "2.0", "stages": locked}, Dumper=dumper, sort_keys=False)
     (folder / "dvc.lock").write_text(lock, encoding="utf-8")
     return len(stages)
@@ -187,16 +137,13 @@ def dvcs_parts() -> Iterator[Row]:
             params = yaml.safe_dump(generated_study(size), sort_keys=False)
             (folder / "params.yaml").write_text(params, encoding="utf-8")
             stages = write_lock(folder)
-            run = [sys.executable, "workflow/dvc_stage.py"]
-            processor_seconds([*run, "code"], folder)  # which the stage `untuned` depends on
-            whole = least([*run, "untuned", "--force"], folder)
-            command = least(heed("search", "none"), folder)
+            repro = [sys.executable, "-m", "dvc", "repro", "--single-item", "--force", "code"]
+            whole = least(repro, folder)
+            command = least([sys.executable, "workflow/digests.py"], folder)
             dry = least(["snakemake", "-n", "--quiet"], folder)
-            with forks(folder) as measure:
-                forked = measure("dvc", "untuned", "--force")  # whose command is not forked
             yield Row(
                 f"DVC's part of a stage that runs, at {stages} stages",
-                f"{whole - command:.2f} s, forked {forked - command:.2f} s",
+                f"{whole - command:.2f} s",
                 target,
                 f"`snakemake -n` there: {dry:.1f} s",
             )
@@ -211,7 +158,7 @@ def dry_run() -> Row:
 
 
 def starts() -> Iterator[Row]:
-    """Yield the cost of each command on a study of 200 short texts, by itself and in a fork."""
+    """Yield the cost of each command on a study of 200 short texts."""
     with clone() as folder:
         torch = least([sys.executable, "-c", "import torch"], folder)
         yield Row("import of torch", f"{torch:.2f} s", "")
@@ -223,15 +170,15 @@ def starts() -> Iterator[Row]:
         params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
         params["defaults"]["classification"] |= TINY
         (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-        code = [sys.executable, "workflow/digests.py"]  # commands find the digests of their code
-        before = [heed(*words) for words in (("download", "texts"), ("tokenize", "texts"))]
-        for command in (code, *before, heed("search", "none")):
+        code = [sys.executable, "workflow/digests.py"]  # it also writes the results of no search
+        for command in (code, heed("download", "texts"), heed("tokenize", "texts")):
             processor_seconds(command, folder)
-        with forks(folder) as measure:
-            for name, (arguments, target) in COMMANDS.items():
-                cold, forked = least(heed(*arguments), folder), measure("heed", *arguments)
-                value = f"{cold:.2f} s, forked {forked:.2f} s"
-                yield Row(f"`heed {name}` of 200 short texts", value, target)
+        for name, (arguments, target) in COMMANDS.items():
+            seconds = []
+            for _ in range(RUNS):
+                shutil.rmtree(folder / "results" / name, ignore_errors=True)  # a run would be kept
+                seconds.append(processor_seconds(heed(*arguments), folder))
+            yield Row(f"`heed {name}` of 200 short texts", f"{min(seconds):.2f} s", target)
 
 
 def sample_study(cores: int) -> Row:
