@@ -9,7 +9,7 @@ be rebuilt from them: send the pack only where the corpus may be. Models with a 
 read texts, and corpora in folds cannot be packed.
 
 `run` trains each model and seed that is not done, `--at-once` of them at a time, as `heed train`
-does, and writes the statistics of its test predictions as `heed predict` does (without the texts).
+does, and writes the statistics of its test predictions as `heed score` does (without the texts).
 After `--seconds` it ends the trainings that still run; on the same machine the next call resumes
 them after their last epoch. It writes FOLDER/done.tar.gz, and prints the time taken, for each model
 the metric by which its task compares models, and for each experiment the gain of attention with its

@@ -1,9 +1,9 @@
 """Trials an hour and best validation score of search strategies at equal core-time.
 
-The strategies are ASHA, plain random search, and one trial after the other. FOLDER is a clone in
-which the corpora of the studies letters and headlines are tokenised. Each strategy has the same
-cores for the same minutes, the same space and the same seed, so the same configurations in the same
-order. Also measures Ray's overhead for a search and for a trial.
+The strategies are ASHA and plain random search. FOLDER is a clone in which the corpora of the
+studies letters and headlines are tokenised. Each strategy has the same cores for the same minutes,
+the same space and the same seed, so the same configurations in the same order. Also measures Ray's
+overhead for a search and for a trial.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import pandas as pd
 import yaml
 
 from benchmarks.workload import Row, print_rows
+from heed.search.stage import write_untuned
 
 STUDIES = {"author": "letters", "headlines": "headlines"}  # by experiment
 SPACE = {
@@ -32,18 +33,11 @@ SPACE = {
 }
 TRIALS = 1000  # more than any strategy can try
 FEW, MANY = 2, 22  # trials of the two searches that measure Ray's overhead
-
-
-def strategies(cores: int) -> dict[str, dict[str, Any]]:
-    """Return the keys of `searches` in which the strategies differ.
-
-    ASHA validates eight times an epoch; one after the other, each trial has all the cores.
-    """
-    return {
-        "random": {"scheduler": "none"},
-        "asha": {"scheduler": "asha", "reports": 8, "grace_period": 0.25, "reduction_factor": 4},
-        "one by one": {"scheduler": "none", "concurrent": 1, "cpu": cores},
-    }
+# The keys of `searches` in which the strategies differ; ASHA validates eight times an epoch.
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "random": {"scheduler": "none"},
+    "asha": {"scheduler": "asha", "reports": 8, "grace_period": 0.25, "reduction_factor": 4},
+}
 
 
 @contextmanager
@@ -63,7 +57,7 @@ def study(
         (work / "data").mkdir()
         (work / "data/tokens").symlink_to((folder / "data/tokens").resolve())
         (work / "params.yaml").write_text(yaml.safe_dump(params))
-        heed(work, "search", "none")
+        write_untuned(work / "results/search/none")
         yield work
 
 
@@ -86,8 +80,8 @@ def heed(work: Path, *command: str, cores: int = 1) -> float:
 def compare_strategies(folder: Path, experiment: str, minutes: float, cores: int) -> Iterator[Row]:
     """Yield one row for each strategy."""
     random_rate = 0.0  # the first strategy's
-    for strategy, search in strategies(cores).items():
-        hyperparameters = {"epochs": 6, "patience": 0, "threads": search.get("cpu", 1)}
+    hyperparameters = {"epochs": 6, "patience": 0}
+    for strategy, search in STRATEGIES.items():
         search = {"trials": TRIALS, "minutes": minutes, "space": SPACE, **search}
         with study(folder, experiment, hyperparameters, search) as work:
             wall = heed(work, "search", "measured", cores=cores) / 60
@@ -129,7 +123,7 @@ def measure_overhead(folder: Path) -> Iterator[Row]:
                 work / "results/recipe/author-attention.yaml",
                 "heed recipe author-attention",
             )
-            train_seconds = heed(work, "train", "author-attention", "--seed", "1")
+            train_seconds = heed(work, "train", "author-attention", "--seeds", "1")
     tokens = load_tokens(folder / "data/tokens/letters-pieces")
     seconds = []
     for number in range(6):
