@@ -24,7 +24,7 @@ from heed.cli import stages
 from heed.corpora.label_cells import split_labels
 from heed.files import HeedError, sha256
 from heed.paths import SEARCHES
-from heed.prediction import load_predictor, write_predictions
+from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
 from heed.search.stage import write_untuned
 from heed.study import load, parse
