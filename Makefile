@@ -8,6 +8,10 @@ BIN := .venv/bin
 FIND_PYTHON := sh envs/find-python.sh $(if $(PYTHON),"$(PYTHON)")
 # What is never imported need not be compiled, and most of what the packages have is not.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile
+# What every stage imports is compiled here: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each process
+# would compile it again, and take twice as long to start.
+IMPORTED := dvc.cli, dvc.repo.reproduce, dvc.stage.cache, snakemake.cli, torch, pandas, scipy.stats, sklearn.metrics, \
+	sklearn.svm, sklearn.feature_extraction.text, ray.tune, spacy, sacrebleu, matplotlib.pyplot, jinja2, grimp
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
@@ -25,6 +29,8 @@ help:            ## print this list
 	@$(INSTALL) --requirement envs/requirements.lock
 	@$(BIN)/python -m pip uninstall -qq --yes heed # the name of the distribution up to 0.2.0
 	@$(INSTALL) --no-deps --editable .
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q src workflow
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
 	@touch $@
 
 .venv/.development: .venv/.runtime envs/development.lock

@@ -7,7 +7,7 @@ the second that of `heed study`, by hyperparameters alone. Models with `patience
 may have stopped early.
 """
 
-import csv
+import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,9 +49,10 @@ def trainings(params: Params, costs: list[Cost]) -> Iterator[str]:
 def stage_seconds() -> dict[str, float]:
     """Return the processor time of each stage that has run here, by its name."""
     seconds = {}
-    for path in LOGS.glob("*.tsv"):
-        with path.open() as file:
-            seconds[path.stem] = float(next(csv.DictReader(file, delimiter="\t"))["cpu_time"])
+    for path in LOGS.glob("*.times"):
+        # what the shell and its children took, as its `times` prints it: 0m1.25s
+        times = re.findall(r"(\d+)m([\d.]+)s", path.read_text(encoding="utf-8"))
+        seconds[path.stem] = sum(60 * int(minutes) + float(rest) for minutes, rest in times)
     return seconds
 
 

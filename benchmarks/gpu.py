@@ -84,7 +84,7 @@ def recurrent(hidden: int) -> Row:
 
 def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor]]:
     """Return documents a second of the second epoch, and the weights."""
-    make_deterministic(1)
+    make_deterministic()
     seed_everything(1)
     h = dataclasses.replace(TALK, **changes)
     documents = DOCUMENTS if device == "cuda" else 640

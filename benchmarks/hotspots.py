@@ -22,7 +22,7 @@ STEPS, WARMUP_STEPS, PRINTED = 8, 4, 14
 
 def main() -> None:
     h = dataclasses.replace(SETTINGS, attention=sys.argv[1] if len(sys.argv) > 1 else "none")
-    make_deterministic(1)
+    make_deterministic()
     keep_memory()
     seed_everything(1)
     model, texts = (

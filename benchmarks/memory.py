@@ -24,7 +24,7 @@ TRAINED, HELD_OUT = 3200, 640
 MEASURE = """
 import resource, sys
 from heed.training.run import train_run
-train_run("big", 1, lambda progress: None)
+train_run("big", 1, "", lambda progress: None)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 """
 

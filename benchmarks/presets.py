@@ -267,7 +267,7 @@ def measure(
     cells = [f"{name} ({classes})", sizes, f"{length:.0f}", preset]
     for variant in variants:
         recipe = resolve(params, f"{name}-{preset}-{variant}", {}, first.meta)
-        recipe = recipe.changed({"device": "cpu", "threads": 1})
+        recipe = recipe.changed({"device": "cpu"})
         scores = [
             score_model(parts, recipe, seed, params.study.convergence_pp)
             for parts, seed in zip(reduced, seeds, strict=True)

@@ -89,7 +89,7 @@ def measure_heed(
     attention: str = "none", memory: bool = True, **changes: Any
 ) -> tuple[float, float]:
     """Return documents a second of heed's loop, and its FLOP/s without those on padding."""
-    make_deterministic(1)
+    make_deterministic()
     if memory:
         keep_memory()
     seed_everything(1)

@@ -195,5 +195,5 @@ def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1
     from heed.training.run import train_run
 
     for seed in seeds:
-        train_run(model, seed, lambda progress: None)
+        train_run(model, seed, "", lambda progress: None)
     write_predictions(model, list(seeds))

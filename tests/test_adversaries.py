@@ -74,7 +74,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_recipe("results/recipe/tiny-last.yaml", last)
         change_recipe("tiny-last", attention="none", pooling="last", epochs=1)
         for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hybrid", 1), ("tiny-last", 1)):
-            train_run(model, seed, lambda progress: None)
+            train_run(model, seed, "", lambda progress: None)
         yield folder
 
 
@@ -188,7 +188,7 @@ def training() -> tuple[GuidedTraining, dict[int, int]]:
     classes = class_indices(tokens, recipe.data, np.arange(200))
     run = RunInfo(1, 0, 1, 1, {}, "", recipe)
     subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
-    make_deterministic(1)
+    make_deterministic()
     encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
     return GuidedTraining(
         run, encoded, classes, rows, 12, {row for row in range(200) if row % 4 != 2}

@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         make_workplace(folder, patch)
         for seed in (1, 2):
-            train_run("tiny-attention", seed, silent)
+            train_run("tiny-attention", seed, "", silent)
     table = pd.DataFrame({"review": TEXTS, "name": list("abcde")})
     table.to_csv(folder / "texts.csv", index=False)
     return folder

@@ -255,7 +255,7 @@ def put_model_into_two_folds(model: str) -> list[np.ndarray]:
     The rows are written in reverse order.
     """
     folder = Path("results/predict") / model
-    recipe = recipes.read_recipe(folder / "recipe.yaml", "heed predict")
+    recipe = recipes.read_recipe(folder / "recipe.yaml", "heed score")
     recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
     table = pd.read_parquet(folder / "statistics.parquet").sort_values(
         ["seed", "id"], ignore_index=True
@@ -313,7 +313,7 @@ def test_answers_on_other_documents_are_refused(study):
     ):
         compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
     path.unlink()
-    with pytest.raises(HeedError, match="Run: heed predict tiny-baseline"):
+    with pytest.raises(HeedError, match="Run: heed score tiny-baseline"):
         compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
 
 
@@ -334,7 +334,7 @@ def test_one_seed_is_compared_without_interval_and_p(study):
 def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
     with pytest.raises(
         HeedError,
-        match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed predict tiny-baseline",
+        match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score tiny-baseline",
     ):
         compare(MODELS, [1, 2, 3], QUESTION, Path("results/compare"), Path("metrics.json"))
     with pytest.raises(HeedError, match="not there"):
@@ -396,7 +396,7 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stan
         HeedError,
         match=(
             r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL "
-            r"--seed 1"
+            r"--seeds 1"
         ),
     ):
         classify("none", "x")

@@ -106,6 +106,6 @@ def test_times_are_in_a_unit_that_is_easy_to_read():
 
 def test_a_training_without_its_time_is_one_message(results):
     (results.folder / "timing/train" / BASELINE / "2.json").unlink()
-    message = rf"2\.json: not there\. Run: heed train {re.escape(BASELINE)} --seed 2"
+    message = rf"2\.json: not there\. Run: heed train {re.escape(BASELINE)} --seeds 2"
     with pytest.raises(HeedError, match=message):
         cost.chapter(results)

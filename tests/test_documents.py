@@ -79,7 +79,7 @@ def test_without_planted_evidence_there_is_no_share_of_it(tmp_path):
     write_document(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
     page = read_browser(tmp_path / "m", {})
     assert page.evidence is None and not page.sentences
-    with pytest.raises(HeedError, match=r"not there\. Run: heed predict none"):
+    with pytest.raises(HeedError, match=r"not there\. Run: heed score none"):
         read_browser(tmp_path / "none", {})
 
 

@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             write_recipe(f"results/recipe/{model}.yaml", dataclasses.replace(recipe, model=model))
             change_recipe(model, epochs=1, max_tokens=30, **changes)
             for seed in (1, 2) if model == "tiny-attention" else (1,):
-                train_run(model, seed, lambda progress: None)
+                train_run(model, seed, "", lambda progress: None)
         yield folder
 
 

@@ -68,5 +68,5 @@ def test_what_truncation_cuts_off_is_drawn_as_0(results):
 
 def test_a_missing_table_says_which_command_writes_it(results):
     (results.folder / "predict/pair-baseline/gradients.parquet").unlink()
-    with pytest.raises(HeedError, match="heed predict pair-baseline"):
+    with pytest.raises(HeedError, match="heed score pair-baseline"):
         figures.first_word(results, EXPERIMENT, ["baseline"])

@@ -98,7 +98,7 @@ def test_on_a_gpu_the_kind_names_it_with_its_libraries_and_not_the_processor(mon
 
 
 def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, monkeypatch):
-    train_run("tiny-attention", 1, silent)
+    train_run("tiny-attention", 1, "", silent)
     assert json.loads((RUN / "run.json").read_text())["machine_kind"] == machine_kind("cpu")
 
     def die(progress: Progress) -> None:
@@ -107,9 +107,9 @@ def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, mo
 
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: OLD)
     with pytest.raises(KeyboardInterrupt):
-        train_run("tiny-attention", 1, die)
+        train_run("tiny-attention", 1, "", die)
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: NEW)
-    assert train_run("tiny-attention", 1, silent).machine_kind == f"{OLD}, then {NEW}"
+    assert train_run("tiny-attention", 1, "", silent).machine_kind == f"{OLD}, then {NEW}"
 
 
 def test_a_training_that_moves_back_and_forth_names_each_stretch():
@@ -120,7 +120,7 @@ def test_a_training_that_moves_back_and_forth_names_each_stretch():
 
 
 def test_a_run_of_an_older_heed_is_read_and_its_kind_is_not_noted(workplace):
-    train_run("tiny-attention", 1, silent)
+    train_run("tiny-attention", 1, "", silent)
     values = json.loads((RUN / "run.json").read_text())
     (RUN / CHECKSUMS).unlink()
     (RUN / "run.json").write_text(json.dumps(values | {"machine_kind": 7}))
@@ -253,7 +253,7 @@ def test_a_kind_that_was_not_noted_is_said_as_not_noted():
 
 
 def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path):
-    time = {"seconds": 9, "cpu_seconds": 9, "threads": 1, "device": "cpu", "host": "here",
+    time = {"seconds": 9, "cpu_seconds": 9, "device": "cpu", "host": "here",
             "torch": "2", "ended": "2026-01-02T03:04:05+0000"}  # fmt: skip
     results = tmp_path / "results"
     for seed in (1, 2):

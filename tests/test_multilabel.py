@@ -228,9 +228,9 @@ def test_a_killed_training_ends_with_the_same_weights(study):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run("topics-attention", 1, die)
+        train_run("topics-attention", 1, "", die)
     epochs = []
-    train_run("topics-attention", 1, lambda progress: epochs.append(progress.epoch))
+    train_run("topics-attention", 1, "", lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3} and weights.read_bytes() == whole
 
 

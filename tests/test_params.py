@@ -338,7 +338,6 @@ UNBOUNDED = {
             "heads",
             "branch_buckets",
             "patience",
-            "threads",
         )
     },
     **{
@@ -378,7 +377,13 @@ UNBOUNDED = {
         "searches.sample-author-searched.space.hidden_size",
         "less than or equal to 65536, found 1000000000",
     ),
-    "GPUs": ("pooling: last}", "gpu: 100000}", "models.sample-sentiment-baseline.gpu", "1024"),
+    "cores": (
+        "pooling: last}",
+        "threads: 10000}",
+        "models.sample-sentiment-baseline.threads",
+        "4096",
+    ),
+    "GPUs": ("pooling: last}", "gpus: 100000}", "models.sample-sentiment-baseline.gpus", "1024"),
     "documents": ("documents: 1600", "documents: 1000000000", "sources.sample.documents", "less"),
     "a sample": (
         "kind: sample-letters, ",

@@ -74,7 +74,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         stages.search("none", "")
         stages.recipe("mine-baseline")
         recipe = Path("results/recipe/mine-baseline.yaml").read_bytes()
-        train_run("mine-baseline", 1, lambda progress: None)
+        train_run("mine-baseline", 1, "", lambda progress: None)
         write_study(", references: [en2, en3]")
         stages.recipe("mine-baseline")
         assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe

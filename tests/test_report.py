@@ -877,10 +877,10 @@ def test_the_check_says_which_result_is_not_what_dvc_has(tmp_path):
     (tmp_path / "results").symlink_to(tmp_path / "reports-results")
     evaluation = tmp_path / "results/evaluate/sample-author-mean"
     out = {"path": "results/evaluate/sample-author-mean", "md5": folder_md5(evaluation)}
-    write_json(lock, {"stages": {"evaluate@sample-author-mean": {"outs": [out]}}})
+    write_json(lock, {"stages": {"score@sample-author-mean": {"outs": [out]}}})
     assert "every number in" in check_rendered(params, data, folder, lock)
     (evaluation / "more.csv").write_text("")
-    with pytest.raises(HeedError, match="is not what the stage evaluate@sample-author-mean wrote"):
+    with pytest.raises(HeedError, match="is not what the stage score@sample-author-mean wrote"):
         check_rendered(params, data, folder, lock)
 
 
@@ -909,7 +909,6 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
         {
             "seconds": 9999,
             "cpu_seconds": 3600,
-            "threads": 2,
             "device": "cpu",
             "host": "here",
             "torch": "2",

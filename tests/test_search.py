@@ -165,8 +165,8 @@ WRONG = [
     ),
     (
         "hidden_size: {integer",
-        "threads: {integer",
-        "space.threads",
+        "layer_devices: {integer",
+        "space.layer_devices",
         "it is a property of the machine",
     ),
     (

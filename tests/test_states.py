@@ -117,5 +117,5 @@ def test_without_a_plane_there_is_no_figure_and_a_missing_table_is_one_message(r
         write_states(results.folder / "predict/pair-attention", same_or_of_one_dimension)
         assert figures.sentence_states(results, EXPERIMENT) == []
     (results.folder / "predict/pair-attention/states.parquet").unlink()
-    with pytest.raises(HeedError, match=r"states\.parquet: not there\. Run: heed predict pair-att"):
+    with pytest.raises(HeedError, match=r"states\.parquet: not there\. Run: heed score pair-att"):
         figures.sentence_states(results, EXPERIMENT)

@@ -94,7 +94,7 @@ def trained(made: Path) -> Path:
     with contextlib.chdir(made):
         for variant in ("baseline", "attention", "pieces"):
             for seed in (1, 2):
-                train_run(f"pair-{variant}", seed, lambda progress: None)
+                train_run(f"pair-{variant}", seed, "", lambda progress: None)
             write_predictions(f"pair-{variant}", [1, 2])
             evaluate(f"pair-{variant}", [1, 2])
     return made
@@ -138,7 +138,7 @@ def test_a_variant_is_what_its_name_says_of_equal_weights(variant, found, messag
 @pytest.mark.parametrize("variant", MODELS)
 def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
     model = f"pair-{variant}"
-    info = train_run(model, 1, lambda progress: None)
+    info = train_run(model, 1, "", lambda progress: None)
     assert info.parameters > 0 and info.documents == {"train": 120, "validation": 6, "test": 14}
     write_predictions(model, [1])
     evaluate(model, [1])
@@ -158,7 +158,7 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
 @pytest.mark.parametrize("variant", ["attention", "transformer", "pieces"])
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(pair, variant, monkeypatch):
     model = f"pair-{variant}"
-    train_run(model, 1, lambda progress: None)
+    train_run(model, 1, "", lambda progress: None)
     folder = Path(f"results/train/{model}/1")
     whole = {path.name: path.read_bytes() for path in folder.iterdir()}
     shutil.rmtree(folder)
@@ -168,9 +168,9 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(pair, variant, m
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run(model, 1, kill)
+        train_run(model, 1, "", kill)
     assert not folder.exists()
-    train_run(model, 1, lambda progress: None)
+    train_run(model, 1, "", lambda progress: None)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
 
 
@@ -187,7 +187,7 @@ def test_a_training_reads_no_test_sentence(pair):
         for row in rows["test"]:
             part = slice(side.offsets[row], side.offsets[row + 1])
             assert set(side.ids[part].tolist()) & set(known.tolist())
-    train_run("pair-pieces", 1, lambda progress: None)
+    train_run("pair-pieces", 1, "", lambda progress: None)
     weights = Path("results/train/pair-pieces/1/model.safetensors").read_bytes()
     learning = task_module("translation", "learning")
     read: list[int] = []

@@ -431,20 +431,20 @@ def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(t
             each for each in translation.chapter(results, experiment) if isinstance(each, Table)
         )
         meanings.append(table.meanings(PAGE))
-        assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 20}[device]
+        assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 10}[device]
     before = results.times_source.md5
     fixture.write_times(model, [99], results.folder)  # of a seed that is not of the study
     again = read_made_up(tmp_path, fixture.comparison())
     assert again.times_source.md5 == before
     assert "the CPU time of a training" in meanings[0] and "on a GPU" not in meanings[0]
     assert "a training on a GPU took" in meanings[1] and "CPU time" not in meanings[1]
-    fixture.write_times(model, [1], results.folder, threads="two")
+    fixture.write_times(model, [1], results.folder, device=2)
     with pytest.raises(
-        HeedError, match=rf"threads is no int.*Run again: heed train {model} --seed"
+        HeedError, match=rf"device is no str.*Run again: heed train {model} --seeds"
     ):
         results.training_times(model)
     (results.folder / "timing/train" / model / "1.json").unlink()
-    with pytest.raises(HeedError, match=rf"1\.json: not there\. Run: heed train {model} --seed 1"):
+    with pytest.raises(HeedError, match=rf"1\.json: not there\. Run: heed train {model} --seeds 1"):
         results.training_times(model)
 
 

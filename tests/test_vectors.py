@@ -209,7 +209,7 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
     initial = {}
     for name in ("frozen", "tuned"):
         change_recipe(vectors=name, **PRACTICE)
-        train_run("tiny-attention", 1, silent)
+        train_run("tiny-attention", 1, "", silent)
         embeddings, types = trained_embeddings()
         is_known = known[types]
         initial[name] = embeddings[~is_known]
@@ -220,7 +220,7 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
 
 def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_vectors, tmp_path):
     change_recipe(vectors="frozen", **PRACTICE)
-    train_run("tiny-attention", 1, silent)
+    train_run("tiny-attention", 1, "", silent)
     whole = hashes()
 
     def die(progress) -> None:
@@ -228,8 +228,8 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run("tiny-attention", 1, die)
-    train_run("tiny-attention", 1, silent)
+        train_run("tiny-attention", 1, "", die)
+    train_run("tiny-attention", 1, "", silent)
     assert hashes() == whole
     Path("data/tokens/tiny/vectors.npy").unlink()
     run = heed.load_run(RUN)

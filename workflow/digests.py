@@ -138,10 +138,8 @@ def describe(modules: set[str]) -> str:
     packages = {path.parent for path in code if path.name == "__init__.py"}
     paths = code | {path for package in packages for path in _other_files(package)}
     digests = {path.as_posix(): digest_file(path) for path in sorted(paths)}
-    return (
-        json.dumps({"files": digests, "versions": versions(modules & {*DISTRIBUTIONS})}, indent=1)
-        + "\n"
-    )
+    content = {"files": digests, "versions": versions(modules & {*DISTRIBUTIONS})}
+    return f"{json.dumps(content, indent=1)}\n"
 
 
 def _path(module: str) -> Path:
@@ -151,22 +149,12 @@ def _path(module: str) -> Path:
 
 def _other_files(package: Path) -> list[Path]:
     """Return the files of a package that are not code, without those of its subpackages."""
-    files = []
-    for path in package.rglob("*"):
-        owner = next(
-            folder
-            for folder in path.parents
-            if (folder / "__init__.py").exists() or folder == package
-        )
-        hidden = any(part.startswith((".", "__")) for part in path.relative_to(package).parts)
-        if (
-            owner == package
-            and path.is_file()
-            and path.suffix not in (".py", ".pyc")
-            and not hidden
-        ):
-            files.append(path)
-    return files
+    found = [path for path in package.rglob("[!.]*.*") if path.suffix not in (".py", ".pyc")]
+    return [
+        path
+        for path in found
+        if next(each for each in path.parents if (each / "__init__.py").exists()) == package
+    ]
 
 
 def code_texts() -> dict[Path, str]:
@@ -180,23 +168,18 @@ def code_texts() -> dict[Path, str]:
         digest_file(path)
     roots, graph = read_roots(), read_graph()
     described: dict[tuple[str, frozenset[str]], str] = {}  # most keys of a stage have the same task
-    tasks_by_key = read_tasks(params)
-    for (stage, _), tasks in tasks_by_key.items():
+    texts = {}
+    for (stage, key), tasks in read_tasks(params).items():
         if (kind := (stage, frozenset(tasks))) not in described:
             described[kind] = describe(closure(stage, tasks, roots[stage], graph))
-    return {
-        code_file(stage, key): described[stage, frozenset(tasks)]
-        for (stage, key), tasks in tasks_by_key.items()
-    }
+        texts[code_file(stage, key)] = described[kind]
+    return texts
 
 
 def find_changed(texts: dict[Path, str]) -> dict[Path, str]:
     """Return those of the files that do not exist or have another text."""
-    return {
-        path: text
-        for path, text in texts.items()
-        if not path.exists() or path.read_text("utf-8") != text
-    }
+    there = {path: path.read_text("utf-8") for path in texts if path.exists()}
+    return {path: text for path, text in texts.items() if there.get(path) != text}
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """What heed uses of DVC and Snakemake beyond their documented interfaces.
 
-Each section names the issues upstream that would make it needless. DVC is imported late: it takes a
-second, and jobs on other machines do not need it.
+Each section names the issues upstream that would make it needless. DVC is imported late: it takes
+a second.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 RWLOCK = Path(".dvc/tmp/rwlock")
 
-# --- DVC's stages and its verdicts: treeverse/dvc 10179 (resolved stages), 6133 (status beside a run)
+# --- DVC's stages and verdicts: treeverse/dvc 10179 (resolved stages), 6133 (status beside a run)
 
 
 def open_repository(root: Path) -> Any:
@@ -31,7 +31,7 @@ def missing_repository_errors() -> tuple[type[Exception], ...]:
 
 
 def stages(repository: Any) -> list[Any]:
-    """Return the stages of dvc.yaml, each after those it reads from; `upstream` names these."""
+    """Return the stages of dvc.yaml, each after those it reads from."""
     import networkx as nx
     from dvc.stage import PipelineStage
 
@@ -51,11 +51,7 @@ def paths(repository: Any, entries: Iterable[Any]) -> list[str]:
 
 
 def reasons(repository: Any, stage: Any) -> list[str]:
-    """Return DVC's reasons to run a stage in words; none: up to date.
-
-    They are those of `dvc status`, whose functions take DVC's rwlock: beside a job they would say
-    "busy".
-    """
+    """Return DVC's reasons to run a stage, those of `dvc status`, in words; none: up to date."""
     if not any(entry.hash_info for entry in [*stage.deps, *stage.outs]):
         return ["never run"]
     found = ["its command changed"] if stage.changed_stage() else []
@@ -69,14 +65,14 @@ def reasons(repository: Any, stage: Any) -> list[str]:
     return found
 
 
-# --- DVC's files: treeverse/dvc 6097 (a kill cuts the rwlock off)
+# --- DVC's locks: treeverse/dvc 6097 (a kill cuts the rwlock off)
 
 
-def read_yaml(path: Path) -> Any:
-    """Return the content of a YAML file as DVC reads it. Raises DVC's error."""
-    from dvc.utils.serialize import load_yaml
+def locked_repository() -> Any:
+    """Return a context in which no DVC process of this folder writes dvc.lock."""
+    from dvc.repo import Repo, lock_repo
 
-    return load_yaml(path)
+    return lock_repo(Repo(_wait_for_lock=True))
 
 
 def rwlock_processes(root: Path) -> set[int]:
@@ -110,6 +106,11 @@ def is_running_jobs(workflow: Any) -> bool:
 def runs_jobs_here(workflow: Any) -> bool:
     """Whether the executor starts jobs on this machine; known when is_running_jobs is."""
     return bool(workflow.executor_plugin.common_settings.local_exec)
+
+
+def shares_nothing(workflow: Any) -> bool:
+    """Whether jobs share no folder with this machine: --shared-fs-usage none."""
+    return not workflow.storage_settings.shared_fs_usage
 
 
 def cores(workflow: Any) -> int:

@@ -24,18 +24,20 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apart
 import engine_names as engine
-import yaml
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
+from heed.pipeline import read_lock
 from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own.files import changed_file_warnings
-from heed.study.syntax import read_yaml
+from heed.study.reader import read_text
+from heed.study.syntax import check_as_dvc_reads
 from heed.terminal import print_line
 
 # --wait-for-lock counts only before `repro`
@@ -60,12 +62,9 @@ _interrupted = threading.Event()
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """One DVC stage.
+    """One DVC stage."""
 
-    `name` is DVC's address of it (train@imdb-attention) and the name of its Snakemake rule.
-    """
-
-    name: str
+    name: str  # DVC's address of it, such as train@imdb-attention; also of its Snakemake rule
     upstream: list[str]
     deps: list[str]
     outs: list[str]
@@ -75,14 +74,11 @@ class Stage:
     local: bool  # on the machine of `snakemake`, also where jobs go to a cluster
     reasons: list[str]  # DVC's own reasons to run it; none: up to date
 
-    @property
-    def kind(self) -> str:
-        """The name of the stage in dvc.yaml, such as train."""
-        return self.name.partition("@")[0]
 
-
-def read_stages(root: str | Path = ".") -> list[Stage]:
+def read_stages(root: str | Path = ".", params: Params | None = None) -> list[Stage]:
     """Return the stages of the study in params.yaml, each after those it reads from.
+
+    `params` is the content of params.yaml, where it was read already.
 
     Raises:
         HeedError: params.yaml is wrong, or DVC reads other values in it; no DVC repository; a
@@ -90,18 +86,21 @@ def read_stages(root: str | Path = ".") -> list[Stage]:
 
     """
     root = Path(root)
-    params = load(root / "params.yaml")
-    check_params(root / "params.yaml")
+    params = params or load(root / "params.yaml")
+    check_as_dvc_reads(read_text(root / "params.yaml"), root / "params.yaml")
+    read_lock(root)  # DVC's own error of a broken one may be a traceback
+    from dvc.exceptions import DvcException  # here: it takes a second
+
     try:
         repository = engine.open_repository(root)
         return [_read_stage(repository, stage, params) for stage in engine.stages(repository)]
     except engine.missing_repository_errors() as error:
         raise HeedError(
-            f"{_one_line(error)}. heed runs in the top folder of a git clone: it needs .git and "
-            ".dvc"
+            f"{error}: heed runs in the top folder of a git clone: it needs .git and .dvc"
         ) from None
-    except _dvc_error() as error:
-        raise HeedError(f"DVC: {_one_line(error)}. `dvc status` says more") from None
+    except DvcException as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise HeedError(f"DVC: {reason}. `dvc status` says more") from None
     except OSError as error:  # DVC itself stops at a link that leads nowhere
         raise HeedError(
             f"{error.filename}: {error.strerror}. It is a link that leads nowhere, or may not be "
@@ -144,61 +143,7 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
     return 1, 0
 
 
-def _dvc_error() -> type[Exception]:
-    """Return the base of DVC's errors."""
-    from dvc.exceptions import DvcException
-
-    return DvcException
-
-
-def check_params(path: Path) -> None:
-    """Check that DVC reads the same values as heed. Raises HeedError.
-
-    DVC's C parser refuses a `:` or `?` in an unquoted text within braces, which YAML 1.2 allows,
-    and reads some invisible characters as an end of line.
-    """
-    try:
-        read_by_dvc = engine.read_yaml(path)
-    except _dvc_error() as error:
-        mark = getattr(error.__cause__, "problem_mark", None)
-        problem = getattr(error.__cause__, "problem", None) or error.__cause__ or error
-        raise HeedError(
-            f"{path}:{mark.line + 1 if mark else 1}: {problem}. heed can read it, DVC cannot: put "
-            "the text in quotes"
-        ) from None
-    if read_by_dvc != read_yaml(path.read_text(encoding="utf-8"), path)[1]:
-        raise HeedError(
-            f"{path}: DVC reads other values than heed: look for invisible characters, and for & "
-            "and ! without quotes"
-        )
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
-
-
 # --- dvc.lock and DVC's locks ---------------------------------------------------------------------
-
-
-def read_lock(root: Path = Path()) -> dict[str, Any]:
-    """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
-
-    Raises HeedError: it cannot be read. DVC writes it in place, so a kill -9 can cut it off.
-    """
-    path = root / "dvc.lock"
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = yaml.load(text, yaml.CSafeLoader)
-        if not text.endswith("\n") or not isinstance(content["stages"], dict):
-            raise ValueError
-    except FileNotFoundError:
-        return {}
-    except (yaml.YAMLError, ValueError, TypeError, KeyError):
-        raise HeedError(
-            "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
-            "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
-        ) from None
-    return dict(content["stages"])
 
 
 def repair_lock(root: Path) -> None:
@@ -274,16 +219,10 @@ def move_removed(paths: list[str]) -> None:
 def find_stale(
     stages: list[Stage], removed: list[str], code_changes: Collection[str] | None = None
 ) -> dict[str, str]:
-    """Return {stage: reason} of the stages that may run.
+    """Return {stage: reason} of the stages that may run, of `stages` in their order.
 
-    A reason is DVC's, a result that leaves the study, or an upstream stage.
-
-    Args:
-        stages: each after those it reads from.
-        removed: what `find_removed` returns.
-        code_changes: the files that the stage `code` would change, if known; only stages that
-            depend on one of them run after it.
-
+    A reason is DVC's, one of the `removed` results, or an upstream stage. Where `code_changes` are
+    known, the files that the stage `code` would change, only stages that read one run after it.
     """
     stale: dict[str, str] = {}
     for stage in stages:
@@ -305,10 +244,9 @@ def _first_of(items: list[str]) -> str:
 
 
 def predict_code_changes(stages: list[Stage]) -> set[str] | None:
-    """Return the files that the stage `code` would change, for a dry run.
-
-    Prints the error and returns None where the stage would fail.
-    """
+    """Return the files that the stage `code` would change, for a dry run; None if not known."""
+    if all(stage.reasons for stage in stages):  # as in a new clone
+        return None
     if not any(stage.name == "code" and stage.reasons for stage in stages):
         return set()
     import digests  # here: it takes a second, and only a dry run after an edit needs it
@@ -321,16 +259,11 @@ def predict_code_changes(stages: list[Stage]) -> set[str] | None:
 
 
 def longest_chains(stages: list[Stage]) -> dict[str, int]:
-    """Return {stage: how long it and those take that must follow it, in the longest chain}.
+    """Return {stage: how long it takes with the longest chain of stages that must follow it}.
 
-    Of the stages that are ready, that with the longest chain should start first. The unit is a
-    short stage (LENGTHS).
-
-    Args:
-        stages: each after those it reads from.
-
+    Of the stages that are ready, the one with the longest chain should start first.
     """
-    chains = {stage.name: LENGTHS.get(stage.kind, 1) for stage in stages}
+    chains = {stage.name: LENGTHS.get(stage.name.partition("@")[0], 1) for stage in stages}
     own = dict(chains)
     for stage in reversed(stages):
         for upstream in stage.upstream:
@@ -344,30 +277,32 @@ def longest_chains(stages: list[Stage]) -> dict[str, int]:
 class Run:
     """One run of snakemake: the stages, the plan, and the done files.
 
-    Made when the Snakefile is read. The plan is made later, when Snakemake first asks for the
-    inputs of a rule: only then is it known whether this is a dry run. Jobs on other machines read
-    the plan of the run that submitted them.
+    The plan is made when Snakemake first asks for the inputs of a rule: only then is it known
+    whether this is a dry run. Jobs on other machines read the plan of the run that submitted them.
     """
 
     def __init__(self, workflow: Any) -> None:
         """Read the stages. Raises HeedError."""
         # jobs on other machines inherit it
         self.folder = RUNS / os.environ.setdefault("HEED_RUN", uuid.uuid4().hex[:12])
-        self._workflow, self._plan = workflow, None
+        self._workflow = workflow
+        self.apart = engine.shares_nothing(workflow)
+        self._plan: dict[str, str] | None = None
         main, dry = engine.is_main_process(workflow), engine.is_dry_run(workflow)
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        _put_python_on_path()
         plan = self.folder / "plan.json"
         if not main and plan.exists():
             content = json.loads(plan.read_text(encoding="utf-8"))
             self.stages = [Stage(**stage) for stage in content["stages"]]
-            self._plan: dict[str, str] | None = content["stale"]
+            self._plan, self.seeds = content["stale"], content["seeds"]
             return
         if main and not dry:
             self._lock()
             wait_for_dvc(Path())
             repair_lock(Path())
             copy_report()
-        self.stages = read_stages()
+        self._params = load()
+        self.stages, self.seeds = read_stages(params=self._params), len(self._params.seeds)
 
     def _lock(self) -> None:
         """Refuse a second snakemake in this clone.
@@ -392,7 +327,7 @@ class Run:
         if self._plan is not None:
             return self._plan
         executing = engine.is_running_jobs(self._workflow)
-        for warning in changed_file_warnings(load()):
+        for warning in changed_file_warnings(self._params):
             print_message(warning)
         removed = find_removed(self.stages)
         if executing:
@@ -401,15 +336,17 @@ class Run:
                 if old != self.folder:
                     shutil.rmtree(old, ignore_errors=True)
             if not self._run_quick_first() and removed:
-                self.stages = read_stages()
+                self.stages = read_stages(params=self._params)
             self._plan = find_stale(self.stages, [])
         else:
             self._plan = find_stale(self.stages, removed, predict_code_changes(self.stages))
         (self.folder / "done").mkdir(parents=True, exist_ok=True)
         stages = [dataclasses.asdict(stage) for stage in self.stages]
-        plan = json.dumps({"stages": stages, "stale": self._plan})
+        plan = json.dumps({"stages": stages, "stale": self._plan, "seeds": self.seeds})
         (self.folder / "plan.json").write_text(plan, encoding="utf-8")
         stale, total = len(self._plan), len(self.stages)
+        if executing and self.apart:
+            self._push_inputs()
         if stale:
             print_message(
                 f"{stale} of {total} stages {'to run' if executing else 'may run'}, "
@@ -419,6 +356,18 @@ class Run:
             Path(self.done_file("all")).touch()
             print_message(f"all {total} stages are up to date")
         return self._plan
+
+    def _push_inputs(self) -> None:
+        """Push what stages on other machines will read and this run does not make."""
+        reading = [stage for stage in self.stages if stage.name in self.plan()]
+        names = {up for stage in reading for up in stage.upstream} - self.plan().keys()
+        if names:
+            apart.dvc("push", *sorted(names))
+
+    def end(self) -> None:
+        """Record what ran on other machines in dvc.lock, and pull it."""
+        if self.apart and (names := apart.record(map(str, (self.folder / "done").glob("*@*")))):
+            apart.dvc("pull", "--force", "--allow-missing", *names)
 
     def _run_quick_first(self) -> bool:
         """Run the stale quick stages: `code`, then those that it has made stale.
@@ -434,19 +383,14 @@ class Run:
                 command = [*REPRO, "--keep-going", *names]
                 subprocess.run(command, stdout=log, stderr=log, check=False)
             tried.update(names)
-            self.stages = read_stages()
+            self.stages = read_stages(params=self._params)
         return bool(tried)
 
     def _find_ready_quick(self, tried: set[str]) -> list[str]:
         """Return the stale quick stages not tried yet whose upstream stages are up to date."""
-        stale = find_stale(self.stages, [])
-        return [
-            stage.name
-            for stage in self.stages
-            if stage.quick
-            and stage.name in stale.keys() - tried
-            and not stale.keys() & {*stage.upstream}
-        ]
+        stale = find_stale(self.stages, []).keys()
+        ready = [stage for stage in self.stages if stage.quick and not stale & {*stage.upstream}]
+        return [stage.name for stage in ready if stage.name in stale - tried]
 
     def done_file(self, name: str) -> str:
         """Return the path of a stage's done file."""
@@ -455,6 +399,10 @@ class Run:
     def done_files(self, names: Iterable[str]) -> list[str]:
         """Return the done files of those of `names` that are stale; see `plan`."""
         return [self.done_file(name) for name in names if name in self.plan()]
+
+    def sent_plan(self) -> list[str]:
+        """Return the file that jobs on machines without this folder need beside done files."""
+        return [str(self.folder / "plan.json")] if self.apart else []
 
     def threads(self, stage: Stage) -> int:
         """Return the cores of a stage.
@@ -465,11 +413,10 @@ class Run:
         """
         if stage.threads:
             return stage.threads
-        seeds = len(load().seeds)
         if not engine.runs_jobs_here(self._workflow):
-            return seeds
+            return self.seeds
         trainings = sum(name.startswith("train@") for name in self.plan())
-        return max(1, min(seeds, engine.cores(self._workflow) // max(1, trainings)))
+        return max(1, min(self.seeds, engine.cores(self._workflow) // max(1, trainings)))
 
     def describe_failures(self) -> Iterator[str]:
         """Yield a line for each stage of this run that failed: heed's message or the log's path.
@@ -480,12 +427,8 @@ class Run:
         if _interrupted.is_set() or not plan.exists():
             return
         for name in self.plan():
-            log = Path("logs", f"{name}.log")
-            if (
-                Path(self.done_file(name)).exists()
-                or not log.exists()
-                or log.stat().st_mtime < plan.stat().st_mtime
-            ):
+            log, done = Path("logs", f"{name}.log"), Path(self.done_file(name)).exists()
+            if done or not log.exists() or log.stat().st_mtime < plan.stat().st_mtime:
                 continue
             lines = ["", "", *log.read_text(encoding="utf-8", errors="replace").splitlines()]
             if lines[-1].startswith("ERROR: failed to reproduce"):
@@ -493,25 +436,29 @@ class Run:
                 yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"
 
 
+def _put_python_on_path() -> None:
+    """Let jobs find `heed` and `python` where PATH lacks their folder, and else as dvc does."""
+    folder, path = str(Path(sys.executable).parent), os.environ["PATH"]
+    if folder not in path.split(os.pathsep):
+        os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
+
+
 def copy_report(root: Path = Path()) -> bool:
-    """Copy figures, tables and page to where `snakemake --report` finds them, if there is a report.
+    """Copy figures, tables and page to where `snakemake --report` finds them; return if there are.
 
     Copies, because Snakemake deletes, touches and stamps its outputs, and reports/ is DVC's.
-    Returns whether there is a report.
     """
-    page, copies = root / "reports/index.html", root / REPORT_COPIES
-    if not page.exists():
+    reports, copies = root / "reports", root / REPORT_COPIES
+    if not (reports / "index.html").exists():
         return False
-    page_copy = copies / "index.html"
-    if page_copy.exists() and page_copy.read_bytes() == page.read_bytes():
-        return True
     shutil.rmtree(copies, ignore_errors=True)
-    for folder, suffix in (("figures", "svg"), ("tables", "csv")):
-        (copies / folder).mkdir(parents=True)
-        for path in sorted((root / "reports" / folder).glob(f"*.{suffix}")):
-            name = path.name if "_" in path.name else f"study_{path.name}"
-            shutil.copyfile(path, copies / folder / name)
-    shutil.copyfile(page, page_copy)
+    for pattern in ("index.html", "figures/*.svg", "tables/*.csv"):
+        for path in reports.glob(pattern):
+            copy = copies / path.relative_to(reports)
+            if path.parent != reports and "_" not in path.name:
+                copy = copy.with_name(f"study_{path.name}")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
     return True
 
 

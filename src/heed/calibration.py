@@ -42,7 +42,7 @@ def calibrate(workloads: Sequence[Workload], budget: float = BUDGET) -> dict[Wor
         budget: seconds of processor time. The last measurement may end after it.
 
     """
-    make_deterministic(1)
+    make_deterministic()
     keep_memory()
     speeds: dict[Workload, Speed] = {}
     started = time.process_time()

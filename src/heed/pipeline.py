@@ -5,12 +5,15 @@ holds, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline,
 is beyond these few facts.
 """
 
+import contextlib
 import hashlib
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -55,6 +58,53 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
                     f"{out['path']}: is not what the stage {stage} wrote: dvc.lock records "
                     f"{out['md5']}"
                 )
+
+
+def read_lock(root: Path = Path()) -> dict[str, Any]:
+    """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
+
+    DVC writes it in place, so it is read again for two seconds where another stage's DVC may be
+    writing. Raises HeedError: it cannot be read; a kill -9 can cut it off.
+    """
+    for _ in range(20):
+        with contextlib.suppress(yaml.YAMLError, TypeError, KeyError):
+            if not (root / LOCK).exists():
+                return {}
+            text = (root / LOCK).read_text(encoding="utf-8")
+            stages = yaml.load(text, yaml.CSafeLoader)["stages"]
+            if text.endswith("\n") and isinstance(stages, dict):
+                return stages
+        time.sleep(0.1)
+    raise HeedError(
+        "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
+        "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
+    )
+
+
+def recorded_files(stage: str) -> dict[Path, Path]:
+    """Return the files of the folders that a stage made last: path → file of DVC's cache.
+
+    There are none where dvc.lock has no such stage, or the cache has lost the list of a folder.
+    Raises HeedError: dvc.lock cannot be read.
+    """
+    outs = read_lock().get(stage, {}).get("outs", [])
+    if not outs:
+        return {}
+    command = [sys.executable, "-m", "dvc", "cache", "dir"]
+    cache = Path(
+        subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    )
+    files = {}
+    for out in outs:
+        if (listing := _cached(cache, out["md5"])).exists():
+            for each in json.loads(listing.read_text(encoding="utf-8")):
+                files[Path(out["path"], each["relpath"])] = _cached(cache, each["md5"])
+    return files
+
+
+def _cached(cache: Path, digest: str) -> Path:
+    """Return where DVC's cache has the content with a hash."""
+    return cache / "files/md5" / digest[:2] / digest[2:]
 
 
 def stage_name(stage: str, *keys: str) -> str:

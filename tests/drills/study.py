@@ -15,6 +15,8 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from heed.explanation.unexplained import write_unexplained
+from heed.search.stage import write_untuned
 from tests.conftest import ROOT
 from tests.reports import without_times
 
@@ -43,40 +45,33 @@ PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
-    "untuned": ("search none", ["results/search/none"]),
-    "unexplained": ("explain none", ["results/explain/none", "results/adversaries/none"]),
     "search": ("search hunt", ["results/search/hunt"]),
     "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
     "train": (
-        "train author-attention --seed 1",
-        ["results/train/author-attention/1", "results/timing/train/author-attention/1.json"],
+        "train author-attention",
+        ["results/train/author-attention", "results/timing/train/author-attention"],
     ),
-    "predict": ("predict author-attention", ["results/predict/author-attention"]),
+    "score": (
+        "score author-attention",
+        ["results/predict/author-attention", "results/evaluate/author-attention"],
+    ),
     "opponents": ("opponents author", ["results/opponents/author"]),
-    "evaluate": ("evaluate author-attention", ["results/evaluate/author-attention"]),
     "compare": ("compare", ["results/compare", "metrics.json"]),
     "report": ("report", ["reports"]),
 }
 SLOW = {"search"}  # starts Ray: some 20 s
 # stage: the stages that read its outputs
 READERS = {
-    "download": ["tokenize"], "tokenize": ["recipe", "train", "predict", "opponents", "evaluate"],
-    "untuned": ["recipe author-baseline"], "unexplained": [], "search": ["recipe"],
-    "recipe": ["train"],
-    "train": ["predict", "evaluate"], "predict": ["evaluate", "compare", "report"],
-    "opponents": ["compare"], "evaluate": ["report"], "compare": ["report"], "report": [],
+    "download": ["tokenize"], "tokenize": ["recipe", "train", "score", "opponents"],
+    "search": ["recipe"], "recipe": ["train"], "train": ["score"], "score": ["compare", "report"],
+    "opponents": ["compare"], "compare": ["report"], "report": [],
 }  # fmt: skip
 WHOLE = [
     "download sample",
     "tokenize letters",
-    "search none",
-    "explain none",
     "search hunt",
-    *(
-        f"{what} author-{model}"
-        for model in ("baseline", "attention")
-        for what in ("recipe", "train --seed 1", "train --seed 2", "predict", "evaluate")
-    ),
+    *(f"{what} author-baseline" for what in ("recipe", "train", "score")),
+    *(f"{what} author-attention" for what in ("recipe", "train", "score")),
     "opponents author",
     "compare",
     "report",
@@ -110,6 +105,7 @@ class Heed:
             "PYTHONPATH": str(ROOT / "src"),
             "CUDA_VISIBLE_DEVICES": "",
             "OMP_NUM_THREADS": "1",
+            "HEED_THREADS": "1",
         }
         self.process = subprocess.Popen(
             [*prefix, sys.executable, WARM],
@@ -199,8 +195,12 @@ class Study:
     expected: dict[str, str] = field(default_factory=dict)  # the undisturbed study's files
 
     def make(self, params: str) -> None:
-        """Write the files of a clone that commands need."""
+        """Write the files of a clone that commands need, and what the stage `code` writes."""
         (self.path / "data").mkdir(parents=True)
+        write_untuned(self.path / "results/search/none")
+        write_unexplained(
+            self.path / "results/explain/none", self.path / "results/adversaries/none"
+        )
         (self.path / "params.yaml").write_text(params)
         (self.path / "data/published").symlink_to(ROOT / "data/published")
 

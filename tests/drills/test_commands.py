@@ -122,7 +122,7 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     recipe.write_text(text)
     study.remove(outs)
     output = study.run(command)
-    assert "another `heed train author-attention 1` is running here: waiting for it" in output
+    assert "another `heed train author-attention` is running here: waiting for it" in output
     assert first.wait() == 0
     study.assert_recovered()
 
@@ -132,13 +132,13 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
 def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> None:
     """DVC trusts dvc.lock: a hash written into it by hand brings another run from the cache."""
     study = study_of("train")
-    command, outs = STAGES["train"]
-    study.remove(outs)
-    shutil.copytree(study.path / outs[0].replace("/1", "/2"), study.path / outs[0])
-    message = study.try_("predict author-attention").message
+    command, (runs, _) = STAGES["train"]
+    study.remove([f"{runs}/1"])
+    shutil.copytree(study.path / runs / "2", study.path / runs / "1")
+    message = study.try_("score author-attention").message
     assert (
         "is the run of author-attention with seed 2. Run again: heed train author-attention "
-        "--seed 1"
+        "--seeds 1"
     ) in message
     study.run(command)
     study.assert_recovered()

@@ -25,7 +25,7 @@ DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
 STAGES = {
     "tokenize": ("tokenize letters", "a corpus", "data/tokens/letters"),
     "train": (
-        "train author-baseline 1",
+        "train author-baseline",
         "a hyperparameter of one model",
         "results/train/author-baseline/1",
     ),

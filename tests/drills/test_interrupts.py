@@ -63,7 +63,7 @@ def ended_by_one_line(errors: str) -> bool:
 
 def test_a_training(workplace: Path) -> None:
     change_recipe(epochs=300)
-    command, run = ("train", "tiny-attention", "--seed", "1"), Path("results/train/tiny-attention")
+    command, run = ("train", "tiny-attention", "--seeds", "1"), Path("results/train/tiny-attention")
     assert start(*command).wait(timeout=300) == 0
     undisturbed_run = contents(run / "1")
     shutil.rmtree(run)
@@ -119,7 +119,7 @@ def test_a_driver(
 def test_snakemake_while_it_plans(toy: Toy) -> None:
     toy.params.write_text(toy.params.read_text() + "# a comment\n")
     process = toy.start(*SNAKEMAKE)
-    log = toy.path / "logs/code.log"
+    log = toy.path / "logs/quick.log"
     log.unlink()
     output, _ = interrupt(process, log.exists)
     assert process.returncode

@@ -1,4 +1,4 @@
-"""Commands of DVC on a study with a hostile name, also those that skip the check of params.yaml."""
+"""Commands of DVC on a study with a hostile name in any section: those that run its first stage."""
 
 from collections.abc import Callable
 
@@ -10,15 +10,12 @@ from tests.test_names import NAMES, SECTIONS, harm, make_victims, with_name
 COMMANDS = (
     ["repro"],
     ["repro", "STAGE"],
-    ["repro", "--single-item", "--force", "STAGE"],
-    ["repro", "--downstream", "STAGE"],
-    ["repro", "--ignore-errors"],
     ["checkout", "--force"],
     ["gc", "--workspace", "--force"],
 )
 STAGE_OF = {
     "sources": "download", "corpora": "tokenize", "experiments": "opponents", "searches": "search",
-    "models": "recipe", "seeds": "train", "explain": "explain", "adversaries": "adversaries",
+    "models": "recipe", "explain": "explain", "adversaries": "adversaries",
 }  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,8 +103,7 @@ INPUTS = {
     "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
     "train": "results/recipe/author-attention.yaml",
     "opponents": "data/tokens/letters/documents.parquet",
-    "predict": "results/train/author-attention/1/model.safetensors",
-    "evaluate": "results/predict/author-attention/predictions.parquet",
+    "score": "results/train/author-attention/1/model.safetensors",
     "compare": "results/predict/author-attention/statistics.parquet",
     "report": "results/compare/comparison.json",
 }  # fmt: skip
@@ -153,9 +153,21 @@ def flipped(content: bytes) -> bytes:
     return content[:position] + bytes([content[position] ^ 4]) + content[position + 1 :]
 
 
+@contextlib.contextmanager
+def without_runs(study: Study, reader: str) -> Iterator[None]:
+    """Put runs aside while `train` is the reader: where they are there, it keeps and reads them."""
+    runs, aside = study.path / "results/train/author-attention", study.path / "aside"
+    if reader == "train":
+        runs.rename(aside)
+    yield
+    if reader == "train":
+        shutil.rmtree(runs, ignore_errors=True)
+        aside.rename(runs)
+
+
 def complaint(study: Study, reader: str, file: str, before: dict[str, str]) -> str:
     """Run a stage that may read a damaged file; return how it fails to refuse it, or nothing."""
-    outcome = study.try_(STAGES.get(reader, (reader,))[0])
+    outcome = study.try_(STAGES[reader][0])
     if outcome.code == 0:
         changed = {name for name in study.files() if study.files()[name] != before.get(name)}
         return f"{reader} read it and wrote {sorted(changed)[:3]}" if changed else ""
@@ -200,11 +212,12 @@ def test_a_damaged_file_is_refused_by_every_stage_that_reads_it(
         before = study.files()
         injected += 1
         for reader in READERS[stage]:
-            if damage is flipped and "recipe" in (stage, reader.split()[0]):
+            if damage is flipped and "recipe" in (stage, reader):
                 # its single files have no checksums: only DVC detects another content
                 continue
-            if fault := complaint(study, reader, file, before):
-                complaints.append(f"{file}: {fault}")
+            with without_runs(study, reader):
+                if fault := complaint(study, reader, file, before):
+                    complaints.append(f"{file}: {fault}")
         path.write_bytes(content)
         for name in {
             name for name in study.files() if study.files()[name] != study.expected.get(name)

@@ -30,17 +30,7 @@ COMMANDS = [
     "download mine",
     "tokenize mine",
     "opponents mine",
-    *(
-        f"{what} {model}{more}"
-        for model in MODELS
-        for what, more in (
-            ("recipe", ""),
-            ("train", " --seed 1"),
-            ("train", " --seed 2"),
-            ("predict", ""),
-            ("evaluate", ""),
-        )
-    ),
+    *(f"{what} {model}" for model in MODELS for what in ("recipe", "train", "score")),
     "compare",
     "report",
 ]

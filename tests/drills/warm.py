@@ -19,9 +19,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
-from fork_server import run_to_end
-
 LATER = (
     "pyarrow.dataset",
     "pyarrow.parquet",
@@ -64,8 +61,8 @@ def inject(kill: int | str | None, trace: str | None) -> None:
     sys.addaudithook(hook)
 
 
-def run(job: dict[str, Any]) -> int:
-    """Run the command `heed` in this process; return its exit code."""
+def run(job: dict[str, Any]) -> None:
+    """Run the command `heed` in this process, which ends with it."""
     os.setsid()
     os.chdir(job["folder"])
     os.environ.update(job["environment"])
@@ -77,13 +74,14 @@ def run(job: dict[str, Any]) -> int:
         inject(job["kill"], job["trace"])
     from heed.cli import main
 
-    return run_to_end(main)
+    main()
+    sys.exit()
 
 
 def main() -> None:
     """Run the job of the command line, or import everything and run jobs from standard input."""
     if len(sys.argv) > 1:
-        sys.exit(run(json.loads(sys.argv[1])))
+        run(json.loads(sys.argv[1]))
     import heed
 
     for name in LATER:
@@ -95,7 +93,7 @@ def main() -> None:
     for line in sys.stdin:
         process = os.fork()
         if not process:
-            os._exit(run(json.loads(line)))
+            run(json.loads(line))
         print(process, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 

@@ -1,17 +1,19 @@
 """A stub of the command `heed`: it writes the same files, but small, from a hash of its inputs.
 
-Like heed it runs the code of the clone that it is in, reads its arguments from the stage's name
-(heed/code/stage.py), and compares its code with the code that the stage was planned with
-(heed/code/guard.py). Its figures depend on the lines `ADDED = ...` in the code of the stage, and on
-nothing else in it. TOY_LOG: the file to which every command that really runs adds
-a line, with its times. TOY_FAIL: the command that fails. TOY_SLEEP: seconds that a training takes.
-TOY_HOLD: the command that stops after its first file, until it is killed or until the file TOY_LOG
-+ ".held", which it makes, is deleted. TOY_GPU: trainings claim a GPU, as the real ones do.
+Like heed it runs the code of the clone that it is in, and keeps runs of the same recipe and code,
+from DVC's cache where DVC has deleted them.
+Its figures depend on the lines `ADDED = ...` in the code of the stage, and on nothing else in it.
+TOY_LOG: the file to which every command that really runs adds a line, with its times; that of a
+training names the seeds that it trained: train author-baseline 1 2. TOY_FAIL: the command that
+fails. TOY_SLEEP: seconds that a training takes. TOY_HOLD: the command that stops after its first
+file, until it is killed or until the file TOY_LOG + ".held", which it makes, is deleted. TOY_GPU:
+trainings claim a GPU, as the real ones do.
 """
 
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -21,20 +23,14 @@ import yaml
 if Path("src/heed").is_dir():
     sys.path.insert(0, str(Path("src").resolve()))
 from heed.code.digests import code_file
-from heed.code.guard import guarded
-from heed.code.stage import stage_arguments
-from heed.files import HeedError, write_text
+from heed.files import write_text
+from heed.pipeline import recorded_files
 from heed.progress import INTERRUPTED
 
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
-ARGUMENTS = sys.argv[1:]
-if len(ARGUMENTS) == 1:
-    try:
-        ARGUMENTS += stage_arguments(*ARGUMENTS)
-    except HeedError as error:
-        sys.exit(f"heed: {error}")
-COMMAND, KEY, *REST = [*ARGUMENTS, "", ""]
-NAME = " ".join(part for part in ARGUMENTS if part != "--seed")
+COMMAND, KEY = [*sys.argv[1:], ""][:2]
+NAME = " ".join(sys.argv[1:])
+SEEDS = [str(seed) for seed in PARAMS["seeds"]]
 
 
 def digest(*inputs: object) -> str:
@@ -63,27 +59,41 @@ def code() -> list[str]:
 def recipe() -> None:
     model = PARAMS["models"][KEY]
     values = PARAMS["defaults"]["classification"] | {
-        k: v for k, v in model.items() if k not in ("gpu", "tuned_by", "match")
+        k: v for k, v in model.items() if k not in ("gpus", "threads", "tuned_by", "match")
     }
     if "attention" not in values:
         # so a change of heads does not change the recipe of a model without attention
         del values["heads"]
     values |= yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
     values["tokens"] = read(f"data/tokens/{model['corpus']}/meta.json")
+    prediction = {"beam": values.pop("beam", 1)}
     write(f"results/recipe/{KEY}.yaml", json.dumps(values, sort_keys=True))
-    write(f"results/recipe/{KEY}.prediction.yaml", "{}")
+    write(f"results/recipe/{KEY}.prediction.yaml", json.dumps(prediction))
 
 
-def train() -> None:
-    seed = REST[1]
+def train() -> str:
     if "TOY_GPU" in os.environ:
         from heed.training.device import claim_gpu
 
         print("GPU", claim_gpu())
-    time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
-    weights = digest(read(f"results/recipe/{KEY}.yaml"), seed, code())
-    write(f"results/train/{KEY}/{seed}/model.safetensors", weights)
-    write(f"results/timing/train/{KEY}/{seed}.json", str(time.time()))
+    folder, times = Path("results/train", KEY), Path("results/timing/train", KEY)
+    if not all((folder / seed).exists() for seed in SEEDS):
+        for path, cached in recorded_files(f"train@{KEY}").items():
+            if cached.exists() and not path.exists():
+                write_text(path, cached.read_text())
+    for path in (path for each in (folder, times) if each.exists() for path in each.iterdir()):
+        if path.stem not in SEEDS:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    trained = []
+    for seed in SEEDS:
+        weights = digest(read(f"results/recipe/{KEY}.yaml"), seed, code())
+        run, timing = folder / seed / "model.safetensors", times / f"{seed}.json"
+        if not (run.exists() and timing.exists() and run.read_text() == f"{weights}\n"):
+            time.sleep(float(os.environ.get("TOY_SLEEP", 0)))
+            write(str(run), weights)
+            write(str(timing), str(time.time()))
+            trained.append(seed)
+    return " ".join(trained)
 
 
 def download() -> None:
@@ -107,19 +117,18 @@ def opponents() -> None:
 
 
 def read_runs(model: str = KEY) -> list[str]:
-    return [read(f"results/train/{model}/{seed}/model.safetensors") for seed in PARAMS["seeds"]]
+    return [read(f"results/train/{model}/{seed}/model.safetensors") for seed in SEEDS]
 
 
-def predict() -> None:
+def score() -> None:
     tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
-    write(f"results/predict/{KEY}/predictions.parquet", digest(read_runs(), tokens, code()))
+    settings = read(f"results/recipe/{KEY}.prediction.yaml")
+    predictions = digest(read_runs(), tokens, settings)
+    write(f"results/predict/{KEY}/predictions.parquet", predictions)
+    write(f"results/evaluate/{KEY}/summary.csv", digest(predictions, code()))
 
 
 def explain() -> None:
-    if KEY == "none":
-        write(f"results/adversaries/{KEY}/summary.csv", "")
-        write(f"results/explain/{KEY}/summary.csv", "")
-        return
     tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
     noise = read(f"data/tokens/{PARAMS['explain']['models'][KEY]['noise']}/meta.json")
     inputs = read_runs(), tokens, noise, PARAMS["explain"]["documents"], code()
@@ -131,11 +140,6 @@ def adversaries() -> None:
     tokens = read(f"data/tokens/{section['corpus']}/meta.json")
     inputs = read_runs(section["model"]), tokens, section, code()
     write(f"results/adversaries/{KEY}/summary.csv", digest(*inputs))
-
-
-def evaluate() -> None:
-    predictions = read(f"results/predict/{KEY}/predictions.parquet")
-    write(f"results/evaluate/{KEY}/summary.csv", digest(read_runs(), predictions, code()))
 
 
 def compare() -> None:
@@ -170,8 +174,8 @@ def report() -> None:
 
 STAGES = {
     "download": download, "tokenize": tokenize, "search": search, "recipe": recipe, "train": train,
-    "opponents": opponents, "predict": predict, "explain": explain,
-    "adversaries": adversaries, "evaluate": evaluate, "compare": compare, "report": report,
+    "opponents": opponents, "score": score, "explain": explain, "adversaries": adversaries,
+    "compare": compare, "report": report,
 }  # fmt: skip
 
 
@@ -182,13 +186,11 @@ if __name__ == "__main__":
     if COMMAND not in STAGES:
         sys.exit(f"toy: no command {NAME}")
     try:
-        with guarded(COMMAND, KEY, NAME):
-            STAGES[COMMAND]()
-    except HeedError as error:
-        sys.exit(f"heed: {error}")
+        trained = STAGES[COMMAND]()
     except KeyboardInterrupt:
         sys.exit(f"heed: {INTERRUPTED}")
+    name = f"{NAME} {trained}" if trained else NAME
     with Path(os.environ["TOY_LOG"]).open("a") as log:
         log.write(
-            json.dumps([NAME, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n"
+            json.dumps([name, started, time.time(), os.environ.get("CUDA_VISIBLE_DEVICES")]) + "\n"
         )

@@ -58,11 +58,11 @@ def _run_command() -> None:
         from heed.training.allocator import restart_without_cache
 
         restart_without_cache()
-    lock = contextlib.nullcontext()
-    if function in STAGES:
-        name = next((value for value in arguments.values() if isinstance(value, str)), "")
-        lock = _lock_command(" ".join(filter(None, [function.__name__, name])))
-    with lock:
+    if function not in STAGES:
+        function(**arguments)
+        return
+    name = next((value for value in arguments.values() if isinstance(value, str)), "")
+    with _lock_command(f"{function.__name__} {name}".strip()):
         function(**arguments)
 
 

@@ -74,15 +74,16 @@ def train(model: str, seeds: list[int]) -> None:
     last checkpoint. Seeds are trained at the same time, as many as there are cores (HEED_THREADS)
     or GPUs (HEED_GPUS).
     """
+    from heed.seeds import read_seeds  # also with --seeds: it is of the code of each run
     from heed.training.runs import delete_other_runs, train_runs
 
-    for info in train_runs(model, seeds or _study_seeds(), count_cores()):
+    for info in train_runs(model, seeds or read_seeds(), count_cores()):
         print_line(
             f"{model} seed {info.seed}: epoch {info.best_epoch} kept, "
             f"{info.parameters:,} parameters"
         )
     if not seeds:
-        delete_other_runs(model, _study_seeds())
+        delete_other_runs(model, read_seeds())
 
 
 def score(model: str, seeds: list[int]) -> None:
@@ -194,5 +195,6 @@ def read_comparison() -> "Comparison":
 
 
 STAGES = (
-    download, tokenize, search, recipe, train, score, explain, adversaries, opponents, compare, report,
+    download, tokenize, search, recipe, train, score, explain, adversaries, opponents, compare,
+    report,
 )  # fmt: skip

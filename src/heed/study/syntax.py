@@ -27,7 +27,7 @@ def read_yaml(text: str, path: object) -> tuple[Node, dict[str, Any]]:
                 f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, "
                 "======= and >>>>>>>"
             )
-    # YAML 1.2, read with the parser that DVC uses, so that both read the same values
+    # YAML 1.2, as DVC reads it
     yaml = YAML(typ="safe", pure=True)
     try:
         tree = yaml.compose(StringIO(text))
@@ -52,6 +52,27 @@ def read_yaml(text: str, path: object) -> tuple[Node, dict[str, Any]]:
             f"{type(values).__name__}"
         )
     return tree, values
+
+
+def check_as_dvc_reads(text: str, path: object) -> None:
+    """Check that DVC reads the same values in the YAML `text` as heed. Raises HeedError.
+
+    Where ruamel.yaml's C parser is installed DVC uses that one. It refuses a `:` or `?` in an
+    unquoted text within braces, which YAML 1.2 allows, and reads some invisible characters as an
+    end of line.
+    """
+    try:
+        read_by_dvc = YAML(typ="safe").load(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise HeedError(
+            f"{path}:{line}: {error.problem}. heed can read it, DVC cannot: put the text in quotes"
+        ) from None
+    if read_by_dvc != read_yaml(text, path)[1]:
+        raise HeedError(
+            f"{path}: DVC reads other values than heed: look for invisible characters, and for & "
+            "and ! without quotes"
+        )
 
 
 def _check_tree(tree: Node | None, path: object) -> None:

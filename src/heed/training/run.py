@@ -2,7 +2,6 @@
 
 import dataclasses
 import platform
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -82,7 +81,7 @@ def train_run(
     """Train model `name` with `seed`; return the content of its run.json.
 
     Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json. `code` is the digest
-    of the code that trains.
+    of the code that trains. The work folder stays, with the checkpoint of the last epoch.
 
     Raises:
         HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
@@ -117,7 +116,6 @@ def train_run(
         pd.DataFrame(trained.history).to_csv(out / HISTORY, index=False, lineterminator="\n")
         write_json(out / RUN, dataclasses.asdict(info))
     _write_timing(recipe, seed, trained.device, stopwatch.read())
-    shutil.rmtree(work, ignore_errors=True)
     return info
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from heed.files import HeedError
 from heed.paths import RUNS, TIMING, run_folder, timing_file, train_command
+from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
 from heed.recipe import read_model_recipe
-from heed.training.checkpoint import code_digest
+from heed.training.checkpoint import code_digest, work_folder
 from heed.training.device import list_gpus, runs_per_gpu, uses_gpu
 from heed.training.progress import training_progress
 from heed.training.run import RunInfo, read_run, train_run
@@ -22,31 +23,38 @@ def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
     processes are forks of this one, which has imported torch.
 
     Raises:
-        HeedError: as `train_run`; seeds that do not fail are trained first.
+        HeedError: as `train_run`, of the first seed that fails; the others are trained first.
 
     """
     recipe = read_model_recipe(name)
     code = code_digest(recipe.task)
+    _restore_runs(name, seeds)
     missing = []
     for seed in seeds:
         if (info := _read_present(name, seed)) and (info.recipe, info.code) == (recipe, code):
             yield info
         else:
             missing.append(seed)
-    gpus = _count_gpus() if uses_gpu(recipe.hyperparameters.device) else 0
-    at_once = min(len(missing), gpus or cores)
-    if at_once < 2:
-        for seed in missing:
-            with training_progress(f"{name} seed {seed}") as report_progress:
-                yield train_run(name, seed, code, report_progress)
+    if missing:
+        gpus = _count_gpus() if uses_gpu(recipe.hyperparameters.device) else 0
+        at_once = min(len(missing), gpus or cores)
+        with process_pool(at_once, "fork") as pool:
+            runs = [pool.submit(_train, name, seed, code, at_once == 1) for seed in missing]
+            yield from (run.result() for run in runs if not run.exception())
+            for run in runs:
+                run.result()  # raises what has failed
+    for seed in seeds:  # if the stage is killed before its end, DVC deletes the runs that are done
+        shutil.rmtree(work_folder(recipe, seed, code), ignore_errors=True)
+
+
+def _restore_runs(name: str, seeds: list[int]) -> None:
+    """Bring back the runs of a model that DVC deleted when it began to run this stage."""
+    if all(run_folder(name, seed).is_dir() for seed in seeds):
         return
-    with process_pool(at_once, "fork") as pool:
-        trainings = [pool.submit(_train_beside_others, name, seed, code) for seed in missing]
-        for training in trainings:
-            if not training.exception():
-                yield training.result()
-        for training in trainings:
-            training.result()  # raises what has failed
+    for path, cached in recorded_files(stage_name("train", name)).items():
+        if cached.exists() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(cached, path)
 
 
 def _read_present(name: str, seed: int) -> RunInfo | None:
@@ -65,9 +73,9 @@ def _count_gpus() -> int:
     return int(assigned) if assigned.isdecimal() else len(list_gpus()) * runs_per_gpu()
 
 
-def _train_beside_others(name: str, seed: int, code: str) -> RunInfo:
-    """Train with one seed in a process of its own, which draws no bar."""
-    with training_progress(f"{name} seed {seed}", bar=False) as report_progress:
+def _train(name: str, seed: int, code: str, is_alone: bool) -> RunInfo:
+    """Train with one seed in a process of its own, which draws a bar if no other is trained."""
+    with training_progress(f"{name} seed {seed}", bar=is_alone) as report_progress:
         return train_run(name, seed, code, report_progress)
 
 

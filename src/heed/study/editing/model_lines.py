@@ -28,7 +28,8 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         path: params.yaml.
         experiment: a key of `experiments`.
         variant: the rest of the model's name.
-        settings: `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match, threads, gpus.
+        settings: `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match,
+            threads, gpus.
         like: a variant of the experiment, or a model, whose own keys the new model has too; empty
             for none. `settings` replace them.
 

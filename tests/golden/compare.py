@@ -1,0 +1,246 @@
+"""Compare a finished study with its golden files: python -m tests.golden.compare FOLDER.
+
+The golden files are those of heed 0.2.0 (commit 5f3fcb00): every table, metrics.json and
+comparison.json of params.yaml (`sample`) and of tests/studies/golden.yaml (`small`), made on the
+machine kind that machine.txt names. A study trained on this kind must have the same values to the
+last digit; on another kind they must be within LIMIT.
+"""
+
+import argparse
+import csv
+import io
+import itertools
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from heed.study import load
+
+GOLDEN = Path(__file__).resolve().parent
+STUDIES = {"sample": "sample", "golden": "small"}  # the study in params.yaml: its golden files
+TABLES, COMPARISON = "reports/tables", "results/compare/comparison.json"
+SHOWN = 20  # of the differences in one file
+
+# What differs between two runs on one machine, and why. Nothing else is left out.
+LEFT_OUT = {
+    "core_minutes": "the time of the trainings",
+    "core_minutes_of_all_seeds": "the time of the trainings",
+    "cost.csv:ratio": "the time of a model's trainings over the time of its baseline's",
+}
+# comparison.json ends the names of its methods with two versions, which another environment may
+# have, and be right.
+VERSIONS = re.compile(r"\|(numpy|scipy):[^|\"]*")
+
+# Golden name: today's name, of a file (`cost.csv`), of a column or key in all files (`mark`) or one
+# (`cost.csv:mark`), of a value in all files (`=better`) or one column (`cost.csv:mark=none`). What
+# stands under a new name is compared as before.
+RENAMED: dict[str, str] = {}
+# What golden files have and a study of today has not, each with its reason.
+GONE = (
+    # torch always uses one thread: `threads` says how many seeds of a model are trained at once
+    re.compile(r'(?m)^[^\n]*,threads,1,[^\n]*\n|,\s*"threads": 1(?=\s*[,}])'),
+)
+
+# On another machine kind a figure may be so many points from the golden one (a share of 1: so many
+# hundredths). The same seed differs on two kinds by at most 8.00 points of accuracy and 11.01 of
+# BLEU (docs/machines.md). Twice that, since a third kind may go beyond these two.
+LIMIT = 22.02
+# There these must be the same, since no training decides them: what was read, and how large it is.
+FACTS = re.compile(
+    r".*_lengths.csv:(documents|longest|mean_length)|.*:(sentences|parameters|support|published.*)"
+    r"|comparison.json:(alpha|power|margin_pp|convergence_pp|tests|folds|documents|tokens|train"
+    r"|validation|test|seeds|.*_size|.*_dim|epochs)"
+)
+# There these may be any number, but not none in place of one: they are intervals, deviations,
+# quotients and probabilities, which a small difference of figures may change a lot, or counts of
+# documents on which models were right.
+UNLIMITED = re.compile(
+    r".*:(p|.*_p|p_holm|.*_p_holm|.*low_pp|.*high_pp|interval_pp|bootstrap_pp|.*std_pp|detectable_pp"
+    r"|standard_error_pp|degrees_of_freedom|seeds_won|wrong_words)"
+    r"|explanation_all-means.csv:(mean|documents)|.*_weights.csv:documents"
+)
+# There these are not compared: words that say what a training found, and numbers that there are not
+# where no number of seeds would do, or nothing varies.
+UNCOMPARED = re.compile(
+    r".*:(verdict|.*_verdict|attention_over_this|found|holds|machine_kinds|converged)"
+    r"|.*:(seeds_needed|odds_ratio|g)"
+    r"|.*_examples.csv:text|explanation_criteria.csv:(permutation|seeds|adversaries|evidence)"
+)
+
+Cells = dict[tuple[str, str], str]  # (row, column) of a table, (section, key) of a JSON file: text
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print what differs; exit with 1 if anything does."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="a clone with a finished study")
+    folder = parser.parse_args(argv).folder
+    if not (folder / COMPARISON).is_file():
+        parser.error(f"{folder / COMPARISON}: not there. Run the study in {folder} first")
+    name = load(folder / "params.yaml").study.name
+    if name not in STUDIES:
+        parser.error(f"{folder} has the study {name}; golden files are of {', '.join(STUDIES)}")
+    golden = GOLDEN / STUDIES[name]
+    is_same_kind = machine_kinds(folder) == {golden_kind()}
+    found = differences(golden, folder, is_same_kind)
+    how = "to the last digit" if is_same_kind else f"within {LIMIT} points: another machine kind"
+    print("\n".join([*found, f"{len(golden_files(golden))} files compared {how}"]))
+    sys.exit(bool(found))
+
+
+def golden_kind() -> str:
+    """Return the machine kind on which the golden files were made."""
+    return (GOLDEN / "machine.txt").read_text(encoding="utf-8").strip()
+
+
+def machine_kinds(folder: Path) -> set[str]:
+    """Return the machine kinds on which the models of a finished study were trained."""
+    comparison = json.loads((folder / COMPARISON).read_text(encoding="utf-8"))
+    return {
+        kind
+        for experiment in comparison["experiments"].values()
+        for model in experiment["models"].values()
+        for kind in model["machine_kinds"]
+    }
+
+
+def golden_files(golden: Path) -> dict[Path, str]:
+    """Return the golden files of a study, and where a finished clone has them."""
+    return {
+        golden / "metrics.json": "metrics.json",
+        golden / "comparison.json": COMPARISON,
+        **{
+            path: f"{TABLES}/{RENAMED.get(path.name, path.name)}"
+            for path in sorted(golden.glob("tables/*.csv"))
+        },
+    }
+
+
+def differences(golden: Path, folder: Path, is_same_kind: bool) -> list[str]:
+    """Return what differs in a finished study from its golden files: file, row, column, values."""
+    files = golden_files(golden)
+    new = {f"{TABLES}/{path.name}" for path in (folder / TABLES).glob("*.csv")} - {*files.values()}
+    found = [f"{name}: no golden file has this name" for name in sorted(new)]
+    for path, name in files.items():
+        if not (folder / name).exists():
+            found.append(f"{name}: missing")
+            continue
+        in_file = _differences(path, folder / name, is_same_kind)
+        found += [f"{name}: {difference}" for difference in itertools.islice(in_file, SHOWN)]
+        if any(in_file):
+            found.append(f"{name}: and more")
+    return found
+
+
+def _differences(golden: Path, path: Path, is_same_kind: bool) -> Iterator[str]:
+    """Yield what differs in one file."""
+    expected, found = _renamed(_read(golden), golden.name), _read(path)
+    if not is_same_kind and golden.name.endswith("_class-gain.csv"):  # the largest gain is first
+        expected, found = _sorted(expected, "class"), _sorted(found, "class")
+    for cell in [cell for cell in expected if cell not in found]:
+        yield f"{_describe(cell, expected)}: expected {expected[cell]!r}, found nothing"
+    for cell in [cell for cell in found if cell not in expected]:
+        yield f"{_describe(cell, found)}: expected nothing, found {found[cell]!r}"
+    if expected.keys() == found.keys() and [*expected] != [*found]:
+        yield "the same names in another order"
+    for cell in [cell for cell in expected if cell in found]:
+        name = f"{golden.name}:{cell[1]}"
+        if not {name, cell[1]} & LEFT_OUT.keys() and not (
+            expected[cell] == found[cell]
+            if is_same_kind
+            else _is_near(name, expected[cell], found[cell])
+        ):
+            yield f"{_describe(cell, expected)}: expected {expected[cell]!r}, found {found[cell]!r}"
+    if is_same_kind and expected == found and not RENAMED and _text(golden) != _text(path):
+        yield "the same values, but other bytes"
+
+
+def _describe(cell: tuple[str, str], cells: Cells) -> str:
+    """Return row and column of a value, and the names that stand before it in its row."""
+    line, column = cell
+    row = {key: value for (other, key), value in cells.items() if other == line}
+    before = [*row][: [*row].index(column)] if line.startswith("line ") else []
+    names = dict.fromkeys(row[key] for key in before if _numbers(row[key]) is None)
+    return f"{line} ({', '.join(names)}), {column}" if names else f"{line}, {column}"
+
+
+def _is_near(name: str, expected: str, found: str) -> bool:
+    """Return whether a value of another machine kind may stand for the golden one."""
+    if expected == found or UNCOMPARED.fullmatch(name):
+        return True
+    one, other = _numbers(expected), _numbers(found)
+    if FACTS.fullmatch(name) or one is None or other is None or len(one) != len(other):
+        return False
+    in_points = name.endswith("_pp")
+    return bool(UNLIMITED.fullmatch(name)) or all(
+        abs(a - b) <= (LIMIT if in_points or max(abs(a), abs(b)) > 1 else LIMIT / 100)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _numbers(text: str) -> list[float] | None:
+    """Return the numbers of a value, or None if it has words."""
+    try:
+        return [float(part) for part in text.strip("[]'").replace(",", " ").split()]
+    except ValueError:
+        return None
+
+
+def _text(path: Path) -> str:
+    text = VERSIONS.sub("", path.read_bytes().decode("utf-8"))
+    for gone in GONE if GOLDEN in path.resolve().parents else ():
+        text = gone.sub("", text)
+    return text
+
+
+def _read(path: Path) -> Cells:
+    """Return the values of a CSV or JSON file, in their order."""
+    if path.suffix == ".json":
+        return dict(_flat("", json.loads(_text(path))))
+    header, *rows = csv.reader(io.StringIO(_text(path), newline=""))
+    return {
+        (f"line {line}", column): value
+        for line, row in enumerate(rows, 2)
+        for column, value in zip(header, row, strict=True)
+    }
+
+
+def _flat(section: str, values: dict[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(f"{section}/{key}", value)
+        else:
+            yield (section, key), value if isinstance(value, str) else json.dumps(value)
+
+
+def _renamed(cells: Cells, file: str) -> Cells:
+    """Return golden values under today's names."""
+
+    def name_now(name: str) -> str:
+        return RENAMED.get(f"{file}:{name}", RENAMED.get(name, name))
+
+    def value_now(column: str, value: str) -> str:
+        return RENAMED.get(f"{file}:{column}={value}", RENAMED.get(f"={value}", value))
+
+    return {
+        ("/".join(map(name_now, row.split("/"))), name_now(column)): value_now(column, value)
+        for (row, column), value in cells.items()
+    }
+
+
+def _sorted(cells: Cells, column: str) -> Cells:
+    """Return the rows of a table in the order of a column."""
+    rows = sorted({row for row, _ in cells}, key=lambda row: cells[row, column])
+    return {
+        (f"line {line}", key): value
+        for line, row in enumerate(rows, 2)
+        for (other, key), value in cells.items()
+        if other == row
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Results stay as they were in heed 0.2.0 (tests/golden/compare.py); tokens of all corpora do."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heed.corpora.kinds import SOURCE_KINDS
+from heed.study import Source
+from heed.training.machine import machine_kind
+from tests.conftest import ROOT
+from tests.golden import compare, tokens
+from tests.golden.tokens import Declared, declared_corpora
+from tests.test_drivers import make_clone
+
+STUDIES = {
+    "sample": ROOT / "workflow/studies/sample.yaml",
+    "small": ROOT / "tests/studies/golden.yaml",
+}
+SLOW = {"imdb", "letters", "multi30k"}  # sources that take more than some seconds
+TOKENS = json.loads(tokens.FILE.read_text(encoding="utf-8"))
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_in_a_fresh_clone_has_the_golden_results(name, tmp_path):
+    clone = tmp_path / "clone"
+    make_clone(clone, STUDIES[name])
+    binaries = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": binaries, "PYTHONPATH": str(clone / "src")}
+    environment["CUDA_VISIBLE_DEVICES"] = ""
+    for command in (["git", "init", "--quiet"], ["snakemake", "--cores", str(os.cpu_count())]):
+        done = subprocess.run(command, cwd=clone, env=environment, text=True, capture_output=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    kind = machine_kind("cpu")
+    assert compare.machine_kinds(clone) == {kind}
+    found = compare.differences(compare.GOLDEN / name, clone, kind == compare.golden_kind())
+    assert not found, "\n".join(found)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Return a folder with the golden files of the small study where a clone has its results."""
+    for path, name in compare.golden_files(compare.GOLDEN / "small").items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, tmp_path / name)
+    return tmp_path
+
+
+def found_in(clone: Path) -> tuple[list[str], list[str]]:
+    """Return what differs on the same machine kind, and on another."""
+    golden = compare.GOLDEN / "small"
+    return compare.differences(golden, clone, True), compare.differences(golden, clone, False)
+
+
+def change(path: Path, line: int, column: str, value: str) -> str:
+    """Change a value in a table; return what was there."""
+    rows = [*csv.reader(path.read_text().splitlines())]
+    index = rows[0].index(column)
+    rows[line - 1][index], before = value, rows[line - 1][index]
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    return before
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "same", "other"),
+    [
+        ("author_scores", "accuracy", "-0.01", 1, 0),  # near enough on another machine
+        ("author_scores", "accuracy", "-0.3", 1, 1),
+        ("author_comparisons", "verdict", "worse than ever", 1, 0),
+        ("author_comparisons", "p", "+0.5", 1, 0),
+        ("author_comparisons", "p", "", 1, 1),
+        ("author_comparisons", "second", "nobody", 1, 1),
+        ("author--attention", "support", "+1", 1, 1),
+        ("cost", "core_minutes", "+9", 0, 0),
+    ],
+)
+def test_a_value_that_differs_is_named(clone, table, column, value, same, other):
+    path = clone / f"reports/tables/{table}.csv"
+    before = change(path, 2, column, "")
+    if value.startswith(("+", "-")):
+        value = f"{float(before) + float(value):.4f}"
+    change(path, 2, column, value)
+    found = found_in(clone)
+    assert [len(lines) for lines in found] == [same, other]
+    for line in [*found[0], *found[1]]:
+        assert line.startswith(f"reports/tables/{table}.csv: line 2 (author, letters")
+        assert line.endswith(f", {column}: expected {before!r}, found {value!r}")
+
+
+def test_what_is_missing_new_or_in_another_order_is_named(clone):
+    assert found_in(clone) == ([], [])
+    tables = clone / "reports/tables"
+    (tables / "cost.csv").unlink()
+    (tables / "new.csv").write_text("a\n1\n")
+    lines = (tables / "summary.csv").read_text().splitlines(keepends=True)
+    (tables / "summary.csv").write_text("".join(lines[:-1]))
+    (tables / "scores.csv").write_bytes(
+        (tables / "scores.csv").read_bytes().replace(b"\n", b"\r\n")
+    )
+    metrics = json.loads((clone / "metrics.json").read_text())
+    (clone / "metrics.json").write_text(json.dumps(dict(reversed(metrics.items()))))
+    same, other = found_in(clone)
+    for line in (
+        "reports/tables/new.csv: no golden file has this name",
+        "reports/tables/cost.csv: missing",
+        "metrics.json: the same names in another order",
+    ):
+        assert line in same and line in other
+    assert "reports/tables/scores.csv: the same values, but other bytes" in same
+    of_row = [line for line in same if line.startswith("reports/tables/summary.csv: line ")]
+    assert of_row and all("found nothing" in line or "more" in line for line in of_row)
+
+
+def test_json_values_are_compared_but_for_the_versions_of_packages(clone):
+    path = clone / compare.COMPARISON
+    text = path.read_text()
+    path.write_text(re.sub(r"numpy:[^|]*", "numpy:9.9", text))
+    assert "numpy:9.9" in path.read_text() and found_in(clone) == ([], [])
+    path.write_text(text.replace('"margin_pp": 1.0', '"margin_pp": 1.5'))
+    line = f"{compare.COMPARISON}: /significance, margin_pp: expected '1.0', found '1.5'"
+    assert found_in(clone) == ([line], [line])
+
+
+def test_what_has_another_name_today_is_compared_through_a_map(clone, monkeypatch):
+    tables = clone / "reports/tables"
+    text = (tables / "author_comparisons.csv").read_text()
+    text = text.replace("equivalence_p_holm", "p_of_equivalence").replace("not converged", "open")
+    (tables / "author_comparisons.csv").unlink()
+    (tables / "author_pairs.csv").write_text(text)
+    assert all(found_in(clone))
+    names = {
+        "author_comparisons.csv": "author_pairs.csv",
+        "author_comparisons.csv:equivalence_p_holm": "p_of_equivalence",
+        "author_comparisons.csv:verdict=not converged": "open",
+    }
+    monkeypatch.setattr(compare, "RENAMED", names)
+    assert found_in(clone) == ([], [])
+    change(tables / "author_pairs.csv", 2, "p_of_equivalence", "7777")
+    assert len(found_in(clone)[0]) == 1
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+
+def expected(each: Declared) -> str | None:
+    return TOKENS["digests"][each.study][each.name]
+
+
+def distinct(*, is_generated: bool) -> list:
+    """Return the corpora to tokenize: one of those that studies share."""
+    corpora = {
+        str((each.corpus, each.source)): each
+        for each in declared_corpora()
+        if each.is_generated == is_generated
+    }
+    return [
+        pytest.param(
+            each,
+            id=f"{Path(each.study).stem}-{each.name}",
+            marks=[pytest.mark.slow] if each.source.kind in SLOW else [],
+        )
+        for each in corpora.values()
+    ]
+
+
+def files_of(source: Source) -> list[str]:
+    """Return the files of a source, as they are called below the folder of the real corpora."""
+    return [
+        file.mirror
+        for file in SOURCE_KINDS[source.kind].files
+        if (file.name in source.files if source.files else not file.on_request)
+    ]
+
+
+def check_tokens(each: Declared, folder: Path) -> None:
+    if TOKENS["versions"] != tokens.versions():
+        pytest.skip(f"tokens.json is of {TOKENS['versions']}, here are {tokens.versions()}")
+    assert tokens.digest(each, folder) == expected(each)
+
+
+def test_every_corpus_has_its_digest_and_shared_ones_have_the_same():
+    corpora = [*declared_corpora()]
+    declared = {(each.study, each.name) for each in corpora}
+    assert declared == {
+        (study, name) for study, names in TOKENS["digests"].items() for name in names
+    }
+    digests: dict[str, str | None] = {}
+    for each in corpora:
+        key = str((each.corpus, each.source))
+        assert digests.setdefault(key, expected(each)) == expected(each), each.study
+        assert expected(each) or not each.is_generated
+
+
+@pytest.mark.parametrize("each", distinct(is_generated=True))
+def test_a_generated_corpus_has_the_same_tokens(each, tmp_path):
+    check_tokens(each, tmp_path)
+
+
+@pytest.mark.parametrize("each", distinct(is_generated=False))
+def test_a_real_corpus_has_the_same_tokens(each, corpora, tmp_path, monkeypatch):
+    if expected(each) is None:
+        pytest.skip(f"{each.corpus.source}: its files could not be had when tokens.json was made")
+    if missing := [name for name in files_of(each.source) if not (corpora / name).is_file()]:
+        pytest.skip(f"{corpora} has no {', '.join(missing)} (HEED_SHARED is the folder above it)")
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    check_tokens(each, tmp_path)

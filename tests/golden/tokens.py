@@ -1,0 +1,88 @@
+"""The digests of the tokens of every corpus: python -m tests.golden.tokens FOLDER writes them.
+
+FOLDER is a mirror of the real corpora (HEED_MIRROR). A corpus whose files it does not have has the
+digest null.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from heed.corpora.kinds import KINDS
+from heed.corpora.source import download
+from heed.files import HeedError, write_json
+from heed.study import load
+from heed.tokens.tokenizer import tokenize
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from heed.study import Corpus, Source
+
+FILE = Path(__file__).with_name("tokens.json")
+
+
+class Declared(NamedTuple):
+    """A corpus of a study."""
+
+    study: str
+    name: str
+    corpus: "Corpus"
+    source: "Source"
+
+    @property
+    def is_generated(self) -> bool:
+        return KINDS[self.corpus.kind].generated
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that documents.parquet names, and so the digest depends on."""
+    return {"pandas": pd.__version__, "pyarrow": pa.__version__}
+
+
+def declared_corpora() -> Iterator[Declared]:
+    """Yield every corpus of every study in the repository."""
+    paths = [ROOT / "params.yaml", *ROOT.glob("workflow/studies/*.yaml")]
+    for path in sorted([*paths, *ROOT.glob("tests/studies/*.yaml")]):
+        params = load(path)
+        for name, corpus in params.corpora.items():
+            study = path.relative_to(ROOT).as_posix()
+            yield Declared(study, name, corpus, params.sources[corpus.source])
+
+
+def digest(each: Declared, folder: Path) -> str:
+    """Tokenize a corpus in a folder, and return the digest of its tokens.
+
+    Raises:
+        HeedError: its files cannot be had, or are not the published ones.
+
+    """
+    raw, tokens = folder / each.corpus.source, folder / "tokens" / each.name
+    download(each.corpus.source, each.source, raw)
+    tokenize(each.name, each.corpus, raw, tokens, 1)
+    return str(json.loads((tokens / "meta.json").read_text(encoding="utf-8"))["digest"])
+
+
+def main(mirror: str) -> None:
+    """Write tokens.json."""
+    os.environ["HEED_MIRROR"] = mirror
+    digests: dict[str, dict[str, str | None]] = {}
+    for each in declared_corpora():
+        with TemporaryDirectory() as folder:
+            try:
+                found = digest(each, Path(folder))
+            except HeedError as error:
+                found = None
+                print(error, file=sys.stderr)
+        digests.setdefault(each.study, {})[each.name] = found
+    write_json(FILE, {"versions": versions(), "digests": digests})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
