@@ -44,6 +44,7 @@ from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
 from heed.tasks import task_module
 from heed.tokens.arrays import load_tokens
+from heed.training.checkpoint import code_digest
 from heed.training.device import choose_device
 from heed.training.run import read_run, split_documents, train_run
 
@@ -157,7 +158,8 @@ def write_done(output: Path, runs: list[tuple[str, int]]) -> None:
 def train_and_predict(model: str, seed: int) -> None:
     """Train a run, if it is not trained yet, and write the statistics of its test items."""
     if not is_trained(model, seed):
-        train_run(model, seed, lambda progress: None)
+        code = code_digest(read_model_recipe(model).task)
+        train_run(model, seed, code, lambda progress: None)
     run = read_run(model, seed)
     recipe = run.recipe
     tokens = load_tokens(TOKENS / recipe.corpus)
