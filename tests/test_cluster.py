@@ -2,10 +2,8 @@
 when some are killed.
 """
 
-import contextlib
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -21,6 +19,7 @@ import yaml
 
 from heed.search.stage import write_untuned
 from tests.conftest import ROOT, write_tokens
+from tests.ray_nodes import RayNodes, ray_nodes
 from tests.test_search import STUDY, gone, marked
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
@@ -404,99 +403,41 @@ def test_an_address_without_a_cluster_is_one_line(study: Path) -> None:
     assert len(output.splitlines()) == 1, output
 
 
-# --- hosts: each with a network of its own, a cable that can be cut, and the script that starts Ray
-
-HOSTS, SWITCH = ["10.77.0.1", "10.77.0.2", "10.77.0.3"], "heed-switch"
-
-
-def ip(*arguments: str) -> int:
-    return subprocess.run(["ip", *arguments], capture_output=True).returncode
+# --- hosts: each with a network of its own, and a cable that can be cut
 
 
 @pytest.fixture
-def hosts() -> Iterator[list[str]]:
-    """Three hosts as network namespaces, named by their addresses, on a switch in a namespace of
-    its own.
-    """
-    if os.geteuid() or ip("netns", "add", SWITCH):
-        pytest.skip("needs root and the right to make network namespaces")
-    others = {*Path("/tmp/ray").glob("session_*")}  # of a Ray that is not of this test
-    try:
-        ip("-n", SWITCH, "link", "add", "br0", "type", "bridge")
-        ip("-n", SWITCH, "link", "set", "br0", "up")
-        for number, host in enumerate(HOSTS, 1):
-            ip("netns", "add", host)
-            ip("-n", host, "link", "set", "lo", "up")
-            ip(
-                "-n",
-                SWITCH,
-                "link",
-                "add",
-                f"cable{number}",
-                "type",
-                "veth",
-                "peer",
-                "name",
-                "eth0",
-                "netns",
-                host,
-            )
-            ip("-n", SWITCH, "link", "set", f"cable{number}", "master", "br0", "up")
-            ip("-n", host, "addr", "add", f"{host}/24", "dev", "eth0")
-            ip("-n", host, "link", "set", "eth0", "up")
-        yield HOSTS
-    finally:
-        for host in HOSTS:
-            kill_host(host)
-            ip("netns", "del", host)
-        ip("netns", "del", SWITCH)
-        for session in {*Path("/tmp/ray").glob("session_*")} - others:
-            session.unlink() if session.is_symlink() else shutil.rmtree(session, ignore_errors=True)
+def hosts() -> Iterator[RayNodes]:
+    """Hosts that share all files."""
+    with ray_nodes() as nodes:
+        yield nodes
 
 
-def kill_host(host: str) -> None:
-    """Kill -9 all that runs on a host."""
-    listed = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout
-    for pid in listed.split():
-        with contextlib.suppress(OSError):
-            os.kill(int(pid), signal.SIGKILL)
-
-
-def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: list[str]) -> None:
+def test_on_hosts_a_link_is_cut_and_a_host_dies(study: Path, hosts: RayNodes) -> None:
     finish(search(HEED_THREADS="2"))
     alone = results()
-    script = study / "workflow/clusters/hosts.sh"  # a copy, so that its token lies in this folder
-    script.parent.mkdir(parents=True)
-    shutil.copy(ROOT / "workflow/clusters/hosts.sh", script)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = os.environ | {"HEED_ON": "ip netns exec", "HEED_RAY_CPUS": "1", "PATH": path}
-    up = subprocess.run([script, "up", *hosts], env=environment, capture_output=True, text=True)
-    assert up.returncode == 0, up.stderr
-    variables = dict(word.split("=", 1) for word in shlex.split(up.stdout) if "=" in word)
-    assert variables["HEED_RAY_ADDRESS"] == f"{hosts[0]}:6379"
-    assert (study / ".heed/ray-token").stat().st_mode & 0o077 == 0
-
-    stranger = search(
-        on=hosts[1],
-        HEED_RAY_ADDRESS=variables["HEED_RAY_ADDRESS"],
-        RAY_AUTH_MODE="token",
-        RAY_AUTH_TOKEN="f" * 64,
-    )
+    for number in (1, 2, 3):
+        hosts.start(number, HEED_NODE=hosts.host(number))
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}
+    stranger = search(on=hosts.name(2), HEED_RAY_ADDRESS=hosts.address, **token)
     output = stranger.communicate(timeout=120)[0]
     assert stranger.returncode == 1, "without the token nobody gets in"
     assert "no Ray cluster" in output, output
 
-    process = search(on=hosts[0], **variables)
+    process = search(on=hosts.name(1), HEED_RAY_ADDRESS=hosts.address, **hosts.environment)
     until(
-        lambda: {start["host"] for trial in starts().values() for start in trial} == {*hosts},
+        lambda: (
+            {start["host"] for trial in starts().values() for start in trial}
+            == {hosts.host(number) for number in (1, 2, 3)}
+        ),
         process,
     )
-    ip("-n", SWITCH, "link", "set", "cable3", "down")
+    hosts.cut(3)
     time.sleep(20)
-    ip("-n", SWITCH, "link", "set", "cable3", "up")
+    hosts.mend(3)
     until(lambda: len(ended()) >= 3, process)
     cut = {number for number, trial in starts().items() if len(trial) > 1}
-    kill_host(hosts[1])
+    hosts.kill(2)
     assert "token" not in finish(process)
     assert results() == alone
     assert cut == set(), "20 s without a network interrupt no trial"
@@ -504,45 +445,7 @@ def test_hosts_by_the_script_a_link_is_cut_and_a_host_dies(study: Path, hosts: l
     assert len(again) <= 2, (
         "of the host that died, and at most one that was being started in that moment"
     )
-    assert all(starts[-1]["host"] != hosts[1] for starts in again)
-
-
-# --- ssh: the same script with a real sshd on each host
-
-
-@pytest.fixture
-def ssh(hosts: list[str], tmp_path: Path) -> Iterator[Path]:
-    """A server of ssh on each host, which one key opens; the file with the client's settings.
-
-    The client knows the keys of the first two hosts.
-    """
-    if not (server := shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")):
-        pytest.skip("needs sshd (Debian's package openssh-server)")
-    folder = tmp_path / "ssh"
-    folder.mkdir(mode=0o700)
-    Path("/run/sshd").mkdir(exist_ok=True)  # where sshd wants it
-    for name in ("host", "user"):
-        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
-        subprocess.run(make, check=True)
-    shutil.copy(folder / "user.pub", folder / "authorized")
-    (folder / "server").write_text(
-        f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\nStrictModes no\n"
-        "PasswordAuthentication no\nUsePAM no\nPidFile none\n"
-    )
-    settings = folder / "client"
-    settings.write_text(
-        f"IdentityFile {folder}/user\nIdentitiesOnly yes\nBatchMode yes\n"
-        f"UserKnownHostsFile {folder}/known\nStrictHostKeyChecking yes\n"
-    )
-    know(settings, hosts[:2])
-    servers = [
-        subprocess.Popen(["ip", "netns", "exec", host, server, "-D", "-f", folder / "server"])
-        for host in hosts
-    ]
-    yield settings
-    for process in servers:
-        process.terminate()
-        process.wait()
+    assert all(starts[-1]["host"] != hosts.host(2) for starts in again)
 
 
 def search_less() -> dict[str, bytes]:
@@ -552,62 +455,6 @@ def search_less() -> dict[str, bytes]:
     Path("params.yaml").write_text(text.replace(f"epochs: {EPOCHS}", "epochs: 2"))
     finish(search(HEED_THREADS="2"))
     return results()
-
-
-def know(settings: Path, hosts: list[str]) -> None:
-    """Write the client's file of known hosts."""
-    key = settings.with_name("host.pub").read_text()
-    settings.with_name("known").write_text("".join(f"{host} {key}" for host in hosts))
-
-
-def programs(host: str) -> set[str]:
-    """Return the names of the processes of a host."""
-    listed = subprocess.run(["ip", "netns", "pids", host], capture_output=True, text=True).stdout
-    names = set()
-    for pid in listed.split():
-        with contextlib.suppress(psutil.Error):
-            names.add(psutil.Process(int(pid)).name())
-    return names
-
-
-def test_hosts_by_ssh(study: Path, hosts: list[str], ssh: Path) -> None:
-    alone = search_less()
-    script = study / "workflow/clusters/hosts.sh"
-    script.parent.mkdir(parents=True)
-    shutil.copy(ROOT / "workflow/clusters/hosts.sh", script)
-    environment = {
-        "HEED_ON": f"ssh -F {ssh}",
-        "HEED_RAY_CPUS": "1",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "RAY_AUTH_TOKEN": "f" * 64,  # of another cluster
-    }
-
-    def hosts_sh(*arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            ["ip", "netns", "exec", hosts[0], script, *arguments],
-            env=os.environ | environment, capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-
-    up = hosts_sh("up", *hosts[:2])
-    assert up.returncode == 0, up.stderr
-    stranger = hosts_sh("add", hosts[0], hosts[2])
-    assert stranger.returncode == 1 and "Host key verification failed" in stranger.stderr
-    assert f"hosts.sh: no Ray on {hosts[2]}" in stranger.stderr
-    know(ssh, hosts)
-    added = hosts_sh("add", hosts[0], hosts[2])
-    assert added.returncode == 0, added.stderr
-
-    shell = f"{up.stdout}exec {sys.executable} -m heed.cli search hunt"
-    done = subprocess.run(
-        ["ip", "netns", "exec", hosts[0], "sh", "-c", shell],
-        env=os.environ | environment, capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 nodes, 3 cores" in done.stdout and "token" not in done.stdout
-    assert results() == alone
-    down = hosts_sh("down", *hosts)
-    assert down.returncode == 0, down.stderr
-    assert [programs(host) for host in hosts] == [{"sshd"}] * 3
 
 
 # --- Kubernetes: what KubeRay makes of workflow/clusters/kuberay.yaml, on hosts in place of pods
@@ -621,7 +468,7 @@ CHECK = "grpc.health.v1.Health/Check"  # gRPC's health protocol, which a probe `
 SERVING = b"\0\0\0\0\2\b\1"  # its answer, in a frame of gRPC
 
 
-def start_pod(host: str, group: dict, **parameters: str) -> subprocess.Popen:
+def start_pod(hosts: RayNodes, number: int, group: dict, **parameters: str) -> subprocess.Popen:
     """Start Ray as KubeRay would in a pod of this group."""
     words = ["--head"] if "address" not in parameters else []
     for name, value in (group["rayStartParams"] | OPERATOR | parameters).items():
@@ -629,49 +476,65 @@ def start_pod(host: str, group: dict, **parameters: str) -> subprocess.Popen:
         words[-1] += "" if value == "true" else f"={value}"
     ray = str(Path(sys.executable).with_name("ray"))
     return subprocess.Popen(
-        ["ip", "netns", "exec", host, ray, "start", *words, f"--node-ip-address={host}"],
+        [*hosts.on(number), ray, "start", *words, f"--node-ip-address={hosts.host(number)}"],
         env=os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
 
-def healthy(host: str, group: dict, on: str) -> bool:
-    """Ask what the liveness probe of a pod asks, from another host and without a token."""
+def healthy(hosts: RayNodes, number: int, group: dict) -> bool:
+    """Ask what the liveness probe of a pod asks, from the third host and without a token."""
     (container,) = group["template"]["spec"]["containers"]
     port = container["livenessProbe"]["grpc"]["port"]
     command = [
-        *("ip", "netns", "exec", on, "curl", "--silent", "--max-time", "5"),
+        *(*hosts.on(3), "curl", "--silent", "--max-time", "5"),
         *("--http2-prior-knowledge", "--header", "content-type: application/grpc"),
-        *("--header", "te: trailers", "--data-binary", "@-", f"http://{host}:{port}/{CHECK}"),
+        *(
+            "--header",
+            "te: trailers",
+            "--data-binary",
+            "@-",
+            f"http://{hosts.host(number)}:{port}/{CHECK}",
+        ),
     ]
     return subprocess.run(command, input=bytes(5), capture_output=True).stdout == SERVING
 
 
+@pytest.fixture
+def pods(hosts: RayNodes) -> Iterator[RayNodes]:
+    """Hosts without Ray, whose Ray will write into /tmp/ray, and which leave nothing there."""
+    others = {*Path("/tmp/ray").glob("session_*")}  # of a Ray that is not of this test
+    for number in (1, 2, 3):
+        hosts.plug(number)
+    yield hosts
+    for number in (1, 2, 3):
+        hosts.kill(number)
+    for session in {*Path("/tmp/ray").glob("session_*")} - others:
+        session.unlink() if session.is_symlink() else shutil.rmtree(session, ignore_errors=True)
+
+
 def test_what_kuberay_starts_is_found_healthy_and_runs_a_search(
-    study: Path, hosts: list[str]
+    study: Path, pods: RayNodes
 ) -> None:
     if not shutil.which("curl"):
         pytest.skip("needs curl")
     spec = yaml.safe_load((ROOT / "workflow/clusters/kuberay.yaml").read_text())["spec"]
-    head_group, (workers,) = spec["headGroupSpec"], spec["workerGroupSpecs"]
+    head, (worker,) = spec["headGroupSpec"], spec["workerGroupSpecs"]
     alone = search_less()
-    head, worker, node = *hosts[:2], hosts[2]  # the third asks, as the kubelet would
-    assert not healthy(head, head_group, node)
-    pods = [start_pod(head, head_group, **{"dashboard-host": "0.0.0.0"})]
-    until(lambda: healthy(head, head_group, node), pods[0])
-    pods.append(start_pod(worker, workers, address=f"{head}:6379", **{"num-cpus": "1"}))
-    until(lambda: healthy(worker, workers, node), pods[1])
+    assert not healthy(pods, 1, head)
+    started = [start_pod(pods, 1, head, **{"dashboard-host": "0.0.0.0"})]
+    until(lambda: healthy(pods, 1, head), started[0])
+    address = f"{pods.host(1)}:6379"
+    started.append(start_pod(pods, 2, worker, address=address, **{"num-cpus": "1"}))
+    until(lambda: healthy(pods, 2, worker), started[1])
 
-    (container,) = head_group["template"]["spec"]["containers"]
-    variables = {variable["name"]: variable["value"] for variable in container["env"]}
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
-    output = finish(search(on=head, **variables, **token))
+    output = finish(search(on=pods.name(1), HEED_RAY_ADDRESS="127.0.0.1:6379", **token))
     assert "2 nodes, 1 cores" in output and "token" not in output
     assert results() == alone
 
-    listed = subprocess.run(["ip", "netns", "pids", worker], capture_output=True, text=True).stdout
-    (raylet,) = [pid for pid in map(int, listed.split()) if psutil.Process(pid).name() == "raylet"]
+    (raylet,) = [pid for pid in pods.processes(2) if psutil.Process(pid).name() == "raylet"]
     os.kill(raylet, signal.SIGSTOP)
-    assert not healthy(worker, workers, node), "Ray hangs: Kubernetes would start the pod again"
+    assert not healthy(pods, 2, worker), "Ray hangs: Kubernetes would start the pod again"
     os.kill(raylet, signal.SIGKILL)
-    assert pods[1].wait(60) == 1, "a process of Ray has died: so has the container"
+    assert started[1].wait(60) == 1, "a process of Ray has died: so has the container"

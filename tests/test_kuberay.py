@@ -49,7 +49,7 @@ CONTAINER = only(
     name=TEXT,
     image=TEXT,
     workingDir=TEXT,
-    env=items(only("name value", name=TEXT, value=TEXT)),
+    envFrom=items(only("secretRef", secretRef=only("name", name=TEXT, optional=BOOLEAN))),
     securityContext=only(
         allowPrivilegeEscalation=BOOLEAN, capabilities=only("drop", drop=items(TEXT))
     ),
@@ -71,7 +71,14 @@ POD = only(
         seccompProfile=only("type", type=TEXT),
     ),
     containers=items(CONTAINER),
-    volumes=items(only("name", name=TEXT, persistentVolumeClaim=only("claimName", claimName=TEXT))),
+    volumes=items(
+        only(
+            "name",
+            name=TEXT,
+            persistentVolumeClaim=only("claimName", claimName=TEXT),
+            emptyDir=only(),
+        )
+    ),
 )
 TEMPLATE = only("spec", spec=POD)
 # The fields of KubeRay's RayCluster that the file may have. Another one is added here, and to the
@@ -150,15 +157,26 @@ def test_the_version_of_ray_is_that_of_the_lock(cluster: dict) -> None:
     assert cluster["spec"]["rayVersion"] == re.search(r"^ray==(\S+)", LOCK, re.M)[1]
 
 
-def test_pods_and_image_agree_on_the_user_and_the_folder_of_the_clone(cluster: dict) -> None:
+def test_pods_and_image_agree_on_the_user_and_their_folders(cluster: dict) -> None:
     user = int(re.search(r"useradd --uid (\d+)", CONTAINERFILE)[1])
-    folder = re.search(r"^WORKDIR (\S+)", CONTAINERFILE, re.M)[1]
-    for group in groups(cluster):
-        pod = group["template"]["spec"]
-        (container,) = pod["containers"]
+    home = re.search(r"HOME=(\S+)", CONTAINERFILE)[1]
+    pods = [group["template"]["spec"] for group in groups(cluster)]
+    for pod in pods:
         rights = pod["securityContext"]
         assert (rights["runAsUser"], rights["fsGroup"]) == (user, user)
-        assert container["workingDir"] == container["volumeMounts"][0]["mountPath"] == folder
+    (head,), (worker,) = (pod["containers"] for pod in pods)
+    folder = re.search(r"^WORKDIR (\S+)", CONTAINERFILE, re.M)[1]
+    assert head["workingDir"] == head["volumeMounts"][0]["mountPath"] == folder
+    assert {mount["mountPath"] for mount in worker["volumeMounts"]} == {
+        "/tmp/ray",
+        f"{home}/.cache",
+    }
+
+
+def test_only_the_head_has_the_volume_with_the_clone(cluster: dict) -> None:
+    head, worker = (group["template"]["spec"]["volumes"] for group in groups(cluster))
+    assert ["persistentVolumeClaim" in volume for volume in head] == [True]
+    assert not any("persistentVolumeClaim" in volume for volume in worker), "no ReadWriteMany"
 
 
 def test_probes_ask_the_ports_on_which_ray_listens(cluster: dict) -> None:
@@ -169,8 +187,6 @@ def test_probes_ask_the_ports_on_which_ray_listens(cluster: dict) -> None:
         (container,) = group["template"]["spec"]["containers"]
         probes = [container[f"{name}Probe"] for name in ("startup", "readiness", "liveness")]
         assert [probe["grpc"]["port"] for probe in probes] == [port] * 3
-    (container,) = head["template"]["spec"]["containers"]
-    assert container["env"] == [{"name": "HEED_RAY_ADDRESS", "value": "127.0.0.1:6379"}]
 
 
 # --- the operator's own definition, where there is one

@@ -108,7 +108,7 @@ def _cached(cache: Path, digest: str) -> Path:
 
 
 def stage_name(stage: str, *keys: str) -> str:
-    """Return DVC's name of a stage and the keys of its command: evaluate@imdb-attention."""
+    """Return DVC's name of a stage and the keys of its command: score@imdb-attention."""
     return "@".join([stage, *keys])
 
 

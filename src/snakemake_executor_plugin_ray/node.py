@@ -1,0 +1,111 @@
+"""What runs on a node of the Ray cluster: one job, whose logs go back while it runs."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+SEND_S = 1  # seconds between two looks at the logs
+# Waits until Ray's worker has ended, however it did, and ends all that the job has started.
+WATCH = "(read -r; kill -KILL 0) <&0 & exec </dev/null\n"
+
+
+class Feed:
+    """An actor that holds what jobs report until the driver takes it."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+
+    def add(self, *event: Any) -> None:
+        """Add ("start", job, node) or ("log", path, offset, bytes)."""
+        self.events.append(event)
+
+    def take(self) -> list[tuple[Any, ...]]:
+        """Return all events since the last time."""
+        events, self.events = self.events, []
+        return events
+
+
+def pack(paths: Iterable[str]) -> bytes:
+    """Return files and folders as an archive; a path that does not exist is left out."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
+        for path in filter(os.path.exists, paths):
+            archive.add(path)
+    return buffer.getvalue()
+
+
+def unpack(content: bytes) -> None:
+    """Write an archive's files into the present folder, with the time at which that is done."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for member in archive:
+            member.mtime = time.time()  # clocks differ
+            archive.extract(member, filter="data")
+
+
+def write(path: str, offset: int, content: bytes) -> None:
+    """Write a piece of a log; the first one replaces what an earlier start has logged."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with Path(path).open("r+b" if offset else "wb") as file:
+        file.seek(offset)
+        file.write(content)
+
+
+def run_job(
+    name: str,
+    command: str,
+    folder: str,
+    inputs: bytes,
+    outputs: list[str],
+    logs: list[str],
+    feed: Any,
+) -> tuple[int, bytes]:
+    """Run a job; return its exit status, and its outputs as an archive.
+
+    What it prints goes to the first of `logs`. A relative `folder` is one of the folder that Ray
+    has sent.
+    """
+    import ray
+
+    os.chdir(folder)
+    unpack(inputs)
+    for path in logs:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).unlink(missing_ok=True)
+    feed.add.remote("start", name, ray.util.get_node_ip_address())
+    # ignored where Ray's raylets reap orphans: each command would seem to succeed
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    own = {  # programs of this node's environment; Ray for a job that uses it
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "RAY_ADDRESS": ray.get_runtime_context().gcs_address,
+    }
+    with Path(logs[0]).open("wb") as printed:
+        job = subprocess.Popen(
+            ["bash", "-c", WATCH + command], stdin=subprocess.PIPE, stdout=printed,
+            stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | own,
+        )  # fmt: skip
+    sent = dict.fromkeys(logs, 0)
+    status = None
+    while status is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = job.wait(SEND_S)
+        last = [_send(path, sent, feed) for path in logs]
+    ray.get([each for each in last if each])
+    return status, pack(outputs) if status == 0 else b""
+
+
+def _send(path: str, sent: dict[str, int], feed: Any) -> Any:
+    """Send what is new in a log; return the reference of the call."""
+    with contextlib.suppress(FileNotFoundError), Path(path).open("rb") as file:
+        file.seek(sent[path])
+        if content := file.read():
+            offset, sent[path] = sent[path], sent[path] + len(content)
+            return feed.add.remote("log", path, offset, content)
+    return None
