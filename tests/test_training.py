@@ -875,7 +875,7 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first = int(done.stdout.split("epoch ")[1].split("/")[0])
     assert first > 1, "it went on after the last whole epoch"
-    resumed, code = hashes(), read_run("tiny-attention", 1).code
+    resumed, code = hashes(), json.loads(timing_file("tiny-attention", 1).read_text())["code"]
     train("tiny-attention", 1, code=code)
     assert hashes() == resumed
 
