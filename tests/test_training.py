@@ -875,7 +875,7 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first = int(done.stdout.split("epoch ")[1].split("/")[0])
     assert first > 1, "it went on after the last whole epoch"
-    resumed, code = hashes(), read_run("tiny-attention", 1).code
+    resumed, code = hashes(), json.loads(timing_file("tiny-attention", 1).read_text())["code"]
     train("tiny-attention", 1, code=code)
     assert hashes() == resumed
 
@@ -907,7 +907,7 @@ def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monke
     monkeypatch.setattr(runs, "code_digest", lambda task: "of another code")
     other = trained_runs([1, 2])
     assert all(other[seed][0] != shorter[seed][0] for seed in (1, 2))
-    assert read_run("tiny-attention", 1).code == "of another code"
+    assert json.loads(timing_file("tiny-attention", 1).read_text())["code"] == "of another code"
     assert trained_runs([1, 2]) == other
 
 
