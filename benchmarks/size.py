@@ -19,8 +19,6 @@ from typing import Any
 
 from benchmarks.generated import write_texts
 from heed.files import sha256
-from heed.paths import SEARCHES
-from heed.search.stage import write_untuned
 from heed.search.stage import write_untuned
 
 MODEL = "texts-baseline"
@@ -132,7 +130,6 @@ def measure(documents: int, commands: list[str], folder: Path, limit: float) -> 
     write_texts(folder / "texts.csv", documents)
     study = STUDY.format(digest=sha256(folder / "texts.csv"))
     (folder / "params.yaml").write_text(study)
-    write_untuned(folder / SEARCHES / "none")
     write_untuned(folder / "results/search/none")
     cells: dict[str, str] = {}
     failed: set[str] = set()
