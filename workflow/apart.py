@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import engine_names as engine
 import yaml
@@ -46,12 +47,14 @@ def prepare_folder() -> None:
 
 def record(done_files: Iterable[str]) -> list[str]:
     """Write the entries in done files into dvc.lock; return the names of their stages."""
-    entries = {}
+    entries: dict[str, Any] = {}
     for path in map(Path, done_files):
         entries |= yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     if entries:
         with engine.locked_repository():
-            content = yaml.safe_load(LOCK.read_text()) if LOCK.exists() else {"schema": "2.0"}
+            content: dict[str, Any] = (
+                yaml.safe_load(LOCK.read_text()) if LOCK.exists() else {"schema": "2.0"}
+            )
             content["stages"] = content.get("stages", {}) | entries
             part = LOCK.with_suffix(f".{os.getpid()}")
             part.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
