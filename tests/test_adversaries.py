@@ -188,7 +188,7 @@ def training() -> tuple[GuidedTraining, dict[int, int]]:
     recipe = read_model_recipe(BASE).changed({"epochs": 8})
     rows = {part: tokens.rows(part, 0) for part in ("train", "validation", "test")}
     classes = class_indices(tokens, recipe.data, np.arange(200))
-    run = RunInfo(1, 0, 1, 1, {}, "", "", recipe)
+    run = RunInfo(1, 0, 1, 1, {}, "", recipe)
     subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
     make_deterministic()
     encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
