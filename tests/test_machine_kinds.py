@@ -250,7 +250,7 @@ def test_a_kind_that_was_not_noted_is_said_as_not_noted():
 
 
 def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path):
-    time = {"seconds": 9, "cpu_seconds": 9, "device": "cpu", "host": "here",
+    time = {"seconds": 9, "cpu_seconds": 9, "code": "c0de", "device": "cpu", "host": "here",
             "torch": "2", "ended": "2026-01-02T03:04:05+0000"}  # fmt: skip
     results = tmp_path / "results"
     for seed in (1, 2):
