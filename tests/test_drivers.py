@@ -437,7 +437,7 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     assert (toy.path / ".heed/removed" / removed / "predictions.parquet").exists()
     assert by_hand.exists()
     toy.change(new, old)
-    assert toy.executed(*SNAKEMAKE) == ["code", "compare"]  # the model comes from the cache
+    assert toy.executed(*SNAKEMAKE) == ["code"]  # the model comes from the cache
     assert (toy.path / removed).exists()
 
 
@@ -1230,9 +1230,11 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     ]
     chains = stages.longest_chains(found)
     assert sorted(chains, key=chains.__getitem__, reverse=True) == [
-        "tokenize@a", "search@a", "train@a", "explain@a", "train@b", "score@b", "report",
+        "tokenize@a", "search@a", "train@a", "train@b", "explain@a", "score@b", "report",
     ]  # fmt: skip
-    assert chains["explain@a"] > chains["train@b"]  # a long stage starts early, if little follows
+    assert (
+        chains["explain@a"] > chains["score@b"] + 5
+    )  # a long stage starts early, if little follows
 
 
 def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
