@@ -423,6 +423,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
     assert "download@one" not in stages
 
 
+@pytest.mark.slow
 def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand(toy: Toy) -> None:
     by_hand = toy.path / "results/train/by-hand/7/model.safetensors"
     by_hand.parent.mkdir(parents=True)
@@ -554,8 +555,8 @@ PAIR = {
     "corpora:": "  pair: {source: pair, kind: sample-translation, split: {kind: given}}",
     "experiments:": "  pair: {task: translation, corpus: pair, title: A pair, "
     "data: {source: norvic, target: soldan, tokenize: none}}",
-    "models:": "  pair-baseline: {experiment: pair, corpus: pair, variant: baseline, "
-    "tuned_by: none, match: pair-baseline, beam: 2}",
+    "models:": "  pair-attention: {experiment: pair, corpus: pair, variant: attention, "
+    "tuned_by: none, match: pair-attention, beam: 2}",
 }
 
 
@@ -563,10 +564,10 @@ PAIR = {
 def test_another_beam_repeats_no_training(toy: Toy) -> None:
     for section, line in PAIR.items():
         toy.change(f"\n{section}\n", f"\n{section}\n{line}\n")
-    assert "train pair-baseline 1 2" in toy.executed(*DVC)
+    assert "train pair-attention 1 2" in toy.executed(*DVC)
     toy.change("beam: 2", "beam: 3")
     assert toy.executed(*SNAKEMAKE) == [
-        "code", "compare", "recipe pair-baseline", "report", "score pair-baseline",
+        "code", "compare", "recipe pair-attention", "report", "score pair-attention",
     ]  # fmt: skip
 
 
