@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +25,7 @@ from ruamel.yaml import YAML
 
 from heed.code import digests
 from heed.files import HeedError
-from heed.pipeline import check_up_to_date
+from heed.pipeline import check_up_to_date, read_lock
 from heed.study import load
 from heed.tasks import TASKS
 from tests import fingerprint
@@ -647,6 +648,13 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
     persisting = ["code", "download one", "download two"]
     assert toy.executed(*SNAKEMAKE) == ([] if has_backup else persisting)
     assert "up to date" in toy.run("dvc", "status")
+
+
+def test_a_dvc_lock_that_another_dvc_writes_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    lock, text = tmp_path / "dvc.lock", "schema: '2.0'\nstages:\n  a:\n    cmd: b\n"
+    lock.write_text(text[:-4])
+    threading.Timer(0.3, lock.write_text, [text]).start()
+    assert read_lock(tmp_path) == {"a": {"cmd": "b"}}
 
 
 @pytest.mark.drill("two drivers at once on one clone")
