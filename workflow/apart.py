@@ -5,8 +5,8 @@
 
 Data go by the DVC remote. A done file holds the stage's entry of dvc.lock. To fetch is to record
 the entries of the stages that a stage reads from, and to pull their files; to deliver, to push what
-the stage made, and to write its entry. DVC's run-cache goes along, so that no machine makes again
-what another has made before the run was killed.
+the stage made, and to write its entry. DVC's run-cache goes along (`dvc repro --pull` pulls it), so
+that no machine makes again what another has made.
 """
 
 import os
@@ -30,7 +30,7 @@ def fetch(stage: str, upstream: list[str]) -> None:
     record(path for path in upstream if "/" in path)
     names = [stage, *(name for name in upstream if "/" not in name)]
     recorded = yaml.safe_load(LOCK.read_text(encoding="utf-8"))["stages"]
-    dvc("pull", "--force", "--run-cache", "--allow-missing", *filter(recorded.get, names))
+    dvc("pull", "--force", "--allow-missing", *filter(recorded.get, names))
 
 
 def prepare_folder() -> None:
@@ -44,7 +44,7 @@ def prepare_folder() -> None:
     part.replace(local)
 
 
-def record(done_files: Iterable[str]) -> list[str]:
+def record(done_files: Iterable[str | Path]) -> list[str]:
     """Write the entries in done files into dvc.lock; return the names of their stages."""
     entries = {}
     for path in map(Path, done_files):
@@ -68,8 +68,8 @@ def deliver(stage: str, done_file: list[str]) -> None:
 
 def dvc(*arguments: str) -> None:
     """Run a command of DVC; end this process where it fails, as it has said why."""
-    done = subprocess.run([sys.executable, "-m", "dvc", "--wait-for-lock", *arguments], check=False)
-    if done.returncode:
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments, "--quiet"]
+    if subprocess.run(command, check=False).returncode:
         sys.exit(
             f"heed: dvc {arguments[0]} failed: stages on other machines get data by the DVC "
             "remote (docs/cluster.md)"

@@ -291,6 +291,15 @@ def longest_chains(stages: list[Stage]) -> dict[str, int]:
     return chains
 
 
+def collect() -> None:
+    """Record what has run on other machines in dvc.lock, also for a run that was killed; pull it."""
+    files = [*RUNS.glob("*/done/*@*")]
+    if names := apart.record(files):
+        apart.dvc("pull", "--force", "--allow-missing", *names)
+        for file in files:
+            file.write_text("")  # else a later run would record it again
+
+
 # --- one run of snakemake -------------------------------------------------------------------------
 
 
@@ -320,6 +329,7 @@ class Run:
             self._lock()
             wait_for_dvc(Path())
             repair_lock(Path())
+            collect()
             copy_report()
         self._params = load()
         self.stages, self.seeds = read_stages(params=self._params), len(self._params.seeds)
@@ -378,16 +388,11 @@ class Run:
         return self._plan
 
     def _push_inputs(self) -> None:
-        """Push what stages on other machines will read and this run does not make."""
-        reading = [stage for stage in self.stages if stage.name in self.plan()]
-        names = {up for stage in reading for up in stage.upstream} - self.plan().keys()
-        if names:
+        """Push what is here of what stages on other machines read, and of their own output."""
+        stale = [stage for stage in self.stages if stage.name in self.plan()]
+        names = {name for stage in stale for name in (stage.name, *stage.upstream)}
+        if names := names & read_lock().keys():
             apart.dvc("push", *sorted(names))
-
-    def end(self) -> None:
-        """Record what ran on other machines in dvc.lock, and pull it."""
-        if self.apart and (names := apart.record(map(str, (self.folder / "done").glob("*@*")))):
-            apart.dvc("pull", "--force", "--allow-missing", *names)
 
     def _run_quick_first(self) -> bool:
         """Run the stale quick stages: `code`, then those that it has made stale.

@@ -105,6 +105,7 @@ class Executor(RemoteExecutor):
             ray.remote(node.Feed).options(num_cpus=0, scheduling_strategy=here).remote()
         )
         self.ray, self.task = ray, ray.remote(node.run_job)
+        self.started: set[str] = set()
 
     def get_python_executable(self) -> str:
         """Return `python`: on a node the one by which Ray runs there."""
@@ -166,7 +167,10 @@ class Executor(RemoteExecutor):
         ended = self.ray.wait(tasks, num_returns=len(tasks), timeout=0)[0] if tasks else []
         for kind, name, *event in self.ray.get(self.feed.take.remote()) if tasks else []:
             if kind == "start":
-                self.logger.info(f"{name} runs on {event[0]}")
+                host, task = event
+                again = f"starts again on {host}: its node died"
+                self.logger.info(f"{name} {again if task in self.started else f'runs on {host}'}")
+                self.started.add(task)
             else:
                 node.write(name, *event)
         for info in active_jobs:
