@@ -53,7 +53,9 @@ def unpack(content: bytes) -> None:
 def write(path: str, offset: int, content: bytes) -> None:
     """Write a piece of a log; the first one replaces what an earlier start has logged."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with Path(path).open("r+b" if offset else "wb") as file:
+    Path(path).touch()
+    with Path(path).open("r+b") as file:
+        file.truncate(offset)
         file.seek(offset)
         file.write(content)
 
