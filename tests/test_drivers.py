@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +25,7 @@ from ruamel.yaml import YAML
 
 from heed.code import digests
 from heed.files import HeedError
-from heed.pipeline import check_up_to_date
+from heed.pipeline import check_up_to_date, read_lock
 from heed.study import load
 from heed.tasks import TASKS
 from tests import fingerprint
@@ -423,6 +424,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
     assert "download@one" not in stages
 
 
+@pytest.mark.slow
 def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand(toy: Toy) -> None:
     by_hand = toy.path / "results/train/by-hand/7/model.safetensors"
     by_hand.parent.mkdir(parents=True)
@@ -437,7 +439,7 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     assert (toy.path / ".heed/removed" / removed / "predictions.parquet").exists()
     assert by_hand.exists()
     toy.change(new, old)
-    assert toy.executed(*SNAKEMAKE) == ["code", "compare"]  # the model comes from the cache
+    assert toy.executed(*SNAKEMAKE) == ["code"]  # the model comes from the cache
     assert (toy.path / removed).exists()
 
 
@@ -489,15 +491,19 @@ def same_bytes(one: Path, other: Path) -> bool:
 @pytest.mark.slow
 def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path) -> None:
     clone, runs = copy_of(real_study, tmp_path / "clone"), "results/train/author-attention"
+    lock, command = clone.path / "dvc.lock", ("heed", "train", "author-attention")
     shutil.rmtree(clone.path / runs)
-    clone.run("heed", "train", "author-attention")
+    lock.rename(tmp_path / "dvc.lock")  # else the runs come from DVC's cache
+    assert "epoch 1/2" in clone.run(*command)
     assert same_bytes(clone.path / runs, real_study.path / runs)
     made = contents(clone.path / runs)
-    clone.run("heed", "train", "author-attention")
+    assert "epoch 1/2" not in clone.run(*command)
     assert contents(clone.path / runs) == made
+    (tmp_path / "dvc.lock").rename(lock)
     assert "train@author-attention" in clone.run("dvc", "status")  # its times are others
     clone.run(*SNAKEMAKE)
-    assert contents(clone.path / runs) == made
+    assert "epoch 1/2" not in (clone.path / "logs/train@author-attention.log").read_text()
+    assert same_bytes(clone.path / runs, real_study.path / runs)
     assert "up to date" in clone.run("dvc", "status")
 
 
@@ -550,8 +556,8 @@ PAIR = {
     "corpora:": "  pair: {source: pair, kind: sample-translation, split: {kind: given}}",
     "experiments:": "  pair: {task: translation, corpus: pair, title: A pair, "
     "data: {source: norvic, target: soldan, tokenize: none}}",
-    "models:": "  pair-baseline: {experiment: pair, corpus: pair, variant: baseline, "
-    "tuned_by: none, match: pair-baseline, beam: 2}",
+    "models:": "  pair-attention: {experiment: pair, corpus: pair, variant: attention, "
+    "tuned_by: none, match: pair-attention, beam: 2}",
 }
 
 
@@ -559,10 +565,10 @@ PAIR = {
 def test_another_beam_repeats_no_training(toy: Toy) -> None:
     for section, line in PAIR.items():
         toy.change(f"\n{section}\n", f"\n{section}\n{line}\n")
-    assert "train pair-baseline 1 2" in toy.executed(*DVC)
+    assert "train pair-attention 1 2" in toy.executed(*DVC)
     toy.change("beam: 2", "beam: 3")
     assert toy.executed(*SNAKEMAKE) == [
-        "code", "compare", "recipe pair-baseline", "report", "score pair-baseline",
+        "code", "compare", "recipe pair-attention", "report", "score pair-attention",
     ]  # fmt: skip
 
 
@@ -642,6 +648,13 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
     persisting = ["code", "download one", "download two"]
     assert toy.executed(*SNAKEMAKE) == ([] if has_backup else persisting)
     assert "up to date" in toy.run("dvc", "status")
+
+
+def test_a_dvc_lock_that_another_dvc_writes_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    lock, text = tmp_path / "dvc.lock", "schema: '2.0'\nstages:\n  a:\n    cmd: b\n"
+    lock.write_text(text[:-4])
+    threading.Timer(0.3, lock.write_text, [text]).start()
+    assert read_lock(tmp_path) == {"a": {"cmd": "b"}}
 
 
 @pytest.mark.drill("two drivers at once on one clone")
@@ -1226,9 +1239,11 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     ]
     chains = stages.longest_chains(found)
     assert sorted(chains, key=chains.__getitem__, reverse=True) == [
-        "tokenize@a", "search@a", "train@a", "explain@a", "train@b", "score@b", "report",
+        "tokenize@a", "search@a", "train@a", "train@b", "explain@a", "score@b", "report",
     ]  # fmt: skip
-    assert chains["explain@a"] > chains["train@b"]  # a long stage starts early, if little follows
+    assert (
+        chains["explain@a"] > chains["score@b"] + 5
+    )  # a long stage starts early, if little follows
 
 
 def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
