@@ -5,15 +5,16 @@
 
 Data go by the DVC remote. A done file holds the stage's entry of dvc.lock. To fetch is to record
 the entries of the stages that a stage reads from, and to pull their files; to deliver, to push what
-the stage made, and to write its entry. DVC's run-cache goes along, so that no machine makes again
-what another has made before the run was killed.
+the stage made, and to write its entry. DVC's run-cache goes along (`dvc repro --pull` pulls it).
 """
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import engine_names as engine
 import yaml
@@ -25,55 +26,54 @@ def fetch(stage: str, upstream: list[str]) -> None:
     """Record what a stage reads, and pull it, with its own earlier output, which it may keep.
 
     `upstream` has the stages that it reads from, and the done files of those that this run made.
+    The code that a cluster has sent, without git, first becomes a folder of DVC's.
     """
-    prepare_folder()
-    record(path for path in upstream if "/" in path)
-    names = [stage, *(name for name in upstream if "/" not in name)]
-    recorded = yaml.safe_load(LOCK.read_text(encoding="utf-8"))["stages"]
-    dvc("pull", "--force", "--run-cache", "--allow-missing", *filter(recorded.get, names))
-
-
-def prepare_folder() -> None:
-    """Make the code that a cluster has sent, without git, a folder of DVC's with its own cache."""
     local = Path(".dvc/config.local")
-    if Path(".git").exists() or local.exists():
-        return
-    cache = Path(os.environ.get("HEED_CACHE") or Path.home() / ".cache/heed").absolute()
-    part = local.with_suffix(f".{os.getpid()}")
-    part.write_text(f"[core]\n    no_scm = true\n[cache]\n    dir = {cache}\n", encoding="utf-8")
-    part.replace(local)
+    if not Path(".git").exists() and not local.exists():
+        cache = Path(os.environ.get("HEED_CACHE") or Path.home() / ".cache/heed").absolute()
+        write(local, f"[core]\n    no_scm = true\n[cache]\n    dir = {cache}\n")
+    record(path for path in upstream if "/" in path)
+    dvc("pull", "--force", "--allow-missing", *(recorded().keys() & {stage, *upstream}))
 
 
-def record(done_files: Iterable[str]) -> list[str]:
+def record(done_files: Iterable[str | Path]) -> list[str]:
     """Write the entries in done files into dvc.lock; return the names of their stages."""
-    entries = {}
-    for path in map(Path, done_files):
-        entries |= yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    files = [Path(path).read_text(encoding="utf-8") for path in done_files]
+    entries = {name: entry for text in files if text for name, entry in json.loads(text).items()}
     if entries:
         with engine.locked_repository():
-            content = yaml.safe_load(LOCK.read_text()) if LOCK.exists() else {"schema": "2.0"}
-            content["stages"] = content.get("stages", {}) | entries
-            part = LOCK.with_suffix(f".{os.getpid()}")
-            part.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-            part.replace(LOCK)
+            content = {"schema": "2.0", "stages": recorded() | entries}
+            write(LOCK, yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False))
     return [*entries]
 
 
 def deliver(stage: str, done_file: list[str]) -> None:
     """Push what a stage made, and write its entry of dvc.lock into its done file."""
     dvc("push", "--run-cache", stage)
-    entry = {stage: yaml.safe_load(LOCK.read_text(encoding="utf-8"))["stages"][stage]}
-    Path(*done_file).write_text(yaml.safe_dump(entry, sort_keys=False), encoding="utf-8")
+    write(Path(*done_file), json.dumps({stage: recorded()[stage]}))
 
 
 def dvc(*arguments: str) -> None:
     """Run a command of DVC; end this process where it fails, as it has said why."""
-    done = subprocess.run([sys.executable, "-m", "dvc", "--wait-for-lock", *arguments], check=False)
-    if done.returncode:
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments, "--quiet"]
+    if subprocess.run(command, check=False).returncode:
         sys.exit(
             f"heed: dvc {arguments[0]} failed: stages on other machines get data by the DVC "
             "remote (docs/cluster.md)"
         )
+
+
+def recorded() -> dict[str, Any]:
+    """Return the entries of dvc.lock by the name of their stage."""
+    text = LOCK.read_text(encoding="utf-8") if LOCK.exists() else "stages: {}"
+    return yaml.load(text, yaml.CSafeLoader)["stages"]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in one step: another stage may read it meanwhile."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 if __name__ == "__main__":

@@ -104,8 +104,7 @@ def read_graph() -> grimp.ImportGraph:
             if importer.startswith("heed.study."):
                 graph.remove_import(importer=importer, imported=imported)
     for module in graph.modules - IGNORED:
-        package = module.rpartition(".")[0]
-        if package in graph.modules - IGNORED:
+        if (package := module.rpartition(".")[0]) in graph.modules - IGNORED:
             graph.add_import(importer=module, imported=package)
     return graph
 

@@ -13,6 +13,7 @@ import fcntl
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -40,8 +41,6 @@ from heed.study.reader import read_text
 from heed.study.syntax import check_as_dvc_reads
 from heed.terminal import print_line
 
-# --wait-for-lock counts only before `repro`
-REPRO = (sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item")
 RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
 LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last started
@@ -49,13 +48,11 @@ REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakem
 KEPT = ("data/", "results/code", "results/compare", "reports/")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
 LENGTHS = {"search": 10, "train": 12, "explain": 8, "adversaries": 20}
-# A corpus of real text; a generated one is small, and tokenized by one core in two seconds.
-TOKENIZING_THREADS = 4
-REPORT_THREADS = 4
-USELESS_MESSAGES = (
-    "Select jobs to execute", "Execute ", "Assuming unrestricted shared filesystem",
-    "Building DAG of jobs", "RuleException:\nCalledProcessError",
-)  # fmt: skip
+THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
+USELESS = re.compile(
+    "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"
+    "RuleException:\nCalledProcessError|(?s:.)*missing provenance"
+)
 
 _interrupted = threading.Event()
 
@@ -110,15 +107,13 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
 
 def _read_stage(repository: Any, stage: Any, params: Params) -> Stage:
     name, meta = stage.addressing, stage.meta or {}
-    threads, gpus = _resources(name, params)
     on_ray = name.startswith("search@") and read_address() != LOCAL  # it is started from here
     return Stage(
         name,
         engine.upstream(repository, stage),
         engine.paths(repository, stage.deps),
         engine.paths(repository, stage.outs),
-        threads,
-        gpus,
+        *_resources(name, params),
         bool(meta.get("quick")),
         bool(meta.get("quick") or meta.get("local") or on_ray),
         engine.reasons(repository, stage),
@@ -131,7 +126,7 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
     match kind:
         case "tokenize":
             generated = KINDS[params.corpora[key].kind].generated
-            return 1 if generated else TOKENIZING_THREADS, 0
+            return 1 if generated else THREADS, 0
         case "search":  # on a cluster one core here, for the process that waits
             return params.searches[key].resources if read_address() == LOCAL else (1, 0)
         case "train":
@@ -139,7 +134,7 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "score":
             return 1, min(1, params.models[key].gpus)
         case "report":
-            return REPORT_THREADS, 0
+            return THREADS, 0
     return 1, 0
 
 
@@ -271,6 +266,15 @@ def longest_chains(stages: list[Stage]) -> dict[str, int]:
     return chains
 
 
+def collect() -> None:
+    """Record in dvc.lock what ran on other machines, also for a killed run, and pull it."""
+    files = [*RUNS.glob("*/done/*@*")]
+    if names := apart.record(files):
+        apart.dvc("pull", "--force", "--allow-missing", *names)
+        for file in files:
+            file.write_text("")  # else a later run would record it again
+
+
 # --- one run of snakemake -------------------------------------------------------------------------
 
 
@@ -288,27 +292,25 @@ class Run:
         self._workflow = workflow
         self.apart = engine.shares_nothing(workflow)
         self._plan: dict[str, str] | None = None
-        main, dry = engine.is_main_process(workflow), engine.is_dry_run(workflow)
+        main = engine.is_main_process(workflow)
         _put_python_on_path()
-        plan = self.folder / "plan.json"
-        if not main and plan.exists():
-            content = json.loads(plan.read_text(encoding="utf-8"))
+        self.plan_file = str(self.folder / "plan.json")
+        if not main and Path(self.plan_file).exists():
+            content = json.loads(Path(self.plan_file).read_text(encoding="utf-8"))
             self.stages = [Stage(**stage) for stage in content["stages"]]
             self._plan, self.seeds = content["stale"], content["seeds"]
             return
-        if main and not dry:
+        if main and not engine.is_dry_run(workflow):
             self._lock()
             wait_for_dvc(Path())
             repair_lock(Path())
+            collect()
             copy_report()
         self._params = load()
         self.stages, self.seeds = read_stages(params=self._params), len(self._params.seeds)
 
     def _lock(self) -> None:
-        """Refuse a second snakemake in this clone.
-
-        The kernel drops the lock when this process ends, kill -9 included.
-        """
+        """Refuse a second snakemake in this clone; kill -9 drops the lock too."""
         RUNS.mkdir(parents=True, exist_ok=True)
         self._lock_file = (RUNS / "lock").open("a")
         try:
@@ -332,21 +334,23 @@ class Run:
         removed = find_removed(self.stages)
         if executing:
             move_removed(removed)
-            for old in RUNS.glob("*/"):
-                if old != self.folder:
-                    shutil.rmtree(old, ignore_errors=True)
+            for old in {*RUNS.glob("*/")} - {self.folder}:
+                shutil.rmtree(old, ignore_errors=True)
             if not self._run_quick_first() and removed:
                 self.stages = read_stages(params=self._params)
             self._plan = find_stale(self.stages, [])
         else:
             self._plan = find_stale(self.stages, removed, predict_code_changes(self.stages))
         (self.folder / "done").mkdir(parents=True, exist_ok=True)
-        stages = [dataclasses.asdict(stage) for stage in self.stages]
+        stages = [*map(dataclasses.asdict, self.stages)]
         plan = json.dumps({"stages": stages, "stale": self._plan, "seeds": self.seeds})
-        (self.folder / "plan.json").write_text(plan, encoding="utf-8")
+        Path(self.plan_file).write_text(plan, encoding="utf-8")
         stale, total = len(self._plan), len(self.stages)
-        if executing and self.apart:
-            self._push_inputs()
+        if executing and self.apart:  # push what stages elsewhere read, and their own output
+            running = [stage for stage in self.stages if stage.name in self._plan]
+            names = {name for stage in running for name in (stage.name, *stage.upstream)}
+            if here := names & read_lock().keys():
+                apart.dvc("push", *sorted(here))
         if stale:
             print_message(
                 f"{stale} of {total} stages {'to run' if executing else 'may run'}, "
@@ -357,40 +361,28 @@ class Run:
             print_message(f"all {total} stages are up to date")
         return self._plan
 
-    def _push_inputs(self) -> None:
-        """Push what stages on other machines will read and this run does not make."""
-        reading = [stage for stage in self.stages if stage.name in self.plan()]
-        names = {up for stage in reading for up in stage.upstream} - self.plan().keys()
-        if names:
-            apart.dvc("push", *sorted(names))
-
-    def end(self) -> None:
-        """Record what ran on other machines in dvc.lock, and pull it."""
-        if self.apart and (names := apart.record(map(str, (self.folder / "done").glob("*@*")))):
-            apart.dvc("pull", "--force", "--allow-missing", *names)
-
     def _run_quick_first(self) -> bool:
         """Run the stale quick stages: `code`, then those that it has made stale.
 
         A recipe that comes out the same then keeps its trainings out of the plan. A stage that
         fails runs again as a job, which reports the failure. Returns whether any stage ran.
         """
+        # --wait-for-lock counts only before `repro`
+        repro = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item"]
         tried: set[str] = set()
-        while names := self._find_ready_quick(tried):
+        while True:
+            stale = find_stale(self.stages, []).keys()
+            ready = [each for each in self.stages if each.quick and not stale & {*each.upstream}]
+            names = [stage.name for stage in ready if stage.name in stale - tried]
+            if not names:
+                return bool(tried)
             print_message(f"running first: {', '.join(names)}")
             Path("logs").mkdir(exist_ok=True)
             with Path("logs/quick.log").open("w", encoding="utf-8") as log:
-                command = [*REPRO, "--keep-going", *names]
+                command = [*repro, "--keep-going", *names]
                 subprocess.run(command, stdout=log, stderr=log, check=False)
             tried.update(names)
             self.stages = read_stages(params=self._params)
-        return bool(tried)
-
-    def _find_ready_quick(self, tried: set[str]) -> list[str]:
-        """Return the stale quick stages not tried yet whose upstream stages are up to date."""
-        stale = find_stale(self.stages, []).keys()
-        ready = [stage for stage in self.stages if stage.quick and not stale & {*stage.upstream}]
-        return [stage.name for stage in ready if stage.name in stale - tried]
 
     def done_file(self, name: str) -> str:
         """Return the path of a stage's done file."""
@@ -399,10 +391,6 @@ class Run:
     def done_files(self, names: Iterable[str]) -> list[str]:
         """Return the done files of those of `names` that are stale; see `plan`."""
         return [self.done_file(name) for name in names if name in self.plan()]
-
-    def sent_plan(self) -> list[str]:
-        """Return the file that jobs on machines without this folder need beside done files."""
-        return [str(self.folder / "plan.json")] if self.apart else []
 
     def threads(self, stage: Stage) -> int:
         """Return the cores of a stage.
@@ -423,7 +411,7 @@ class Run:
 
         Stages that Ctrl-C has ended did not fail.
         """
-        plan = self.folder / "plan.json"
+        plan = Path(self.plan_file)
         if _interrupted.is_set() or not plan.exists():
             return
         for name in self.plan():
@@ -443,34 +431,27 @@ def _put_python_on_path() -> None:
         os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
 
 
-def copy_report(root: Path = Path()) -> bool:
-    """Copy figures, tables and page to where `snakemake --report` finds them; return if there are.
+def copy_report() -> None:
+    """Copy figures, tables and page, if there are, to where `snakemake --report` finds them.
 
     Copies, because Snakemake deletes, touches and stamps its outputs, and reports/ is DVC's.
     """
-    reports, copies = root / "reports", root / REPORT_COPIES
-    if not (reports / "index.html").exists():
-        return False
-    shutil.rmtree(copies, ignore_errors=True)
+    reports = Path("reports")
+    shutil.rmtree(REPORT_COPIES, ignore_errors=True)
     for pattern in ("index.html", "figures/*.svg", "tables/*.csv"):
         for path in reports.glob(pattern):
-            copy = copies / path.relative_to(reports)
+            copy = REPORT_COPIES / path.relative_to(reports)
             if path.parent != reports and "_" not in path.name:
                 copy = copy.with_name(f"study_{path.name}")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
-    return True
 
 
 def silence_snakemake() -> None:
     """Hide messages about every job, those that do not help a user, and all after Ctrl-C."""
     logging.getLogger("snakemake.logging").addFilter(
-        lambda record: not (_interrupted.is_set() or _is_useless(record.getMessage()))
+        lambda record: not (_interrupted.is_set() or USELESS.match(record.getMessage()))
     )
-
-
-def _is_useless(message: str) -> bool:
-    return message.startswith(USELESS_MESSAGES) or "missing provenance" in message
 
 
 def catch_interrupt() -> None:

@@ -214,9 +214,7 @@ def _hashed_files(folder: Path) -> dict[str, Path]:
 
     Hidden files do not belong to a stage's results.
     """
-    files = {
-        file.relative_to(folder): file for file in sorted(folder.rglob("*")) if not file.is_dir()
-    }
+    files = {file.relative_to(folder): file for file in sorted(folder.rglob("*")) if file.is_file()}
     return {
         name.as_posix(): file
         for name, file in files.items()

@@ -3,9 +3,10 @@
     snakemake --executor ray --ray-address HOST:PORT --jobs 8
 
 Ray queues the jobs, places them by their cores, GPUs and memory, and starts those of a dead node
-again elsewhere. With `--shared-fs-usage none` Ray sends the workflow's folder to the nodes, a job's
-inputs go with its task, and its outputs come back with the result. They pass through memory: large
-files belong in a storage, Snakemake's or the workflow's own. Logs arrive while a job runs.
+again elsewhere. With `--shared-fs-usage none` Ray sends the workflow's folder to the nodes, but for
+what .gitignore and .rayignore name; a job's inputs go with its task, and its outputs come back with
+the result. They pass through memory: large files belong in a storage, Snakemake's or the workflow's
+own. Logs arrive while a job runs.
 """
 
 import logging
@@ -51,11 +52,6 @@ class ExecutorSettings(ExecutorSettingsBase):
         "server, from anywhere. Default: the cluster of which this machine is a node.",
         env_var=True,
     )
-    exclude: str = _setting(
-        ".git .snakemake .venv",
-        "What of the workflow's folder is not sent to the nodes, apart from what .gitignore and "
-        ".rayignore name: patterns as in these, separated by spaces.",
-    )
     retries: int = _setting(3, "How often a job is started again because its node died.")
     gpu_share: float = _setting(
         1.0, "The share of a GPU for which `gpu=1` stands: with .5 two jobs use one."
@@ -88,23 +84,20 @@ class Executor(RemoteExecutor):
         address = self.settings.address or "auto"
         if address != "auto":
             _check_cluster(address)
-        sent = {"working_dir": ".", "excludes": self.settings.exclude.split()}
-        environment = {} if self.shared else sent
+        sent = {"working_dir": ".", "excludes": [".git", ".snakemake", ".venv"]}
         try:
             ray.init(
-                address,
-                runtime_env=environment,
-                log_to_driver=False,
+                address, runtime_env={} if self.shared else sent, log_to_driver=False,
                 logging_level=logging.CRITICAL,
-            )
+            )  # fmt: skip
         except Exception as error:  # of nearly every kind
             raise WorkflowError(f"no Ray cluster at {address}: {error}") from None
         ray.cloudpickle.register_pickle_by_value(node)  # the nodes need no plugin
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self.feed: Any = (
-            ray.remote(node.Feed).options(num_cpus=0, scheduling_strategy=here).remote()
-        )
+        feed = ray.remote(node.Feed).options(num_cpus=0, scheduling_strategy=here)
+        self.feed: Any = feed.remote()
         self.ray, self.task = ray, ray.remote(node.run_job)
+        self.started: set[str] = set()
 
     def get_python_executable(self) -> str:
         """Return `python`: on a node the one by which Ray runs there."""
@@ -133,23 +126,16 @@ class Executor(RemoteExecutor):
         inputs, outputs, logs = ([], [], []) if self.shared else (job.input, made, job.log)
         _check_inside(job, [*inputs, *outputs, *logs])
         task = self.task.options(
-            name=job.name,
-            num_cpus=asked["CPU"],
-            num_gpus=asked["GPU"],
-            memory=asked["memory"] or None,
-            max_retries=self.settings.retries,
+            name=job.name, num_cpus=asked["CPU"], num_gpus=asked["GPU"],
+            memory=asked["memory"] or None, max_retries=self.settings.retries,
         ).remote(
-            job.name,
-            self.format_job_exec(job),
-            str(Path.cwd()) if self.shared else ".",
-            node.pack(inputs),
-            [*map(str, outputs)],
-            [*map(str, [printed, *logs])],
-            self.feed,
-        )
-        return SubmittedJobInfo(job, task.hex(), {"task": task, "printed": str(printed)})
+            job.name, self.format_job_exec(job), str(Path.cwd()) if self.shared else ".",
+            node.pack(inputs), [*map(str, outputs)], [*map(str, [printed, *logs])], self.feed,
+        )  # fmt: skip
+        return SubmittedJobInfo(job, aux={"task": task, "logs": [str(printed)]})
 
     def _check_size(self, job: JobExecutorInterface, asked: dict[str, float]) -> None:
+        """Raise WorkflowError if no node has what a job asks for."""
         nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         if not any(all(has.get(key, 0) >= asked[key] for key in asked) for has in nodes):
             raise WorkflowError(
@@ -166,21 +152,23 @@ class Executor(RemoteExecutor):
         ended = self.ray.wait(tasks, num_returns=len(tasks), timeout=0)[0] if tasks else []
         for kind, name, *event in self.ray.get(self.feed.take.remote()) if tasks else []:
             if kind == "start":
-                self.logger.info(f"{name} runs on {event[0]}")
+                host, task = event
+                again = f"starts again on {host}: its node died"
+                self.logger.info(f"{name} {again if task in self.started else f'runs on {host}'}")
+                self.started.add(task)
             else:
                 node.write(name, *event)
         for info in active_jobs:
-            logs = {"aux_logs": [info.aux["printed"]]}
             if info.aux["task"] not in ended:
                 yield info
                 continue
             try:
                 status, files = self.ray.get(info.aux["task"])
+                failure = f"exit status {status}. " if status else ""
             except self.ray.exceptions.RayError as error:
-                self.report_job_error(info, msg=f"{_last_line(str(error))} ", **logs)
-                continue
-            if status:
-                self.report_job_error(info, msg=f"exit status {status}. ", **logs)
+                failure = f"{_last_line(str(error))} "
+            if failure:
+                self.report_job_error(info, msg=failure, aux_logs=info.aux["logs"])
             else:
                 node.unpack(files)
                 self.report_job_success(info)

@@ -24,7 +24,7 @@ class Feed:
         self.events: list[tuple[Any, ...]] = []
 
     def add(self, *event: Any) -> None:
-        """Add ("start", job, node) or ("log", path, offset, bytes)."""
+        """Add ("start", job, node, task) or ("log", path, offset, bytes)."""
         self.events.append(event)
 
     def take(self) -> list[tuple[Any, ...]]:
@@ -53,7 +53,9 @@ def unpack(content: bytes) -> None:
 def write(path: str, offset: int, content: bytes) -> None:
     """Write a piece of a log; the first one replaces what an earlier start has logged."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with Path(path).open("r+b" if offset else "wb") as file:
+    Path(path).touch()
+    with Path(path).open("r+b") as file:
+        file.truncate(offset)
         file.seek(offset)
         file.write(content)
 
@@ -79,17 +81,16 @@ def run_job(
     for path in logs:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).unlink(missing_ok=True)
-    feed.add.remote("start", name, ray.util.get_node_ip_address())
+    task = ray.get_runtime_context().get_task_id()
+    feed.add.remote("start", name, ray.util.get_node_ip_address(), task)
     # ignored where Ray's raylets reap orphans: each command would seem to succeed
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    own = {  # programs of this node's environment; Ray for a job that uses it
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-        "RAY_ADDRESS": ray.get_runtime_context().gcs_address,
-    }
+    # programs of this node's environment
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with Path(logs[0]).open("wb") as printed:
         job = subprocess.Popen(
             ["bash", "-c", WATCH + command], stdin=subprocess.PIPE, stdout=printed,
-            stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | own,
+            stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | {"PATH": path},
         )  # fmt: skip
     sent = dict.fromkeys(logs, 0)
     status = None
