@@ -385,11 +385,18 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         header_of_weights(HUGE % (10**12, 4 * 10**12), len(HUGE % (10**12, 4 * 10**12))),
         "not a whole run",
     ),
+    "pipe": (replace_by("vocabulary.txt", os.mkfifo), "not a file"),
+    "checksums-pipe": (lambda folder: os.mkfifo(folder / CHECKSUMS), "not a file"),
     "checksums-bytes": (lambda folder: (folder / CHECKSUMS).write_bytes(b"\xff"), "cannot be read"),
+    "device": (
+        replace_by("history.csv", lambda path: path.symlink_to("/dev/zero")),
+        "not a file",
+    ),
+    "folder": (replace_by("history.csv", Path.mkdir), "not a file"),
 }
 
 
-@pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
+@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_run_whose_files_are_not_those_of_a_run_is_refused(elsewhere, name):

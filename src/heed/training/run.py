@@ -14,6 +14,7 @@ import torch
 from heed.files import (
     HeedError,
     read_json,
+    require_files,
     verify_checksums,
     write_json,
     writing_folder,
@@ -136,6 +137,7 @@ def read_run_folder(folder: Path, command: str) -> RunInfo:
 
     Raises HeedError if the run is missing or changed; `command` makes it again.
     """
+    require_files(folder, command)
     verify_checksums(folder, command)
     values = read_json(folder / RUN, command)
     recipe = parse_recipe(
