@@ -353,6 +353,14 @@ def damage_weights(change: Callable[[dict[str, torch.Tensor]], None]) -> Callabl
     return damage
 
 
+def replace_by(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).rename(folder.parent / "moved")
+        make(folder / name)
+
+    return damage
+
+
 def header_of_weights(header: bytes, size: int) -> Callable[[Path], None]:
     return lambda folder: (folder / "model.safetensors").write_bytes(
         size.to_bytes(8, "little") + header
