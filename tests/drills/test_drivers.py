@@ -277,7 +277,13 @@ def test_the_real_study_killed_is_that_of_the_plain_commands(
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     toy.run(*DRIVERS[driver])
-    files = Study(clone, plain.heed).files()
+    # The warm command has imported more than `heed train` does: the digest of its code is another.
+    noted = ("run.json", "runs.json", "SHA256SUMS")
+    expected, files = (
+        {name: digest for name, digest in found.items() if not name.endswith(noted)}
+        for found in (plain.expected, Study(clone, plain.heed).files())
+    )
+    # plain commands need no description of their code
     made = {name: digest for name, digest in files.items() if not name.startswith("results/code/")}
-    assert made == plain.expected  # plain commands need no description of their code
+    assert made == expected
     assert "up to date" in toy.run("dvc", "status")
