@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.generated import write_texts
 from heed.files import sha256
+from heed.search.stage import write_untuned
 
 MODEL = "texts-baseline"
 DOCUMENTS = (20_000, 200_000, 1_000_000)
@@ -26,21 +27,19 @@ DOCUMENTS = (20_000, 200_000, 1_000_000)
 NEEDS: dict[str, tuple[str, ...]] = {
     "tokenize": (),
     "train": ("tokenize",),
-    "predict": ("train",),
-    "evaluate": ("predict",),
+    "score": ("train",),
     "opponents": ("tokenize",),
-    "compare": ("predict", "opponents"),
+    "compare": ("score", "opponents"),
 }
-MEASURED = ("tokenize", "train", "predict", "evaluate", "opponents")
+MEASURED = ("tokenize", "train", "score", "opponents")
 PREPARATION = {
     "tokenize": [["download", "texts"]],
-    "train": [["search", "none"], ["recipe", MODEL]],
+    "train": [["recipe", MODEL]],
 }
 ARGUMENTS = {
     "tokenize": ["texts"],
-    "train": [MODEL, "--seed", "1"],
-    "predict": [MODEL],
-    "evaluate": [MODEL],
+    "train": [MODEL, "--seeds", "1"],
+    "score": [MODEL],
     "opponents": ["texts"],
     "compare": [],
 }
@@ -131,6 +130,7 @@ def measure(documents: int, commands: list[str], folder: Path, limit: float) -> 
     write_texts(folder / "texts.csv", documents)
     study = STUDY.format(digest=sha256(folder / "texts.csv"))
     (folder / "params.yaml").write_text(study)
+    write_untuned(folder / "results/search/none")
     cells: dict[str, str] = {}
     failed: set[str] = set()
     for name in _with_needed(commands):

@@ -4,8 +4,11 @@ of the drills.
 
 import dataclasses
 import os
+import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Threads of several test processes wait for each other: a test of 5 s took 220 s among others.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -16,6 +19,10 @@ import pytest
 
 from heed.files import digest_folder, write_json, write_text
 from heed.tasks.classification.recipe import Hyperparameters
+
+if TYPE_CHECKING:
+    from heed.training.loop import Progress
+    from heed.training.run import RunInfo
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
@@ -189,11 +196,23 @@ def change_recipe(model: str = "tiny-attention", **changes: object) -> None:
     write_recipe(recipe_file(model), read_model_recipe(model).changed(changes))
 
 
+def train(
+    model: str, seed: int, report: Callable[["Progress"], None] | None = None, code: str = ""
+) -> "RunInfo":
+    """Train a model in the working folder; of a training that ends no checkpoint is left."""
+    from heed.recipe import read_model_recipe
+    from heed.training.checkpoint import work_folder
+    from heed.training.run import train_run
+
+    info = train_run(model, seed, code, report or (lambda progress: None))
+    shutil.rmtree(work_folder(read_model_recipe(model), seed, code))
+    return info
+
+
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:
     """Train a model in the working folder with these seeds, and write its predictions."""
     from heed.prediction import write_predictions
-    from heed.training.run import train_run
 
     for seed in seeds:
-        train_run(model, seed, "", lambda progress: None)
+        train(model, seed)
     write_predictions(model, list(seeds))

@@ -23,7 +23,9 @@ from heed.explanation.tables import TESTS
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.weighted_sum import WeightedSum
+from heed.paths import SEARCHES
 from heed.recipe import read_model_recipe, write_recipe
+from heed.search.stage import write_untuned
 from heed.study import parse
 from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.explanation import load_subject
@@ -32,9 +34,9 @@ from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError
-from heed.training.run import RunInfo, split_documents, train_run
+from heed.training.run import RunInfo, split_documents
 from heed.training.runs import read_runs
-from tests.conftest import ROOT, change_recipe, make_workplace, write_tokens
+from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 
 BASE = "tiny-attention"
 HYBRID = {"attention": "none", "pooling": "attention", "hierarchical": True,
@@ -74,7 +76,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_recipe("results/recipe/tiny-last.yaml", last)
         change_recipe("tiny-last", attention="none", pooling="last", epochs=1)
         for model, seed in ((BASE, 1), (BASE, 2), ("tiny-hybrid", 1), ("tiny-last", 1)):
-            train_run(model, seed, "", lambda progress: None)
+            train(model, seed)
         yield folder
 
 
@@ -499,9 +501,9 @@ def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("params.yaml").write_text(STUDY)
     stages.download("sample")
     stages.tokenize(corpus)
-    stages.search("none", "")
+    write_untuned(SEARCHES / "none")
     stages.recipe(f"{corpus}-attention")
-    stages.train(f"{corpus}-attention", 1)
+    stages.train(f"{corpus}-attention", [1])
     stages.adversaries(f"{corpus}-deceiving", [1])
     summary = pd.read_csv(f"results/adversaries/{corpus}-deceiving/summary.csv")
     return summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]

@@ -17,8 +17,7 @@ from heed.study.text_columns import model_text_columns
 from heed.tasks.classification import classify_table as module
 from heed.tasks.classification.classify_table import TextTable, classify_table
 from heed.tasks.texts import read_text
-from tests.conftest import make_workplace
-from tests.test_training import silent, train_run
+from tests.conftest import make_workplace, train
 
 TEXTS = ["w1 fine w2", "", "w5 nobody", "fine", "w2 w2"]
 STUDY = """
@@ -43,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         make_workplace(folder, patch)
         for seed in (1, 2):
-            train_run("tiny-attention", seed, "", silent)
+            train("tiny-attention", seed)
     table = pd.DataFrame({"review": TEXTS, "name": list("abcde")})
     table.to_csv(folder / "texts.csv", index=False)
     return folder

@@ -14,9 +14,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,12 @@ from ruamel.yaml import YAML
 
 from heed.code import digests
 from heed.files import HeedError
-from heed.pipeline import check_up_to_date
+from heed.pipeline import check_up_to_date, read_lock
 from heed.study import load
 from heed.tasks import TASKS
 from tests import fingerprint
 from tests.conftest import ROOT
+from tests.drills.study import PLAIN
 from tests.reports import without_times
 
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
@@ -158,6 +160,32 @@ def toy(finished: Toy, tmp_path: Path) -> Iterator[Toy]:
     yield finished.copy(tmp_path / "a copy")
 
 
+@pytest.fixture(scope="session")
+def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
+    """A small study, run by the real heed, and committed."""
+    with shared_folder(tmp_path_factory, "real study") as folder:
+        study = Toy(folder / "clone")  # without a stub
+        study.environment["OMP_NUM_THREADS"] = "1"
+        if not (folder / "finished").exists():
+            folder.mkdir(exist_ok=True)
+            (folder / "params.yaml").write_text(PLAIN)
+            make_clone(study.path, folder / "params.yaml")
+            study.run("git", "init", "--quiet")
+            study.run(*SNAKEMAKE)
+            study.run("git", "add", "--all")
+            study.run("git", "commit", "--quiet", "--message", "run")
+            (folder / "finished").touch()
+        return study
+
+
+def copy_of(study: Toy, path: Path) -> Toy:
+    """Return a copy of a finished clone, with its results and its cache."""
+    shutil.copytree(study.path, path, symlinks=True)
+    copy = Toy(path)
+    copy.environment = study.environment | {}
+    return copy
+
+
 def planned(toy: Toy) -> list[str]:
     """Return the stages that may run according to `snakemake -n`."""
     lines = toy.run("snakemake", "-n").splitlines()
@@ -173,8 +201,8 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert "Job" not in output
     for stage in ("compare", "train@feelings-attention"):
         assert (toy.path / f"logs/{stage}.log").exists()
-        names, figures = (toy.path / f"logs/{stage}.tsv").read_text().splitlines()
-        assert float(dict(zip(names.split("\t"), figures.split("\t"), strict=True))["s"]) > 0
+        _, of_children = (toy.path / f"logs/{stage}.times").read_text().splitlines()
+        assert re.fullmatch(r"\d+m[\d.]+s \d+m[\d.]+s", of_children)
 
 
 def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
@@ -251,20 +279,28 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
 }
 
 
-OFTEN = ("a hyperparameter of one model", "a default that one model uses", "one seed less")
-CASES = [
-    pytest.param(
-        what,
-        driver,
-        id=f"{what}-{driver[0]}",
-        marks=[] if what in OFTEN[: 3 if driver == DVC else 1] else pytest.mark.slow,
-    )
-    for what in CHANGES
-    for driver in (DVC, SNAKEMAKE)
-]
+FAST = {
+    ("a hyperparameter of one model", "snakemake"),
+    ("a default that one model uses", "dvc"),
+    ("one more seed", "dvc"),
+}
 
 
-@pytest.mark.parametrize(("what", "driver"), CASES)
+def by_driver(whats: Iterable[str], fast: set[tuple[str, str]]) -> list:
+    """Return the cases (what, driver) of a test, those slow that are not `fast`."""
+    return [
+        pytest.param(
+            what,
+            driver,
+            id=f"{what}-{driver[0]}",
+            marks=[] if (what, driver[0]) in fast else pytest.mark.slow,
+        )
+        for what in whats
+        for driver in (["dvc", "repro"], SNAKEMAKE)
+    ]
+
+
+@pytest.mark.parametrize(("what", "driver"), by_driver(CHANGES, FAST))
 def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], what: str) -> None:
     old, new, expected = CHANGES[what]
     toy.change(old, new)
@@ -317,19 +353,9 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment in params.yaml": (add_to("params.yaml", "# a comment\n"), ["code"]),
 }
 FAST_EDITS = {("a comment", "snakemake"), ("the evaluation alone", "dvc")}
-EDIT_CASES = [
-    pytest.param(
-        what,
-        driver,
-        id=f"{what}-{driver[0]}",
-        marks=[] if (what, driver[0]) in FAST_EDITS else pytest.mark.slow,
-    )
-    for what in EDITS
-    for driver in (DVC, SNAKEMAKE)
-]
 
 
-@pytest.mark.parametrize(("what", "driver"), EDIT_CASES)
+@pytest.mark.parametrize(("what", "driver"), by_driver(EDITS, FAST_EDITS))
 def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
     toy: Toy, driver: list[str], what: str
 ) -> None:
@@ -356,19 +382,10 @@ MISTAKES = {
     ),
     "code that does not parse": ("", "x = (", "heed: src/heed/models/attention.py:"),
 }
-MISTAKE_CASES = [
-    pytest.param(
-        what,
-        driver,
-        id=f"{what}-{driver[0]}",
-        marks=[] if (what, driver[0]) == ("a value in params.yaml", "dvc") else pytest.mark.slow,
-    )
-    for what in MISTAKES
-    for driver in (["dvc", "repro"], SNAKEMAKE)
-]
+FAST_MISTAKES = {("a value in params.yaml", "dvc")}
 
 
-@pytest.mark.parametrize(("what", "driver"), MISTAKE_CASES)
+@pytest.mark.parametrize(("what", "driver"), by_driver(MISTAKES, FAST_MISTAKES))
 def test_a_mistake_stops_a_run_before_any_output_is_touched(
     toy: Toy, driver: list[str], what: str
 ) -> None:
@@ -407,6 +424,7 @@ def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
     assert "download@one" not in stages
 
 
+@pytest.mark.slow
 def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand(toy: Toy) -> None:
     by_hand = toy.path / "results/train/by-hand/7/model.safetensors"
     by_hand.parent.mkdir(parents=True)
@@ -414,52 +432,144 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
     old, new, commands = CHANGES["one model less"]
     toy.change(old, new)
     removed = "results/predict/feelings-attention"
-    assert f"{removed} is no longer in the study" in toy.run("snakemake", "-n")
+    assert planned(toy) == commands
     assert (toy.path / removed).exists()
     assert toy.executed(*SNAKEMAKE) == commands
     assert not (toy.path / removed).exists()
     assert (toy.path / ".heed/removed" / removed / "predictions.parquet").exists()
     assert by_hand.exists()
     toy.change(new, old)
-    toy.run("dvc", "checkout", "--quiet", "train@feelings-attention")
-    assert toy.executed(*SNAKEMAKE) == commands
+    assert toy.executed(*SNAKEMAKE) == ["code"]  # the model comes from the cache
+    assert (toy.path / removed).exists()
 
 
 @pytest.mark.parametrize(
-    "driver", [DVC, SNAKEMAKE, ["dvc", "checkout"]], ids=["dvc", "snakemake", "checkout"]
+    "driver",
+    [
+        pytest.param(DVC, id="dvc"),
+        pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow),
+        pytest.param(["dvc", "checkout"], id="checkout", marks=pytest.mark.slow),
+    ],
 )
 def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
-    names = ["results/opponents", "results/predict", "reports"]
-    # DVC's run-cache has nothing that persists, so that a driver trains runs again
-    trains = ["results/train/author-baseline", "results/timing/train/author-baseline"]
-    names += trains if driver[-1] == "checkout" else []
-    for name in names:
+    times = "results/timing/train/author-baseline"
+    for name in ("results/train/author-baseline", times, "results/opponents", "reports"):
         shutil.rmtree(toy.path / name)
     assert toy.executed(*driver) == []
     assert (toy.path / "results/train/author-baseline/1/model.safetensors").exists()
-    assert (toy.path / "results/timing/train/author-baseline/1.json").exists()
+    assert (toy.path / times / "1.json").exists()
     assert (toy.path / "results/opponents/feelings/opponents.json").exists()
     assert (toy.path / "reports/index.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driver", [DVC, SNAKEMAKE], ids=["dvc", "snakemake"])
 def test_a_seed_trains_itself_alone(toy: Toy, driver: list[str]) -> None:
     runs = toy.path / "results/train/author-baseline"
-
-    def files() -> dict[str, tuple[bytes, int]]:
-        paths = [path for path in runs.rglob("*") if path.is_file()]
-        return {str(p.relative_to(runs)): (p.read_bytes(), p.stat().st_mtime_ns) for p in paths}
-
-    first = files()
-    for seeds, trained in (("[1, 2, 3]", "3"), ("[3, 2]", ""), ("[1, 2]", "1")):
+    weights = runs.joinpath("2/model.safetensors").read_text()
+    for seeds, trained in (("[1, 2, 3]", "3"), ("[3, 2]", ""), ("[3, 2, 4]", "4")):
         toy.params.write_text(re.sub(r"seeds: .*", f"seeds: {seeds}", toy.params.read_text()))
-        commands = toy.executed(*driver)
-        assert f"train author-baseline {trained}".strip() in commands
+        assert f"train author-baseline {trained}".strip() in toy.executed(*driver)
         assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
-        assert files()["2/model.safetensors"] == first["2/model.safetensors"]
-    assert {name: content for name, (content, _) in files().items()} == {
-        name: content for name, (content, _) in first.items()
+        assert runs.joinpath("2/model.safetensors").read_text() == weights
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Return the bytes of each file below a folder, and when it was modified."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in paths
     }
+
+
+def same_bytes(one: Path, other: Path) -> bool:
+    first, second = ({name: file[0] for name, file in contents(f).items()} for f in (one, other))
+    return bool(first) and first == second
+
+
+@pytest.mark.slow
+def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path) -> None:
+    clone, runs = copy_of(real_study, tmp_path / "clone"), "results/train/author-attention"
+    lock, command = clone.path / "dvc.lock", ("heed", "train", "author-attention")
+    shutil.rmtree(clone.path / runs)
+    lock.rename(tmp_path / "dvc.lock")  # else the runs come from DVC's cache
+    assert "epoch 1/2" in clone.run(*command)
+    assert same_bytes(clone.path / runs, real_study.path / runs)
+    made = contents(clone.path / runs)
+    assert "epoch 1/2" not in clone.run(*command)
+    assert contents(clone.path / runs) == made
+    (tmp_path / "dvc.lock").rename(lock)
+    assert "train@author-attention" in clone.run("dvc", "status")  # its times are others
+    clone.run(*SNAKEMAKE)
+    assert "epoch 1/2" not in (clone.path / "logs/train@author-attention.log").read_text()
+    assert same_bytes(clone.path / runs, real_study.path / runs)
+    assert "up to date" in clone.run("dvc", "status")
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a driver and of two trainings")
+def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
+    real_study: Toy, tmp_path: Path
+) -> None:
+    killed, whole = (copy_of(real_study, tmp_path / name) for name in ("killed", "whole"))
+    repro = ("dvc", "repro", "train@author-attention")
+    for clone in (killed, whole):
+        clone.change("epochs: 2", "epochs: 60")
+    process = killed.start(*repro, HEED_THREADS="2")
+    while len([*killed.path.glob(".heed/work/train-*/checkpoint.safetensors")]) < 2:
+        time.sleep(0.02)
+        assert process.poll() is None, process.communicate()[0]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    output = killed.run(*repro, HEED_THREADS="2")
+    epochs = re.findall(r"author-attention seed (\d): epoch (\d+)/60", output)
+    first = {seed: int(epoch) for seed, epoch in reversed(epochs)}
+    assert {*first} == {"1", "2"} and min(first.values()) > 1, first
+    whole.run(*repro, HEED_THREADS="1")
+    runs = "results/train/author-attention"
+    assert same_bytes(killed.path / runs, whole.path / runs)
+
+
+@pytest.mark.slow
+def test_results_may_be_links_into_the_cache(real_study: Toy, tmp_path: Path) -> None:
+    clone = copy_of(real_study, tmp_path / "clone")
+    clone.run("dvc", "config", "cache.type", "symlink")
+    for seeds, old in (("[1, 2, 3]", "1"), ("[3, 2]", "3")):
+        before = contents(clone.path / f"results/train/author-attention/{old}")
+        clone.params.write_text(re.sub("seeds: .*", f"seeds: {seeds}", clone.params.read_text()))
+        clone.run(*SNAKEMAKE)
+        runs = clone.path / "results/train/author-attention"
+        assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
+        after = contents(runs / old)
+        assert {name: file[0] for name, file in after.items()} == {
+            name: file[0] for name, file in before.items()
+        }
+        assert (runs / "3/model.safetensors").is_symlink()
+        assert "up to date" in clone.run("dvc", "status")
+        assert "stages are up to date" in clone.run("snakemake", "-n")
+        assert "agrees with the present results" in clone.run("heed", "report", "--check")
+
+
+PAIR = {
+    "sources:": "  pair: {kind: sample-translation, documents: 140, seed: 3}",
+    "corpora:": "  pair: {source: pair, kind: sample-translation, split: {kind: given}}",
+    "experiments:": "  pair: {task: translation, corpus: pair, title: A pair, "
+    "data: {source: norvic, target: soldan, tokenize: none}}",
+    "models:": "  pair-attention: {experiment: pair, corpus: pair, variant: attention, "
+    "tuned_by: none, match: pair-attention, beam: 2}",
+}
+
+
+@pytest.mark.slow
+def test_another_beam_repeats_no_training(toy: Toy) -> None:
+    for section, line in PAIR.items():
+        toy.change(f"\n{section}\n", f"\n{section}\n{line}\n")
+    assert "train pair-attention 1 2" in toy.executed(*DVC)
+    toy.change("beam: 2", "beam: 3")
+    assert toy.executed(*SNAKEMAKE) == [
+        "code", "compare", "recipe pair-attention", "report", "score pair-attention",
+    ]  # fmt: skip
 
 
 @pytest.mark.drill("a stage that fails under a driver")
@@ -533,10 +643,18 @@ def test_a_dvc_lock_cut_off_by_a_kill_is_repaired_and_nothing_is_run_again(
     code, output = toy.try_("snakemake", "-n")
     assert code == 1
     assert "heed: dvc.lock cannot be read: a kill has cut it off" in output
-    # What persists is never in DVC's run-cache: heed verifies the files that are there.
-    persisting = ["code", "download one", "download two", *(f"train {m}" for m in sorted(MODELS))]
+    # Downloads and the digests of code persist, and what persists is never in DVC's run-cache: heed
+    # verifies the files that are there.
+    persisting = ["code", "download one", "download two"]
     assert toy.executed(*SNAKEMAKE) == ([] if has_backup else persisting)
     assert "up to date" in toy.run("dvc", "status")
+
+
+def test_a_dvc_lock_that_another_dvc_writes_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    lock, text = tmp_path / "dvc.lock", "schema: '2.0'\nstages:\n  a:\n    cmd: b\n"
+    lock.write_text(text[:-4])
+    threading.Timer(0.3, lock.write_text, [text]).start()
+    assert read_lock(tmp_path) == {"a": {"cmd": "b"}}
 
 
 @pytest.mark.drill("two drivers at once on one clone")
@@ -653,8 +771,11 @@ def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy: 
     """Its time is another one, and an output of its own."""
     stage, before = "train@author-baseline", runs_of(toy)
     times = lock_of(toy)[stage]["outs"]
-    shutil.rmtree(toy.path / "results/train/author-baseline/1")
-    assert toy.executed("dvc", "repro", "--quiet", stage) == ["train author-baseline 1"]
+    lock = YAML(typ="safe").load(toy.path / "dvc.lock")
+    del lock["stages"][stage]  # else heed keeps the runs, by DVC's cache
+    YAML(typ="safe").dump(lock, toy.path / "dvc.lock")
+    trained = toy.executed("dvc", "repro", "--quiet", "--no-run-cache", "--single-item", stage)
+    assert trained == ["train author-baseline 1 2"]
     assert lock_of(toy)[stage]["outs"] != times and runs_of(toy) == before
     assert toy.executed(*DVC) == ["report"]
 
@@ -1118,9 +1239,11 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     ]
     chains = stages.longest_chains(found)
     assert sorted(chains, key=chains.__getitem__, reverse=True) == [
-        "tokenize@a", "search@a", "train@a", "explain@a", "train@b", "score@b", "report",
+        "tokenize@a", "search@a", "train@a", "train@b", "explain@a", "score@b", "report",
     ]  # fmt: skip
-    assert chains["explain@a"] > chains["train@b"]  # a long stage starts early, if little follows
+    assert (
+        chains["explain@a"] > chains["score@b"] + 5
+    )  # a long stage starts early, if little follows
 
 
 def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from heed.files import HeedError
+from heed.study.syntax import check_as_dvc_reads
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow"))
 import engine_names as engine
-import stages
 
 DVC_YAML = """
 stages:
@@ -99,6 +100,16 @@ def test_a_folder_without_dvc_raises_a_missing_repository_error(tmp_path: Path) 
         engine.open_repository(tmp_path)
 
 
+def test_a_locked_repository_lets_no_other_dvc_write(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
+    with engine.locked_repository():
+        done = subprocess.run(["dvc", "status"], capture_output=True, text=True)
+        assert "Unable to acquire lock" in done.stderr
+    assert not subprocess.run(["dvc", "status"], capture_output=True).returncode
+
+
 def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path: Path) -> None:
     from dvc import rwlock
 
@@ -123,7 +134,7 @@ def note(*names):
     with open("said", "a") as file:
         file.writelines(f"{name} {getattr(engine, name)(workflow)}\\n" for name in names)
 
-note("is_main_process", "is_dry_run")
+note("is_main_process", "is_dry_run", "shares_nothing")
 
 def inputs(_):
     running = engine.is_running_jobs(workflow)
@@ -144,6 +155,7 @@ def test_a_snakefile_knows_how_it_is_run(tmp_path: Path, dry: bool) -> None:
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     said = {*(tmp_path / "said").read_text().splitlines()}
     expected = {"is_main_process True", f"is_dry_run {dry}", f"is_running_jobs {not dry}"}
+    expected |= {"shares_nothing False"}
     assert expected | (set() if dry else {"runs_jobs_here True", "cores 3"}) <= said
     assert (tmp_path / "one").exists() != dry
 
@@ -155,9 +167,12 @@ def test_dvc_reads_the_same_yaml_as_heed(tmp_path: Path) -> None:
         "{a: yes, b: no, c: on, d: 010, e: 0o10, f: '1:30', g: 1e-3, h: 1_000, i: ~, j: y, k: .5, "
         "l: 2001-01-01}"
     )
+    from dvc.utils.serialize import load_yaml
+
     content = YAML(typ="safe", pure=True).load(path)
-    assert engine.read_yaml(path) == content and content["a"] == "yes" and content["d"] == 10
-    stages.check_params(path)
+    assert content["a"] == "yes" and content["d"] == 10
+    assert load_yaml(path) == content
+    check_as_dvc_reads(path.read_text(), path)
 
 
 def test_a_text_that_dvc_alone_cannot_read_is_named_with_its_line(tmp_path: Path) -> None:
@@ -165,8 +180,8 @@ def test_a_text_that_dvc_alone_cannot_read_is_named_with_its_line(tmp_path: Path
     path.write_text("study:\n  {title: letters:authors}\n")
     if YAML(typ="safe").Parser is YAML(typ="safe", pure=True).Parser:
         pytest.skip("ruamel.yaml has no C parser here: DVC reads what heed reads")
-    with pytest.raises(stages.HeedError, match=r"params\.yaml:2: .*: put the text in quotes"):
-        stages.check_params(path)
+    with pytest.raises(HeedError, match=r"params\.yaml:2: .*: put the text in quotes"):
+        check_as_dvc_reads(path.read_text(), path)
     path.write_text("study: {title: letters, &name: b}\n")
-    with pytest.raises(stages.HeedError, match="DVC reads other values than heed"):
-        stages.check_params(path)
+    with pytest.raises(HeedError, match="DVC reads other values than heed"):
+        check_as_dvc_reads(path.read_text(), path)

@@ -20,8 +20,7 @@ from heed.study import parse
 from heed.tasks.classification import explanation
 from heed.tasks.classification.explanation import NO_NETWORK
 from heed.tasks.classification.recency import NO_NOISE, NOISE_HAS_LABELS
-from heed.training.run import train_run
-from tests.conftest import ROOT, change_recipe, make_workplace, write_tokens
+from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 
 MODELS = {
     "tiny-attention": {"hidden_size": 6},
@@ -49,7 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             write_recipe(f"results/recipe/{model}.yaml", dataclasses.replace(recipe, model=model))
             change_recipe(model, epochs=1, max_tokens=30, **changes)
             for seed in (1, 2) if model == "tiny-attention" else (1,):
-                train_run(model, seed, "", lambda progress: None)
+                train(model, seed)
         yield folder
 
 

@@ -27,16 +27,12 @@ from heed.report.sources import Sources
 from heed.training import machine
 from heed.training.loop import Progress
 from heed.training.machine import continue_kind, machine_kind
-from heed.training.run import read_run, train_run
-from tests.conftest import ROOT
+from heed.training.run import read_run
+from tests.conftest import ROOT, train
 from tests.fixtures.report import made_up
 
 RUN = Path("results/train/tiny-attention/1")
 OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD family 26, torch 2"
-
-
-def silent(progress: Progress) -> None:
-    """Report nothing."""
 
 
 TWO_PROCESSES = """
@@ -98,7 +94,7 @@ def test_on_a_gpu_the_kind_names_it_with_its_libraries_and_not_the_processor(mon
 
 
 def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, monkeypatch):
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     assert json.loads((RUN / "run.json").read_text())["machine_kind"] == machine_kind("cpu")
 
     def die(progress: Progress) -> None:
@@ -107,9 +103,9 @@ def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, mo
 
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: OLD)
     with pytest.raises(KeyboardInterrupt):
-        train_run("tiny-attention", 1, "", die)
+        train("tiny-attention", 1, die)
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: NEW)
-    assert train_run("tiny-attention", 1, "", silent).machine_kind == f"{OLD}, then {NEW}"
+    assert train("tiny-attention", 1).machine_kind == f"{OLD}, then {NEW}"
 
 
 def test_a_training_that_moves_back_and_forth_names_each_stretch():
@@ -120,7 +116,7 @@ def test_a_training_that_moves_back_and_forth_names_each_stretch():
 
 
 def test_a_run_of_an_older_heed_is_read_and_its_kind_is_not_noted(workplace):
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     values = json.loads((RUN / "run.json").read_text())
     (RUN / CHECKSUMS).unlink()
     (RUN / "run.json").write_text(json.dumps(values | {"machine_kind": 7}))
@@ -178,6 +174,7 @@ def test_compare_and_publish_print_that_line(monkeypatch, capsys):
     (line,) = mixed_machine_kinds(MIXED)
     stages.compare()
     assert capsys.readouterr().out == f"{line}\n"
+    monkeypatch.setattr("heed.report.editions.check_commit", lambda *inputs: None)
     monkeypatch.setattr("heed.pipeline.check_up_to_date", lambda clone: None)
     monkeypatch.setattr("heed.report.publish.publish", lambda *inputs: Path("docs/studies/it"))
     monkeypatch.setattr(publication, "read_comparison", lambda: MIXED)
@@ -253,7 +250,7 @@ def test_a_kind_that_was_not_noted_is_said_as_not_noted():
 
 
 def test_provenance_names_the_kind_of_each_run_and_of_a_searchs_trials(tmp_path):
-    time = {"seconds": 9, "cpu_seconds": 9, "device": "cpu", "host": "here",
+    time = {"seconds": 9, "cpu_seconds": 9, "code": "c0de", "device": "cpu", "host": "here",
             "torch": "2", "ended": "2026-01-02T03:04:05+0000"}  # fmt: skip
     results = tmp_path / "results"
     for seed in (1, 2):

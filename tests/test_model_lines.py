@@ -112,13 +112,13 @@ def test_the_order_of_hyperparameters_is_the_authors_and_that_of_the_other_keys_
     wrong = MODELS.replace(
         "{experiment: sample-author, corpus: sample-letters, variant: attention, tuned_by: none, "
         "match: sample-author-attention, attention: multi-head, heads: 4}",
-        "{heads: 4, preset: small, attention: multi-head, gpu: 0, match: sample-author-attention,"
+        "{heads: 4, preset: small, attention: multi-head, gpus: 0, match: sample-author-attention,"
         "  variant: attention, tuned_by: none, corpus: sample-letters, experiment: sample-author}",
     )
     models, changes = format_models(wrong)
     assert changes == ["  models.sample-author-attention: order and spaces"]
     assert (
-        "match: sample-author-attention, gpu: 0, preset: small, heads: 4, attention: multi-head}"
+        "match: sample-author-attention, gpus: 0, preset: small, heads: 4, attention: multi-head}"
         in models
     )
 

@@ -23,8 +23,10 @@ from heed.calibration import measure
 from heed.cli import stages
 from heed.corpora.label_cells import split_labels
 from heed.files import HeedError, sha256
-from heed.prediction import load_predictor, write_predictions
+from heed.paths import SEARCHES
+from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
+from heed.search.stage import write_untuned
 from heed.study import load, parse
 from heed.study.cost.estimate import study_workloads
 from heed.study.cost.table import format_cost
@@ -39,8 +41,8 @@ from heed.tasks.multilabel.opponents import _logistic
 from heed.tasks.multilabel.recipe import METRICS, Data, resolve_data
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import read_meta
-from heed.training.run import read_run, train_run
-from tests.conftest import ROOT
+from heed.training.run import read_run
+from tests.conftest import ROOT, train
 
 CLASSES = ["arts", "money", "sports", "war"]
 WORDS = {"arts": "opera", "money": "bank", "sports": "goal", "war": "army"}
@@ -97,13 +99,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         stages.download("news")
         stages.tokenize("news")
-        stages.search("none", "")
+        write_untuned(SEARCHES / "none")
         for model in MODELS:
             stages.recipe(model)
-            for seed in (1, 2):
-                stages.train(model, seed)
-            write_predictions(model, [1, 2])
-            stages.evaluate(model, [1, 2])
+            stages.train(model, [1, 2])
+            stages.score(model, [1, 2])
         stages.opponents("topics")
         stages.compare()
         stages.report(check=False)
@@ -228,9 +228,9 @@ def test_a_killed_training_ends_with_the_same_weights(study):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run("topics-attention", 1, "", die)
+        train("topics-attention", 1, die)
     epochs = []
-    train_run("topics-attention", 1, "", lambda progress: epochs.append(progress.epoch))
+    train("topics-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3} and weights.read_bytes() == whole
 
 

@@ -110,13 +110,18 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
         assert f'href="{name}"' in page and (into / name).is_file()
     assert f"Provenance: heed {__version__}, {commit[:10]}</a>" in page
     assert 'href="../../statistics.md"' in page and "make pdf" in page
+    assert_summaries(root, into)
+
+
+def assert_summaries(root: Path, edition: Path) -> None:
+    """README.md and the index have the summary of an edition in their place, and link to it."""
     text = (root / "README.md").read_text()
-    assert_matrix_of(into, text)
+    assert_matrix_of(edition, text)
     assert "**Two corpora: attention " in text
     assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
     assert text.endswith("\nafter\n")
     index = (root / INDEX).read_text()
-    assert_matrix_of(into, index)
+    assert_matrix_of(edition, index)
     assert "[index.html](sample/index.html)" in index and "(sample/figures/gain.svg)" in index
     assert index.startswith("# Studies\n") and index.endswith("\nafter\n")
 

@@ -12,13 +12,15 @@ from heed.cli import stages
 from heed.evaluation.tables import evaluate
 from heed.files import HeedError
 from heed.opponents import write_opponents
+from heed.paths import SEARCHES
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
+from heed.search.stage import write_untuned
 from heed.study import load
 from heed.tasks.translation.recipe import resolve_data
 from heed.tasks.translation.statistics import signatures
 from heed.tokens.meta import read_meta
-from heed.training.run import train_run
+from tests.conftest import train
 
 STUDY = """
 study: {name: mine, title: Two references}
@@ -71,10 +73,10 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_study("")
         stages.download("mine")
         stages.tokenize("mine")
-        stages.search("none", "")
+        write_untuned(SEARCHES / "none")
         stages.recipe("mine-baseline")
         recipe = Path("results/recipe/mine-baseline.yaml").read_bytes()
-        train_run("mine-baseline", 1, "", lambda progress: None)
+        train("mine-baseline", 1)
         write_study(", references: [en2, en3]")
         stages.recipe("mine-baseline")
         assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe

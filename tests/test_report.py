@@ -909,6 +909,7 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
         {
             "seconds": 9999,
             "cpu_seconds": 3600,
+            "code": "c0de",
             "device": "cpu",
             "host": "here",
             "torch": "2",

@@ -165,8 +165,8 @@ WRONG = [
     ),
     (
         "hidden_size: {integer",
-        "layer_devices: {integer",
-        "space.layer_devices",
+        "precision: {integer",
+        "space.precision",
         "it is a property of the machine",
     ),
     (
@@ -610,7 +610,7 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     stages.recipe("tiny-wide")
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
     assert read_model_recipe("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
-    stages.train("tiny-attention", 1000)
+    stages.train("tiny-attention", [1000])
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
     epochs = pd.read_csv(folder / "epochs.csv")
     inside = epochs[epochs["trial"] == winner["trial"]].drop(columns="trial")

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.study import PLAIN
 from tests.servers import REMOTES, SECRET, Remote, SshServer, s3, ssh_server
 from tests.test_drivers import (  # noqa: F401 (the fixtures of the toy study)
     DVC,
     SNAKEMAKE,
     Toy,
+    copy_of,
     finished,
-    make_clone,
-    shared_folder,
+    real_study,
     toy,
 )
 
@@ -35,32 +34,6 @@ def remote(kind: str, tmp_path: Path) -> Iterator[Remote]:
 def ssh_host(tmp_path: Path) -> Iterator[SshServer]:
     with ssh_server(tmp_path) as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
-    """A small study, run by the real heed, and committed."""
-    with shared_folder(tmp_path_factory, "real study") as folder:
-        study = Toy(folder / "clone")  # without a stub
-        study.environment["OMP_NUM_THREADS"] = "1"
-        if not (folder / "finished").exists():
-            folder.mkdir(exist_ok=True)
-            (folder / "params.yaml").write_text(PLAIN)
-            make_clone(study.path, folder / "params.yaml")
-            study.run("git", "init", "--quiet")
-            study.run(*SNAKEMAKE)
-            study.run("git", "add", "--all")
-            study.run("git", "commit", "--quiet", "--message", "run")
-            (folder / "finished").touch()
-        return study
-
-
-def copy_of(study: Toy, path: Path) -> Toy:
-    """Return a copy of a finished clone, with its results and its cache."""
-    shutil.copytree(study.path, path, symlinks=True)
-    copy = Toy(path)
-    copy.environment = study.environment | {}
-    return copy
 
 
 def colleague(clone: Toy, remote: Remote, name: str = "colleague") -> Toy:
@@ -85,7 +58,9 @@ def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
 @pytest.mark.slow
 @each_remote
 def test_a_colleague_who_clones_and_pulls_has_the_study(
-    real_study: Toy, remote: Remote, tmp_path: Path
+    real_study: Toy,  # noqa: F811
+    remote: Remote,
+    tmp_path: Path,
 ) -> None:
     ada = copy_of(real_study, tmp_path / "ada")
     remote.declare(ada)
@@ -147,8 +122,7 @@ def test_a_file_that_a_remote_has_lost_comes_back_when_its_folder_is_pushed_agai
     remote = Remote(str(tmp_path / "store"), tmp_path / "store")
     remote.declare(toy)
     remote.push(toy)
-    model = "results/train/author-baseline/1"
-    text = (toy.path / model / "model.safetensors").read_bytes()
+    text = (toy.path / "results/train/author-baseline/1/model.safetensors").read_bytes()
     (stored,) = [path for path in remote.files() if path.read_bytes() == text]
     stored.unlink()
     other = colleague(toy, remote)

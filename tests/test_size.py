@@ -83,9 +83,9 @@ def test_the_generated_texts_are_of_two_classes_and_71_tokens(tmp_path):
 def test_the_sizes_of_a_failed_command_and_of_those_that_need_it_say_so(tmp_path, monkeypatch):
     monkeypatch.setitem(size.ARGUMENTS, "tokenize", ["no-such-corpus"])
     monkeypatch.setitem(size.PREPARATION, "tokenize", [])
-    cells = size.measure(10, ["tokenize", "predict"], tmp_path, 60)
+    cells = size.measure(10, ["tokenize", "score"], tmp_path, 60)
     assert cells["tokenize"].startswith("failed with 1 at ")
-    assert cells["predict"] == "without train"
+    assert cells["score"] == "without train"
     with pytest.raises(size.FailedError, match="not finished after 0 s"):
         size.run(["check"], tmp_path, 0)
 

@@ -93,10 +93,10 @@ class ToyOnSlurm(Toy):
     def start_and_hold(self) -> tuple[subprocess.Popen, dict[str, str]]:
         """Change a model, and start; return the job of its first training, which does not end."""
         self.change("dropout: 0.2", "dropout: 0.3")
-        process = self.start(*SNAKEMAKE, TOY_HOLD="train author-baseline 1")
+        process = self.start(*SNAKEMAKE, TOY_HOLD="train author-baseline")
         wait_for(lambda: self.held.exists() or process.poll() is not None, 300, self.slurm.logs)
         assert process.poll() is None, process.communicate()[0]
-        (job,) = self.jobs("train@author-baseline-1")
+        (job,) = self.jobs("train@author-baseline")
         assert job["JobState"] == "RUNNING"
         return process, job
 
@@ -122,27 +122,28 @@ def outputs(toy: Toy) -> dict[str, str]:
     }
 
 
-# with two threads for one model, and a GPU for another: (threads, GPUs)
+# with one core for one model, and a GPU for another: (threads, GPUs)
 RESOURCES = {
     "tokenize@feelings": (1, 0),  # a small corpus
     "opponents@author": (1, 0),
-    "train@feelings-attention-1": (2, 0),
-    "train@author-baseline-2": (1, 1),
-    "predict@author-baseline": (1, 1),
+    "train@feelings-attention": (1, 0),
+    "train@feelings-baseline": (2, 0),  # a core for each seed
+    "train@author-baseline": (2, 1),
+    "score@author-baseline": (1, 1),
 }
 JOBS = {
     "rule_tokenize": 2,
     "rule_opponents": 2,
-    "rule_train": 6,
-    "rule_predict_evaluate": 3,
+    "rule_train": 3,
+    "rule_score": 3,
 }
 
 
 def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes_of_a_local_run(
     toy: ToyOnSlurm, tmp_path: Path
 ) -> None:
-    toy.change("dropout: 0.2}", "dropout: 0.2, gpu: 1}")
-    toy.change("pooling: mean}", "pooling: mean, threads: 2}")
+    toy.change("dropout: 0.2}", "dropout: 0.2, gpus: 1}")
+    toy.change("pooling: mean}", "pooling: mean, threads: 1}")
     local = toy.copy(tmp_path / "local")
     for folder in (".dvc/cache", ".dvc/tmp", "results", "data/tokens", "data/raw", "reports"):
         shutil.rmtree(toy.path / folder)
@@ -162,14 +163,14 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
         assert bool(re.fullmatch(r"\d", record["visible"])) == bool(gpu), record
     assert {record["node"] for record in records.values()} == {"n1", "n2", ""}
     assert {name.split("@")[0] for name, record in records.items() if not record["job"]} == {
-        *("download", "untuned", "unexplained", "recipe", "compare", "report")
+        *("download", "recipe", "compare", "report")
     }
 
     local.run("snakemake", "--cores", "2")
     assert outputs(toy) == outputs(local)
     toy.environment["PATH"] = toy.local_path
     assert "up to date" in toy.run("dvc", "status")
-    assert "all 26 stages are up to date" in toy.run("snakemake", "-n")
+    assert "all 18 stages are up to date" in toy.run("snakemake", "-n")
 
 
 def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_resumes(
@@ -180,10 +181,10 @@ def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_res
     output = process.communicate(timeout=600)[0]
     assert process.returncode != 0
     assert "SLURM status is: 'CANCELLED'" in output
-    assert "Error in rule train@author-baseline-1:" in output
-    assert "log: logs/train@author-baseline-1.log" in output
+    assert "Error in rule train@author-baseline:" in output
+    assert "log: logs/train@author-baseline.log" in output
     toy.held.unlink()
-    assert "train author-baseline 1" in toy.executed(*SNAKEMAKE)
+    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
     assert "recipe author-baseline" not in toy.logged()
     assert "up to date" in toy.run("dvc", "status")
 
@@ -199,7 +200,7 @@ def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy: ToyOnSlurm) -> Non
     finally:
         toy.slurm.start_node(job["NodeList"])
     assert process.returncode == 0, output
-    assert toy.records()["train@author-baseline-1"]["node"] not in ("", job["NodeList"])
+    assert toy.records()["train@author-baseline"]["node"] not in ("", job["NodeList"])
     assert "up to date" in toy.run("dvc", "status")
     wait_for(lambda: toy.slurm.idle_nodes() == 2, 120, toy.slurm.logs)
 
@@ -211,10 +212,10 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> No
     assert process.returncode != 0
     assert "heed: stopped, and nothing is lost" in output
     wait_for(lambda: not toy.slurm.run("squeue", "--noheader"), 60, toy.slurm.logs)
-    (job,) = toy.jobs("train@author-baseline-1")
+    (job,) = toy.jobs("train@author-baseline")
     assert job["JobState"] == "CANCELLED"
     toy.held.unlink()
-    assert "train author-baseline 1" in toy.executed(*SNAKEMAKE)
+    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
     assert "up to date" in toy.run("dvc", "status")
 
 
@@ -235,7 +236,7 @@ def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:
         return done.stdout
 
     run("git", "init", "--quiet")
-    run("dvc", "repro", "--quiet", "tokenize@sample-letters", "untuned")
+    run("dvc", "repro", "--quiet", "tokenize@sample-letters")
     run(
         *("sbatch", "--wait", "--nodes=2", "--cpus-per-task=2", "--output=search.log"),
         *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author-searched"),

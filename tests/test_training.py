@@ -37,8 +37,8 @@ from heed.training import checkpoint, runs
 from heed.training.determinism import make_deterministic
 from heed.training.loop import learning_rate
 from heed.training.optimizer import AdamW
-from heed.training.run import read_run, train_run
-from tests.conftest import HYPERPARAMETERS, make_workplace, train_and_predict
+from heed.training.run import read_run
+from tests.conftest import HYPERPARAMETERS, make_workplace, train, train_and_predict
 from tests.conftest import change_recipe as change
 
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
@@ -71,18 +71,17 @@ def flipped(content: bytes) -> bytes:
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(workplace):
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     first = hashes()
     assert sorted(first) == FILES
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     assert hashes() == first
-    train_run("tiny-attention", 2, "", silent)
+    train("tiny-attention", 2)
     assert hashes(RUN.with_name("2"))["model.safetensors"] != first["model.safetensors"]
-    assert not list(Path(".heed/work").glob("train-*")), "the checkpoint is removed on success"
 
 
 def test_the_files_are_those_of_the_contract(workplace):
-    info = train_run("tiny-attention", 1, "", silent)
+    info = train("tiny-attention", 1)
     assert write_predictions("tiny-attention", [1]) == 24
     table = pd.read_parquet(PREDICTED / "predictions.parquet")
     assert list(table.columns) == ["seed", "id", "split", "label", "predicted", "p:bad", "p:good"]
@@ -107,7 +106,7 @@ def test_the_files_are_those_of_the_contract(workplace):
 @pytest.mark.parametrize(("select", "pick"), [("loss", "min"), ("macro_f1", "max"), ("last", None)])
 def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
     change(select=select, epochs=5)
-    info = train_run("tiny-attention", 1, "", silent)
+    info = train("tiny-attention", 1)
     history = pd.read_csv(RUN / "history.csv")
     expected = 5 if pick is None else getattr(history[f"validation_{select}"], f"idx{pick}")() + 1
     assert info.best_epoch == expected
@@ -115,7 +114,7 @@ def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
 
 @pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     whole = hashes()
     seen = []
 
@@ -125,13 +124,13 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(workplace):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run("tiny-attention", 1, "", die)
+        train("tiny-attention", 1, die)
     assert hashes() == whole, "a killed training touches nothing that was good"
     (times,) = Path(".heed/work").glob("train-*/times.json")
     assert 0 < json.loads(times.read_text())["cpu_seconds"] < 100
     write_json(times, {"seconds": 150, "cpu_seconds": 140})
     epochs = []
-    train_run("tiny-attention", 1, "", lambda progress: epochs.append(progress.epoch))
+    train("tiny-attention", 1, lambda progress: epochs.append(progress.epoch))
     assert set(epochs) == {3}, "epochs 1 and 2 came from the checkpoint"
     assert hashes() == whole
     took = json.loads(timing_file("tiny-attention", 1).read_text())
@@ -165,13 +164,13 @@ def test_validations_within_an_epoch_do_not_change_the_training(workplace):
 
 
 def test_a_broken_checkpoint_is_no_checkpoint(workplace):
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     whole = hashes()
     recipe = recipes.read_model_recipe("tiny-attention")
     work = checkpoint.work_folder(recipe, 1, "")
     work.mkdir(parents=True)
     (work / "checkpoint.safetensors").write_bytes(b"half a file")
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     assert hashes() == whole
     assert checkpoint.work_folder(recipe, 2, "") != work
     assert checkpoint.work_folder(recipe, 1, "other") != work
@@ -182,7 +181,7 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
     meta = Path("data/tokens/tiny/meta.json")
     meta.write_text(json.dumps(json.loads(meta.read_text()) | {"digest": "0" * 64}))
     with pytest.raises(HeedError, match=r"not the recipe's.*heed recipe tiny-attention"):
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
     assert not RUN.exists()
 
 
@@ -211,7 +210,7 @@ def test_tokens_that_are_not_the_recipes_are_refused(workplace):
 def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input, message):
     break_input()
     with pytest.raises(HeedError, match=message):
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
@@ -230,11 +229,11 @@ def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_comman
         HeedError,
         match=f"tiny-attention.yaml: not a recipe .*{says}.*Run again: heed recipe tiny-at",
     ):
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
 
 
 def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workplace):
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     (RUN / CHECKSUMS).unlink()
     values = json.loads((RUN / "run.json").read_text())
     for broken, says in (
@@ -256,7 +255,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     with pytest.MonkeyPatch.context() as patch:
         make_workplace(folder, patch)
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
     return folder
 
 
@@ -386,11 +385,18 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         header_of_weights(HUGE % (10**12, 4 * 10**12), len(HUGE % (10**12, 4 * 10**12))),
         "not a whole run",
     ),
+    "pipe": (replace_by("vocabulary.txt", os.mkfifo), "not a file"),
+    "checksums-pipe": (lambda folder: os.mkfifo(folder / CHECKSUMS), "not a file"),
     "checksums-bytes": (lambda folder: (folder / CHECKSUMS).write_bytes(b"\xff"), "cannot be read"),
+    "device": (
+        replace_by("history.csv", lambda path: path.symlink_to("/dev/zero")),
+        "not a file",
+    ),
+    "folder": (replace_by("history.csv", Path.mkdir), "not a file"),
 }
 
 
-@pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
+@pytest.mark.drill("a run from elsewhere: run.json, weights, files that are no files")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_run_whose_files_are_not_those_of_a_run_is_refused(elsewhere, name):
@@ -428,13 +434,13 @@ def test_documents_of_a_class_that_the_recipe_lacks_are_refused(workplace):
     table.loc[0, "label_kind"] = "ugly"
     table.to_parquet(path, index=False)
     with pytest.raises(HeedError, match="documents have the class 'ugly', which the recipe lacks"):
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
 
 
 def test_bfloat16_without_a_gpu_is_one_clear_message(workplace):
     change(precision="bfloat16")
     with pytest.raises(HeedError, match="bfloat16 needs a GPU"):
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
 
 
 FEATURES = {
@@ -473,7 +479,7 @@ KINDS = [
 @pytest.mark.parametrize("changes", KINDS, ids=lambda changes: "-".join(changes)[:40])
 def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplace, changes):
     change(epochs=3, **changes)
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     whole = hashes()
 
     def die(progress) -> None:
@@ -481,8 +487,8 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run("tiny-attention", 1, "", die)
-    train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1, die)
+    train("tiny-attention", 1)
     assert hashes() == whole, "resumed after the second epoch, the same bytes"
     write_predictions("tiny-attention", [1])
     run = heed.load_run("tiny-attention", 1)
@@ -547,10 +553,10 @@ def test_a_training_reads_no_test_document(workplace, changes):
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
     change(epochs=40, patience=2, learning_rate=0.5, select="loss")
-    info = train_run("tiny-attention", 1, "", silent)
+    info = train("tiny-attention", 1)
     history = pd.read_csv(RUN / "history.csv")
     assert len(history) == info.best_epoch + 2 < 40
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     assert pd.read_csv(RUN / "history.csv").equals(history)
 
 
@@ -575,7 +581,7 @@ def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
 ):
     change(**changes)
     with pytest.raises(HeedError, match=f"model tiny-attention, seed 1: .*{message}"):
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
     assert not RUN.exists(), "no run of a training that diverged is compared"
 
 
@@ -643,7 +649,7 @@ def test_clipping_weight_decay_and_averaging(workplace):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(AdamW, "step", step)
-            train_run("tiny-attention", 1, "", silent)
+            train("tiny-attention", 1)
         largest_norm[clip] = max(norms)
     assert largest_norm[0.0] > 1e-2 and largest_norm[1e-3] <= 1e-3 * 1.001
 
@@ -655,7 +661,7 @@ def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch
     for max_tokens in (10**6, 24):
         monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", max_tokens)
         change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
         weights.append(load_file(RUN / "model.safetensors"))
     # A softmax does not see a bias that all keys share: its gradient is rounding, scaled by Adam.
     names = weights[0].keys() - {"network.encoder.attention.key.bias"}
@@ -817,7 +823,7 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
         ):
             assert classes.loc[name, ours] == pytest.approx(expected[name][theirs])
     change(epochs=1)
-    train_run("tiny-attention", 2, "", silent)
+    train("tiny-attention", 2)
     with pytest.raises(HeedError, match="another recipe"):
         write_predictions("tiny-attention", [1, 2])
     with pytest.raises(HeedError, match="heed train tiny-attention --seeds 3"):
@@ -876,8 +882,8 @@ def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first = int(done.stdout.split("epoch ")[1].split("/")[0])
     assert first > 1, "it went on after the last whole epoch"
-    resumed, code = hashes(), read_run("tiny-attention", 1).code
-    train_run("tiny-attention", 1, code, lambda progress: None)
+    resumed, code = hashes(), json.loads(timing_file("tiny-attention", 1).read_text())["code"]
+    train("tiny-attention", 1, code=code)
     assert hashes() == resumed
 
 
@@ -908,7 +914,7 @@ def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monke
     monkeypatch.setattr(runs, "code_digest", lambda task: "of another code")
     other = trained_runs([1, 2])
     assert all(other[seed][0] != shorter[seed][0] for seed in (1, 2))
-    assert read_run("tiny-attention", 1).code == "of another code"
+    assert json.loads(timing_file("tiny-attention", 1).read_text())["code"] == "of another code"
     assert trained_runs([1, 2]) == other
 
 
@@ -917,6 +923,7 @@ def test_seeds_at_the_same_time_give_the_same_bytes_as_in_turn(workplace):
     shutil.rmtree(RUN.parent)
     in_turn = trained_runs([1, 2, 3])
     assert all(in_processes[seed][1] == in_turn[seed][1] for seed in in_turn)
+    assert not list(Path(".heed/work").glob("train-*")), "checkpoints of what has ended are deleted"
     assert in_turn[1][1]["model.safetensors"] != in_turn[2][1]["model.safetensors"]
 
 

@@ -20,10 +20,11 @@ from heed.evaluation.tables import evaluate
 from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
-from heed.paths import recipe_file
+from heed.paths import SEARCHES, recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe, resolve
 from heed.report.figures.states import project
+from heed.search.stage import write_untuned
 from heed.study import load
 from heed.tasks import task_module
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
@@ -33,8 +34,8 @@ from heed.tasks.translation.rules import variant_contradictions
 from heed.tasks.translation.translate import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
-from heed.training.run import read_run, train_run
-from tests.conftest import ROOT
+from heed.training.run import read_run
+from tests.conftest import ROOT, train
 
 pytestmark = pytest.mark.xdist_group("translation")  # one worker trains the models
 
@@ -82,7 +83,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         stages.download("pair")
         stages.tokenize("pair")
-        stages.search("none", "")
+        write_untuned(SEARCHES / "none")
         for variant in MODELS:
             stages.recipe(f"pair-{variant}")
     return folder
@@ -94,7 +95,7 @@ def trained(made: Path) -> Path:
     with contextlib.chdir(made):
         for variant in ("baseline", "attention", "pieces"):
             for seed in (1, 2):
-                train_run(f"pair-{variant}", seed, "", lambda progress: None)
+                train(f"pair-{variant}", seed)
             write_predictions(f"pair-{variant}", [1, 2])
             evaluate(f"pair-{variant}", [1, 2])
     return made
@@ -138,7 +139,7 @@ def test_a_variant_is_what_its_name_says_of_equal_weights(variant, found, messag
 @pytest.mark.parametrize("variant", MODELS)
 def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
     model = f"pair-{variant}"
-    info = train_run(model, 1, "", lambda progress: None)
+    info = train(model, 1)
     assert info.parameters > 0 and info.documents == {"train": 120, "validation": 6, "test": 14}
     write_predictions(model, [1])
     evaluate(model, [1])
@@ -158,7 +159,7 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
 @pytest.mark.parametrize("variant", ["attention", "transformer", "pieces"])
 def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(pair, variant, monkeypatch):
     model = f"pair-{variant}"
-    train_run(model, 1, "", lambda progress: None)
+    train(model, 1)
     folder = Path(f"results/train/{model}/1")
     whole = {path.name: path.read_bytes() for path in folder.iterdir()}
     shutil.rmtree(folder)
@@ -168,9 +169,9 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(pair, variant, m
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run(model, 1, "", kill)
+        train(model, 1, kill)
     assert not folder.exists()
-    train_run(model, 1, "", lambda progress: None)
+    train(model, 1)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
 
 
@@ -187,7 +188,7 @@ def test_a_training_reads_no_test_sentence(pair):
         for row in rows["test"]:
             part = slice(side.offsets[row], side.offsets[row + 1])
             assert set(side.ids[part].tolist()) & set(known.tolist())
-    train_run("pair-pieces", 1, "", lambda progress: None)
+    train("pair-pieces", 1)
     weights = Path("results/train/pair-pieces/1/model.safetensors").read_bytes()
     learning = task_module("translation", "learning")
     read: list[int] = []
@@ -287,7 +288,7 @@ def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monke
     Path("params.yaml").write_text(study.replace("SHA256", digest), encoding="utf-8")
     stages.download("mine")
     stages.tokenize("mine")
-    stages.search("none", "")
+    write_untuned(SEARCHES / "none")
     for model in load().models:
         stages.recipe(model)
         recipe = read_model_recipe(model)

@@ -27,9 +27,9 @@ from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import Vectors, read_meta
 from heed.tokens.tokenizer import tokenize
-from heed.training.run import read_run, train_run
-from tests.conftest import ROOT, change_recipe
-from tests.test_training import RUN, hashes, silent
+from heed.training.run import read_run
+from tests.conftest import ROOT, change_recipe, train
+from tests.test_training import RUN, hashes
 
 TABLE = """text,label,part
 the Cat sat,x,train
@@ -209,7 +209,7 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
     initial = {}
     for name in ("frozen", "tuned"):
         change_recipe(vectors=name, **PRACTICE)
-        train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1)
         embeddings, types = trained_embeddings()
         is_known = known[types]
         initial[name] = embeddings[~is_known]
@@ -220,7 +220,7 @@ def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
 
 def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_vectors, tmp_path):
     change_recipe(vectors="frozen", **PRACTICE)
-    train_run("tiny-attention", 1, "", silent)
+    train("tiny-attention", 1)
     whole = hashes()
 
     def die(progress) -> None:
@@ -228,8 +228,8 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_run("tiny-attention", 1, "", die)
-    train_run("tiny-attention", 1, "", silent)
+        train("tiny-attention", 1, die)
+    train("tiny-attention", 1)
     assert hashes() == whole
     Path("data/tokens/tiny/vectors.npy").unlink()
     run = heed.load_run(RUN)

@@ -27,12 +27,12 @@ from typing import Any
 
 import apart
 import engine_names as engine
-import yaml
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
+from heed.pipeline import read_lock
 from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
@@ -85,6 +85,7 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
     root = Path(root)
     params = params or load(root / "params.yaml")
     check_as_dvc_reads(read_text(root / "params.yaml"), root / "params.yaml")
+    read_lock(root)  # DVC's own error of a broken one may be a traceback
     from dvc.exceptions import DvcException  # here: it takes a second
 
     try:
@@ -138,27 +139,6 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
 
 
 # --- dvc.lock and DVC's locks ---------------------------------------------------------------------
-
-
-def read_lock(root: Path = Path()) -> dict[str, Any]:
-    """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
-
-    Raises HeedError: it cannot be read. DVC writes it in place, so a kill -9 can cut it off.
-    """
-    path = root / "dvc.lock"
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = yaml.load(text, yaml.CSafeLoader)
-        if not text.endswith("\n") or not isinstance(content["stages"], dict):
-            raise ValueError
-    except FileNotFoundError:
-        return {}
-    except (yaml.YAMLError, ValueError, TypeError, KeyError):
-        raise HeedError(
-            "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
-            "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
-        ) from None
-    return dict(content["stages"])
 
 
 def repair_lock(root: Path) -> None:

@@ -174,6 +174,19 @@ def write_checksums(folder: Path) -> None:
     write_text(folder / CHECKSUMS, "".join(lines))
 
 
+def require_files(folder: Path, made_by: str) -> None:
+    """Raise HeedError unless everything in `folder` is a file or a link to one.
+
+    Reading a pipe would wait for ever. `made_by` is the command that writes the folder.
+    """
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if not path.is_file():
+            raise HeedError(
+                f"{path}: not a file, but a pipe, a device, a folder or a link to one. Replace it "
+                f"by the file, or remove {folder} and run again: {made_by}"
+            )
+
+
 def verify_checksums(folder: str | Path, made_by: str) -> None:
     """Raise HeedError unless `folder` has the files that `write_checksums` hashed, unchanged.
 

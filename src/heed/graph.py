@@ -6,7 +6,6 @@ kind there are. Snakemake's and DVC's own graphs draw one node for each stage.
 
 import dataclasses
 import itertools
-import math
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -24,33 +23,30 @@ PIPELINE = Path("dvc.yaml")
 NAME_IN_PATH = re.compile(r"\$\{[^}]*\}")  # DVC's ${item.corpus}
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Kind:
-    """The stages of one command.
+    """The stages that dvc.yaml declares together, one for each key of a section of params.yaml.
 
     In `deps` and `outs`, paths from the top folder of the clone, a `*` stands for a name.
     """
 
-    stages: int = 0
-    deps: list[str] = dataclasses.field(default_factory=list)
-    outs: list[str] = dataclasses.field(default_factory=list)
+    stages: int
+    deps: list[str]
+    outs: list[str]
 
 
 def read_kinds(pipeline: Path, params: Params) -> dict[str, Kind]:
     """Return the kinds of stages of `pipeline`, a dvc.yaml, in its order.
 
-    Stages of the same command of heed are one kind: `untuned` is a search, `heed search none`.
     Raises HeedError if the file cannot be read.
     """
     kinds: dict[str, Kind] = {}
     for name, declared in read_yaml(read_text(pipeline), pipeline)[1]["stages"].items():
         stage = declared.get("do", declared)
-        program, command, *_ = stage["cmd"].split()
-        kind = kinds.setdefault(command if program == "heed" else name, Kind())
-        axes = {"key": declared["foreach"]} if "foreach" in declared else declared.get("matrix", {})
-        kind.stages += math.prod(len(attrgetter(axis[2:-1])(params)) for axis in axes.values())
-        kind.deps += _patterns(stage.get("deps", []))
-        kind.outs += _patterns(stage.get("outs", []))
+        section = declared.get("foreach")  # ${models}: a stage for each key
+        stages = len(attrgetter(section[2:-1])(params)) if section else 1
+        deps, outs = (list(_patterns(stage.get(key, []))) for key in ("deps", "outs"))
+        kinds[name] = Kind(stages, deps, outs)
     return kinds
 
 

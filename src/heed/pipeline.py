@@ -5,12 +5,15 @@ holds, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline,
 is beyond these few facts.
 """
 
+import contextlib
 import hashlib
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -57,13 +60,34 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
                 )
 
 
+def read_lock(root: Path = Path()) -> dict[str, Any]:
+    """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
+
+    DVC writes it in place, so it is read again for two seconds where another stage's DVC may be
+    writing. Raises HeedError: it cannot be read; a kill -9 can cut it off.
+    """
+    for _ in range(20):
+        with contextlib.suppress(yaml.YAMLError, TypeError, KeyError):
+            if not (root / LOCK).exists():
+                return {}
+            text = (root / LOCK).read_text(encoding="utf-8")
+            stages = yaml.load(text, yaml.CSafeLoader)["stages"]
+            if text.endswith("\n") and isinstance(stages, dict):
+                return stages
+        time.sleep(0.1)
+    raise HeedError(
+        "dvc.lock cannot be read: a kill has cut it off, or a merge or an edit has broken it: "
+        "`snakemake --cores 1` repairs it, and keeps it as dvc.lock.broken"
+    )
+
+
 def recorded_files(stage: str) -> dict[Path, Path]:
     """Return the files of the folders that a stage made last: path → file of DVC's cache.
 
     There are none where dvc.lock has no such stage, or the cache has lost the list of a folder.
+    Raises HeedError: dvc.lock cannot be read.
     """
-    lock = yaml.load(LOCK.read_text(encoding="utf-8"), yaml.CSafeLoader) if LOCK.exists() else {}
-    outs = lock.get("stages", {}).get(stage, {}).get("outs", [])
+    outs = read_lock().get(stage, {}).get("outs", [])
     if not outs:
         return {}
     command = [sys.executable, "-m", "dvc", "cache", "dir"]
@@ -84,7 +108,7 @@ def _cached(cache: Path, digest: str) -> Path:
 
 
 def stage_name(stage: str, *keys: str) -> str:
-    """Return DVC's name of a stage and the keys of its command: evaluate@imdb-attention."""
+    """Return DVC's name of a stage and the keys of its command: score@imdb-attention."""
     return "@".join([stage, *keys])
 
 

@@ -90,7 +90,8 @@ def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> Reci
 
 def read_best(search: Path) -> Configuration:
     """Return the hyperparameters in best.yaml of a search. Raises HeedError if it is missing."""
-    return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
+    made_by = "dvc repro code" if search.name == "none" else f"heed search {search.name}"
+    return read_yaml(search / "best.yaml", made_by) or {}
 
 
 def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:

@@ -7,12 +7,7 @@ import pytest
 from tests.test_drivers import Toy
 from tests.test_names import NAMES, SECTIONS, harm, make_victims, with_name
 
-COMMANDS = (
-    ["repro"],
-    ["repro", "STAGE"],
-    ["checkout", "--force"],
-    ["gc", "--workspace", "--force"],
-)
+COMMANDS = (["repro"], ["repro", "STAGE"])
 STAGE_OF = {
     "sources": "download", "corpora": "tokenize", "experiments": "opponents", "searches": "search",
     "models": "recipe", "explain": "explain", "adversaries": "adversaries",

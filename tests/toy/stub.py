@@ -1,6 +1,7 @@
 """A stub of the command `heed`: it writes the same files, but small, from a hash of its inputs.
 
-Like heed it runs the code of the clone that it is in, and keeps a run of the same recipe and code.
+Like heed it runs the code of the clone that it is in, and keeps runs of the same recipe and code,
+from DVC's cache where DVC has deleted them.
 Its figures depend on the lines `ADDED = ...` in the code of the stage, and on nothing else in it.
 TOY_LOG: the file to which every command that really runs adds a line, with its times; that of a
 training names the seeds that it trained: train author-baseline 1 2. TOY_FAIL: the command that
@@ -23,6 +24,7 @@ if Path("src/heed").is_dir():
     sys.path.insert(0, str(Path("src").resolve()))
 from heed.code.digests import code_file
 from heed.files import write_text
+from heed.pipeline import recorded_files
 from heed.progress import INTERRUPTED
 
 PARAMS = yaml.safe_load(Path("params.yaml").read_text())
@@ -64,8 +66,9 @@ def recipe() -> None:
         del values["heads"]
     values |= yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
     values["tokens"] = read(f"data/tokens/{model['corpus']}/meta.json")
+    prediction = {"beam": values.pop("beam", 1)}
     write(f"results/recipe/{KEY}.yaml", json.dumps(values, sort_keys=True))
-    write(f"results/recipe/{KEY}.prediction.yaml", "{}")
+    write(f"results/recipe/{KEY}.prediction.yaml", json.dumps(prediction))
 
 
 def train() -> str:
@@ -74,6 +77,10 @@ def train() -> str:
 
         print("GPU", claim_gpu())
     folder, times = Path("results/train", KEY), Path("results/timing/train", KEY)
+    if not all((folder / seed).exists() for seed in SEEDS):
+        for path, cached in recorded_files(f"train@{KEY}").items():
+            if cached.exists() and not path.exists():
+                write_text(path, cached.read_text())
     for path in (path for each in (folder, times) if each.exists() for path in each.iterdir()):
         if path.stem not in SEEDS:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -115,7 +122,8 @@ def read_runs(model: str = KEY) -> list[str]:
 
 def score() -> None:
     tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
-    predictions = digest(read_runs(), tokens)
+    settings = read(f"results/recipe/{KEY}.prediction.yaml")
+    predictions = digest(read_runs(), tokens, settings)
     write(f"results/predict/{KEY}/predictions.parquet", predictions)
     write(f"results/evaluate/{KEY}/summary.csv", digest(predictions, code()))
 

@@ -307,7 +307,10 @@ def _add_model_add(command: argparse.ArgumentParser) -> None:
         "settings",
         metavar="KEY=VALUE",
         nargs="*",
-        help="what differs from `defaults`, and preset, tuned_by, match, gpu (docs/params.md)",
+        help=(
+            "what differs from `defaults`, and preset, tuned_by, match, threads, gpus "
+            "(docs/params.md)"
+        ),
     )
     command.add_argument(
         "--like",

@@ -56,8 +56,7 @@ def publish(
     The folder has the page, its figures and tables, its provenance, edition.json, the files of
     COPIED, and reports/report.pdf if there is one. Text of a corpus is not for git: the page has a
     document browser only where heed generated all texts, and sentences of a translation only where
-    heed generated them. Nor are the paths of this machine. README.md in the folder is written by
-    hand and stays, but for a sentence on the code that made the edition.
+    heed generated them. Nor are the paths of this machine.
 
     Args:
         params: the study.
@@ -67,8 +66,7 @@ def publish(
         root: the top folder of the clone.
 
     Raises:
-        HeedError: a file is missing; report.pdf is of another report; docs/studies/index.md has
-            no place for the summary.
+        HeedError: a file is missing; report.pdf is of another report; index.md has no place.
 
     """
     name = params.study.name
@@ -87,13 +85,21 @@ def publish(
         if not generated:
             (out / "documents").rmdir()
         _copy_files(root, out, remove_paths)
-        write_json(out / EDITION, as_json(edition))
-        if (readme := folder / README).exists():
-            write_text(out / README, with_edition(readme.read_text(encoding="utf-8"), edition))
+        _write_edition(out, edition, folder / README)
     for page, text in pages.items():
         write_text(page, text)
     write_list(root)
     return folder
+
+
+def _write_edition(out: Path, edition: Edition, readme: Path) -> None:
+    """Write which code made an edition: into edition.json, and into its README.md if it has one.
+
+    README.md is written by hand and stays, but for this sentence.
+    """
+    write_json(out / EDITION, as_json(edition))
+    if readme.exists():
+        write_text(out / README, with_edition(readme.read_text(encoding="utf-8"), edition))
 
 
 def _addresses(root: Path, folder: Path, edition: Edition) -> Addresses:

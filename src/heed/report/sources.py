@@ -5,6 +5,8 @@ from pathlib import Path
 
 from heed.pipeline import folder_md5, md5, stage_name
 
+STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score"}  # of other folders it has their name
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -80,6 +82,7 @@ def read_source(path: Path) -> Source:
     """Return the source of a file in results/ or data/published/."""
     if "published" in path.parts:
         return Source(f"data/published/{path.name}", md5(path), "", "")
-    stage, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
-    name = Path("results", stage, *keys, path.name).as_posix()
+    folder, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
+    name = Path("results", folder, *keys, path.name).as_posix()
+    stage = STAGE_OF_FOLDER.get(folder, folder)
     return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))

@@ -13,10 +13,14 @@ from heed.report.language import say
 
 @dataclasses.dataclass(frozen=True)
 class TrainingTime:
-    """How long a training took, and where; `cpu_seconds` are of all threads of its process."""
+    """How long a training took, where, and by which code (heed.training.checkpoint).
+
+    `cpu_seconds` are of all threads of its process.
+    """
 
     seconds: Annotated[float, {"ge": 0}]
     cpu_seconds: Annotated[float, {"ge": 0}]
+    code: str
     device: str
     host: str
     torch: str

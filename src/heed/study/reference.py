@@ -38,9 +38,9 @@ heed format
   enough where one experiment alone is the beginning of the name, else write `experiment` too. A
   model is not tuned and matches itself; `wide` matches the experiment's model of the first
   variant in `study.attention`, and is tuned as that. Models in another form become one line each:
-  these keys first, then `gpu` and `preset`, then the hyperparameters in your order. Of searches,
-  explained models and adversaries it writes the keys that follow from their model. It prints what
-  it changed.
+  these keys first, then `threads`, `gpus` and `preset`, then the hyperparameters in your order. Of
+  searches, explained models and adversaries it writes the keys that follow from their model. It
+  prints what it changed.
 - `heed model remove MODEL` removes a model that nothing else names.
 """
 

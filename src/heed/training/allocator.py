@@ -40,7 +40,7 @@ def restart_without_cache() -> None:
     """Replace this process by one with the same arguments and no cache of small blocks.
 
     glibc reads that setting only when a program starts. Nothing happens where GLIBC_TUNABLES has
-    it already, or where Python was started with other arguments than sys.argv has: in a fork.
+    it already, or where Python was started with other arguments than sys.argv has.
     """
     is_set = "tcache_count" in os.environ.get(VARIABLE, "")
     is_own = sys.orig_argv[-len(sys.argv[1:]) :] == sys.argv[1:]

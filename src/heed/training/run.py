@@ -14,6 +14,7 @@ import torch
 from heed.files import (
     HeedError,
     read_json,
+    require_files,
     verify_checksums,
     write_json,
     writing_folder,
@@ -46,8 +47,7 @@ class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
 
     `parameters` are those that were trained, without frozen ones. `machine_kind` is that of the
-    machine that trained it (heed.training.machine), and `code` the digest of the code that did
-    (heed.training.checkpoint); both are empty where an older heed has not noted them.
+    machine that trained it (heed.training.machine), empty where an older heed has not noted it.
     """
 
     seed: Annotated[int, {"ge": 1}]
@@ -56,7 +56,6 @@ class RunInfo:
     parameters: Annotated[int, {"ge": 1}]
     documents: dict[str, int]  # number by part
     machine_kind: str
-    code: str
     recipe: Recipe[Any, Any]
 
 
@@ -107,7 +106,6 @@ def train_run(
         parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         documents={name: len(documents) for name, documents in trained.rows.items()},
         machine_kind=trained.machine_kind,
-        code=code,
         recipe=recipe,
     )
     with writing_folder(run_folder(name, seed), checksums=True) as out:
@@ -115,7 +113,7 @@ def train_run(
         trained.learner.write(out)
         pd.DataFrame(trained.history).to_csv(out / HISTORY, index=False, lineterminator="\n")
         write_json(out / RUN, dataclasses.asdict(info))
-    _write_timing(recipe, seed, trained.device, stopwatch.read())
+    _write_timing(recipe, seed, code, trained.device, stopwatch.read())
     return info
 
 
@@ -139,13 +137,14 @@ def read_run_folder(folder: Path, command: str) -> RunInfo:
 
     Raises HeedError if the run is missing or changed; `command` makes it again.
     """
+    require_files(folder, command)
     verify_checksums(folder, command)
     values = read_json(folder / RUN, command)
     recipe = parse_recipe(
         values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command
     )
     try:
-        noted = {"machine_kind": "", "code": ""} | values | {"recipe": as_json(recipe)}
+        noted = {"machine_kind": ""} | values | {"recipe": as_json(recipe)}
         info = read_record(RunInfo, noted, strict=True)
         info = dataclasses.replace(info, recipe=recipe)
         _check_ranges(info)
@@ -231,11 +230,15 @@ def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict
 
 
 def _write_timing(
-    recipe: Recipe[Any, Any], seed: int, device: str, times: dict[str, float]
+    recipe: Recipe[Any, Any], seed: int, code: str, device: str, times: dict[str, float]
 ) -> None:
-    """Write how long a training took and where it ran; of all stages, `report` alone reads it."""
+    """Write how long a training took, where it ran and by which code.
+
+    Of all stages, `report` alone reads it: other code that makes the same run repeats no other.
+    """
     timing = {
         **times,
+        "code": code,
         "device": device,
         "host": platform.node(),
         "torch": torch.__version__,

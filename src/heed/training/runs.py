@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from heed.files import HeedError
+from heed.files import HeedError, read_json
 from heed.paths import RUNS, TIMING, run_folder, timing_file, train_command
 from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
@@ -31,7 +31,7 @@ def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
     _restore_runs(name, seeds)
     missing = []
     for seed in seeds:
-        if (info := _read_present(name, seed)) and (info.recipe, info.code) == (recipe, code):
+        if (info := _read_present(name, seed, code)) and info.recipe == recipe:
             yield info
         else:
             missing.append(seed)
@@ -57,13 +57,12 @@ def _restore_runs(name: str, seeds: list[int]) -> None:
             shutil.copyfile(cached, path)
 
 
-def _read_present(name: str, seed: int) -> RunInfo | None:
-    """Return the run of a seed if it is there, whole, and its time too."""
-    if not (run_folder(name, seed).is_dir() and timing_file(name, seed).exists()):
-        return None
+def _read_present(name: str, seed: int, code: str) -> RunInfo | None:
+    """Return the run of a seed if it is there, whole, and made by the code with this digest."""
     try:
-        return read_run(name, seed)
-    except HeedError:  # broken, or of another heed: it is trained again
+        timing = read_json(timing_file(name, seed), train_command(name, seed))
+        return read_run(name, seed) if timing.get("code") == code else None
+    except HeedError:  # missing or broken: it is trained again
         return None
 
 
