@@ -202,22 +202,6 @@ def test_a_node_that_joins_gets_work(nodes: RayNodes, workflow: Workflow) -> Non
     nodes.kill(3)
 
 
-RAY_SNAKEFILE = """
-rule all:
-    output: "out/nodes.txt"
-    shell: "python -c 'import ray; ray.init(); print(len(ray.nodes()))' > {output}"
-"""
-
-
-def test_a_job_that_uses_ray_finds_the_cluster_on_which_it_runs(tmp_path: Path) -> None:
-    with ray_nodes(tmp_path) as nodes:
-        nodes.start(1)
-        nodes.start(2)
-        workflow = Workflow(nodes, tmp_path / "workflow", RAY_SNAKEFILE)
-        workflow.finish(workflow.start())
-    assert workflow.results() == {"out/nodes.txt": b"2\n"}
-
-
 ABSOLUTE = 'rule all:\n    output: "/tmp/elsewhere"\n    shell: "touch {output}"\n'
 FAILING = 'rule all:\n    output: "out/x"\n    shell: "echo so it is; exit 3"\n'
 CORES = 'rule all:\n    output: "x"\n    threads: 64\n    shell: "touch {output}"\n'

@@ -14,12 +14,14 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import engine_names as engine
 import yaml
 
-LOCK = Path("dvc.lock")
+# the code of this clone, whatever is installed
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+from heed.files import HeedError, write_text
+from heed.pipeline import LOCK, read_lock
 
 
 def fetch(stage: str, upstream: list[str]) -> None:
@@ -31,9 +33,9 @@ def fetch(stage: str, upstream: list[str]) -> None:
     local = Path(".dvc/config.local")
     if not Path(".git").exists() and not local.exists():
         cache = Path(os.environ.get("HEED_CACHE") or Path.home() / ".cache/heed").absolute()
-        write(local, f"[core]\n    no_scm = true\n[cache]\n    dir = {cache}\n")
+        write_text(local, f"[core]\n    no_scm = true\n[cache]\n    dir = {cache}\n")
     record(path for path in upstream if "/" in path)
-    dvc("pull", "--force", "--allow-missing", *(recorded().keys() & {stage, *upstream}))
+    dvc("pull", "--force", "--allow-missing", *(read_lock().keys() & {stage, *upstream}))
 
 
 def record(done_files: Iterable[str | Path]) -> list[str]:
@@ -42,15 +44,15 @@ def record(done_files: Iterable[str | Path]) -> list[str]:
     entries = {name: entry for text in files if text for name, entry in json.loads(text).items()}
     if entries:
         with engine.locked_repository():
-            content = {"schema": "2.0", "stages": recorded() | entries}
-            write(LOCK, yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False))
+            content = {"schema": "2.0", "stages": read_lock() | entries}
+            write_text(LOCK, yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False))
     return [*entries]
 
 
 def deliver(stage: str, done_file: list[str]) -> None:
     """Push what a stage made, and write its entry of dvc.lock into its done file."""
     dvc("push", "--run-cache", stage)
-    write(Path(*done_file), json.dumps({stage: recorded()[stage]}))
+    write_text(Path(*done_file), json.dumps({stage: read_lock()[stage]}))
 
 
 def dvc(*arguments: str) -> None:
@@ -63,18 +65,8 @@ def dvc(*arguments: str) -> None:
         )
 
 
-def recorded() -> dict[str, Any]:
-    """Return the entries of dvc.lock by the name of their stage."""
-    text = LOCK.read_text(encoding="utf-8") if LOCK.exists() else "stages: {}"
-    return yaml.load(text, yaml.CSafeLoader)["stages"]
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file in one step: another stage may read it meanwhile."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-
-
 if __name__ == "__main__":
-    {"fetch": fetch, "deliver": deliver}[sys.argv[1]](sys.argv[2], sys.argv[3:])
+    try:
+        {"fetch": fetch, "deliver": deliver}[sys.argv[1]](sys.argv[2], sys.argv[3:])
+    except HeedError as error:
+        sys.exit(f"heed: {error}")
