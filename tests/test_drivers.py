@@ -1275,7 +1275,8 @@ def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(
     failed = "ERROR: failed to reproduce 'x'\n"
     (tmp_path / "logs/old.log").write_text("heed: no\n" + failed)
     os.utime(tmp_path / "logs/old.log", (0, 0))
-    (run.folder / "plan.json").write_text("{}")
+    run.plan_file = str(run.folder / "plan.json")
+    Path(run.plan_file).write_text("{}")
     (tmp_path / "logs/done.log").write_text("heed: no\n" + failed)
     (run.folder / "done/done").touch()
     (tmp_path / "logs/wrong.log").write_text(
