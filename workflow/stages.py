@@ -411,7 +411,7 @@ class Run:
 
         Stages that Ctrl-C has ended did not fail.
         """
-        plan = Path(self.plan_file)
+        plan = self.folder / "plan.json"
         if _interrupted.is_set() or not plan.exists():
             return
         for name in self.plan():
