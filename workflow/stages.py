@@ -401,7 +401,8 @@ class Run:
         """
         if stage.threads:
             return stage.threads
-        if not engine.runs_jobs_here(self._workflow):
+        is_job = not engine.is_main_process(self._workflow)  # on a machine of a cluster
+        if is_job or not engine.runs_jobs_here(self._workflow):
             return self.seeds
         trainings = sum(name.startswith("train@") for name in self.plan())
         return max(1, min(self.seeds, engine.cores(self._workflow) // max(1, trainings)))
