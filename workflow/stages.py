@@ -45,7 +45,7 @@ RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
 LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last started
 REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
-KEPT = ("data/", "results/code", "results/compare", "reports/")  # never moved to REMOVED
+KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
 LENGTHS = {"search": 10, "train": 12, "explain": 8, "adversaries": 20}
 THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
