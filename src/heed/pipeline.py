@@ -45,10 +45,7 @@ def check_up_to_date(root: Path) -> None:
 
 def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
     """Yield a message for each output below `folders` that differs from dvc.lock, if it exists."""
-    if not lock.exists():
-        return
-    stages = yaml.safe_load(lock.read_text(encoding="utf-8")).get("stages", {})
-    for stage, entry in stages.items():
+    for stage, entry in read_lock(lock.parent).items():
         for out in entry.get("outs", []):
             path = lock.parent / out["path"]
             if not out["path"].startswith(folders) or not path.exists():
