@@ -11,7 +11,9 @@ from typing import Any, BinaryIO
 
 from jinja2 import nodes
 
-from heed.explanation import criteria
+from heed.explanation.rankings import DRAWN_RANKINGS
+from heed.explanation.registry import TESTS
+from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
 from heed.report import class_tables, documents, settings
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
@@ -71,7 +73,9 @@ def table_texts() -> Iterator[Text]:
         STOPS,
         OFTEN,
         (DEPENDENT_DRAWS, STOPPED_EARLY),
-        (criteria.PASS, criteria.FAIL, criteria.UNDEFINED, *criteria.REASONS),
+        (PASS, FAIL, UNDEFINED, FIRST_GROUP, NEXT_GROUP),
+        DRAWN_RANKINGS.values(),
+        *(test.texts() for test in TESTS),
     )
     yield from ((1, text) for texts in others for text in texts)
 

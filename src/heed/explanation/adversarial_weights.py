@@ -1,4 +1,4 @@
-"""T3: other weights with the same prediction (Jain & Wallace 2019, section 4.2.2).
+"""Adversarial weights: other weights with the same prediction (Jain & Wallace 2019, section 4.2.2).
 
 For each document, weights that differ as much as possible from the model's own while the prediction
 stays within EPSILON are searched by gradient descent. That they exist says that a prediction does
@@ -10,13 +10,26 @@ trials it found as much (.555 and .537, .573 and .588) at a seventh of the cost.
 judged by the same EPSILON that the search aims at; their program aims at .01 and accepts .05.
 """
 
-from typing import NamedTuple
+import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
 from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
-from heed.explanation.weighted import Weighted
+from heed.explanation.test import (
+    DIVERGENCE_ENDS,
+    LARGEST_DIVERGENCE,
+    Axis,
+    Column,
+    Explained,
+    Prediction,
+    Series,
+    Weighted,
+    WeightsTest,
+)
 from heed.models.recurrent import padding_mask
 from heed.training.optimizer import AdamW
 
@@ -24,6 +37,55 @@ STARTS, STEPS, RATE = 5, 100, 0.1
 EPSILON = 0.01  # total variation distance of the predictions
 PENALTY = 500.0  # on the distance above EPSILON
 START_DEVIATION = 3.0  # of the logarithms of the first weights
+# weights whose divergence comes so near to the largest have nothing in common
+DIFFERENT = 0.9 * math.log(2)
+
+
+class AdversarialWeights(WeightsTest):
+    """The most different weights of one document that leave its prediction."""
+
+    name = "adversarial_weights"
+    measures = of_weights = (
+        "adversarial_divergence", "mean_divergence", "adversarial_found", "adversarial_change",
+        "evidence_weight", "adversarial_evidence",
+    )  # fmt: skip
+    title = "Other weights, same prediction"
+    claim = (
+        "Shows how different the weights of one document may be while its prediction stays. It "
+        "does not show that a trained model would have such weights."
+    )
+    caption = (
+        "Jensen-Shannon divergence in nats from the model’s weights, of the most different weights "
+        "whose prediction is within 0.01. Dotted: nothing in common. Only what exceeds the "
+        "divergence of two seeds counts."
+    )
+    axes = (
+        Axis("mean_divergence", "divergence of the weights", DIVERGENCE_ENDS, LARGEST_DIVERGENCE),
+    )
+    series: ClassVar[Mapping[str, str]] = {
+        "searched": "weights searched for",
+        "seed": "another seed",
+    }
+    columns = (Column("Other weights", "mean_divergence"),)
+
+    def measure(self, prediction: Prediction, evidence: np.ndarray) -> dict[str, float]:
+        """Return whether such weights were found, and the weight on evidence before and after."""
+        measures = {}
+        if prediction.adversarial is not None:
+            divergence = prediction.measures["adversarial_divergence"]
+            measures["adversarial_found"] = float(divergence > DIFFERENT)
+            if evidence.any():
+                measures["adversarial_evidence"] = float(prediction.adversarial[evidence].sum())
+        if "attention" in prediction.rankings and evidence.any():
+            measures["evidence_weight"] = float(prediction.rankings["attention"][evidence].sum())
+        return measures
+
+    def drawn(self, explained: Explained, measure: str) -> Series:
+        """Return the divergence of the weights that were found, and between seeds."""
+        return {
+            self.series["searched"]: explained.means(self.name, measure),
+            self.series["seed"]: explained.seed_divergences(),
+        }
 
 
 class Adversarial(NamedTuple):

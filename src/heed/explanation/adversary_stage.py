@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 import pandas as pd
 
-from heed.explanation.columns import ADVERSARY_SUMMARY
-from heed.explanation.stage import draw_documents, read_tables, work_folder
+from heed.explanation.documents import draw_documents
+from heed.explanation.stage import read_tables, work_folder
+from heed.explanation.unexplained import ADVERSARY_SUMMARY
 from heed.files import HeedError, read_json, write_json, writing_folder
 from heed.params_file import read_section
 from heed.paths import ADVERSARIES, PARAMS, TOKENS

@@ -1,14 +1,90 @@
-"""Documents as a model reads them, with units that can be removed from the input."""
+"""Documents as a model reads them, with units that can be removed from the input or replaced.
+
+Documents fall into groups by what their tests cost: all have weights and gradients; the first 250
+leave-one-out and adversarial weights too; the first 60 of these also what needs dozens of
+predictions from changed inputs, and the first 40 integrated gradients.
+"""
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from heed.inputs.batches import MAX_PADDED_TOKENS, Batch
+from heed.files import HeedError
+from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
 from heed.inputs.ngrams import bigrams
+from heed.inputs.special import UNKNOWN
 from heed.models.classifier import Classifier, Network
 from heed.models.encoder import HierarchicalEncoder
+from heed.models.weighted_sum import weighted_sum
+
+
+class Group(NamedTuple):
+    """Documents that have the same tests, in addition to those of weights and gradients.
+
+    end: the number of documents up to the last of this group
+    removes: whether they have leave-one-out and adversarial weights
+    changes_inputs: whether they have replacement, comprehensiveness and sufficiency
+    integrates: whether they have integrated gradients
+    """
+
+    end: int
+    removes: bool
+    changes_inputs: bool
+    integrates: bool
+
+
+GROUPS = (
+    Group(40, True, True, True), Group(60, True, True, False), Group(250, True, False, False),
+    Group(500, False, False, False),
+)  # fmt: skip
+DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
+# A document has a generator for each use, so that its outcomes do not depend on its other tests.
+ORDERS, POSITIONS, ADVERSARIAL, PERMUTATIONS = range(4)
+
+
+def group_size(documents: int, scale: float) -> int:
+    """Return the number of documents after scaling, at least one."""
+    return max(1, round(documents * scale))
+
+
+def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
+    """Return random test documents that are not empty, in the order of their draw.
+
+    Args:
+        test: rows of the test part.
+        fold: its fold.
+        offsets: first token of each document of the corpus, (documents + 1,)
+        scale: multiplies their number.
+
+    """
+    filled = test[offsets[test + 1] > offsets[test]]
+    order = np.random.default_rng((DRAW, fold)).permutation(filled)
+    return order[: group_size(GROUPS[-1].end, scale)]
+
+
+def torch_generator(*key: int) -> torch.Generator:
+    """Return the generator of a key: the row of a document and a use, for example."""
+    seed = int(np.random.SeedSequence(key).generate_state(1)[0])
+    return torch.Generator().manual_seed(seed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A trained model whose predictions are explained, in evaluation mode on the CPU."""
+
+    model: Classifier
+    encoded: EncodedCorpus
+
+
+def no_sum_reason(subject: Subject, row: int) -> str:
+    """Return why the model has no weights that could be tested, or an empty string."""
+    try:
+        weighted_sum(subject.model, subject.encoded.batch(np.asarray([row])))
+    except HeedError as error:
+        return str(error)
+    return ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,6 +189,29 @@ def _sentence_lengths(document: Document, kept: torch.Tensor) -> torch.Tensor:
     lengths = torch.bincount(document.unit, minlength=document.units)
     order = (~kept).long().argsort(dim=1, stable=True)
     return (lengths * kept).gather(1, order)
+
+
+@torch.no_grad()
+def predict_replaced(
+    model: Classifier, batch: Batch, index: int, document: Document, replaced: torch.Tensor
+) -> torch.Tensor:
+    """Return the logits (n, classes) of a document of which tokens are the unknown word.
+
+    Args:
+        model: in evaluation mode.
+        batch: documents.
+        index: of the document in the batch.
+        document: the same document.
+        replaced: True for the tokens that are replaced, (n, tokens)
+
+    """
+    network = network_of(model)
+    embeddings = network.embed(batch)[index, : len(document.ids)].repeat(len(replaced), 1, 1)
+    embeddings[replaced] = network.embedding.word.weight[UNKNOWN]
+    lengths = network.sequence_lengths(batch)[index : index + 1].repeat_interleave(
+        len(embeddings), 0
+    )
+    return network.classify(network.encoder(embeddings, lengths)) + document.constant
 
 
 def pad_by_row(values: dict[int, np.ndarray], rows: np.ndarray, time: int) -> torch.Tensor:

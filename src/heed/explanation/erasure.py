@@ -1,49 +1,118 @@
-"""T4: how many weights must be removed until the decision changes (Serrano & Smith 2019).
+"""Erasure: how many weights must be removed until the decision changes (Serrano & Smith 2019).
 
 A weight is removed by setting it to 0 and dividing the others by their sum; the encoder is not run
 again. The better a ranking, the fewer removals from its top change the decision.
 (arxiv.org/abs/1906.03731)
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from heed.explanation.distances import jensen_shannon
-from heed.explanation.order import descending
+from heed.explanation.rankings import (
+    ALL_UNITS,
+    DRAWN_RANKINGS,
+    DRAWN_UNITS,
+    RANKINGS,
+    REMOVAL_RANKINGS,
+)
+from heed.explanation.test import (
+    SHARE_ENDS,
+    Axis,
+    Column,
+    Prediction,
+    Weighted,
+    WeightsTest,
+    descending,
+)
 from heed.models.weighted_sum import WeightedSum
 
-
-class Removed(NamedTuple):
-    """The removal of units in the order of a ranking, until the decision changes.
-
-    share: of the units that were removed; 1 if the decision never changed
-    flipped: whether it changed
-    """
-
-    share: float
-    flipped: bool
+RANDOM_RANKINGS = 5
+NOT_ALL_UNITS = (
+    f"the documents have more than {ALL_UNITS} units, of which {DRAWN_UNITS} were removed from the "
+    "input: this test needs the order of all"
+)
 
 
-class SingleRemoval(NamedTuple):
-    """The removal of the highest weight, and of another at random.
+class SingleErasure(WeightsTest):
+    """The removal of the highest weight, beside the removal of another at random."""
 
-    top_flips, other_flips: whether the decision changes
-    difference: how much further the first moves the prediction (Jensen-Shannon divergence in nats)
-    """
+    name = "single_erasure"
+    measures = of_weights = ("top_flips", "other_flips", "removal_difference")
+    least_units = 2
+    of_translations = False
 
-    top_flips: bool
-    other_flips: bool
-    difference: float
+    def measure_weights(self, weighted: Weighted, generator: torch.Generator) -> dict[str, float]:
+        """Return whether decisions change, and how much further the first removal moves them."""
+        return remove_one(weighted, generator)
+
+
+class Erasure(WeightsTest):
+    """The removal of weights in the order of each ranking, until the decision changes."""
+
+    name = "erasure"
+    table = "rankings"
+    measures = of_weights = ("removed_share", "flipped")
+    rankings = RANKINGS
+    least_units = 2
+    of_translations = False
+    title = "Weights removed until the decision changes"
+    claim = (
+        "Shows which ranking finds first what the decision rests on: fewer is better. It does not "
+        "show that people would choose the same words."
+    )
+    caption = (
+        "Share of the words whose weights are removed in the order of a ranking; 1 where the "
+        "decision never changes. With its sign the product removes first what speaks for the "
+        "decision. What is weighted counts, and not the weight alone (Kobayashi et al. 2020)."
+    )
+    axes = (Axis("removed_share", "share removed", SHARE_ENDS),)
+    series: ClassVar[Mapping[str, str]] = {
+        "attention": DRAWN_RANKINGS["attention"],
+        "product": DRAWN_RANKINGS["product"],
+        "signed_product": "attention × gradient",
+    } | DRAWN_RANKINGS
+    columns = (Column("Share removed", "removed_share", "attention"),)
+
+    def measure_rankings(
+        self, prediction: Prediction, evidence: np.ndarray, share: float
+    ) -> dict[str, dict[str, float]]:
+        """Return the outcome for each ranking of all units; for `random` the mean of several."""
+        weighted = prediction.weighted
+        if not isinstance(weighted, WeightedSum):
+            return {}
+        tried = {
+            name: [ranking]
+            for name, ranking in prediction.rankings.items()
+            if np.isfinite(ranking).all()
+        }
+        tried["random"] = [
+            prediction.numbers.random(prediction.units) for _ in range(RANDOM_RANKINGS)
+        ]
+        outcomes = {
+            name: np.asarray([remove_until_flip(weighted, ranking) for ranking in each]).mean(0)
+            for name, each in tried.items()
+        }
+        return {
+            name: dict(zip(self.measures, map(float, outcome), strict=True))
+            for name, outcome in outcomes.items()
+        }
+
+    def missing(self, ranking: str) -> str:
+        """Return why a ranking of only some of the units cannot be judged."""
+        return NOT_ALL_UNITS if ranking in REMOVAL_RANKINGS else ""
 
 
 @torch.no_grad()
-def remove_until_flip(weighted: WeightedSum, ranking: np.ndarray) -> Removed:
+def remove_until_flip(weighted: WeightedSum, ranking: np.ndarray) -> tuple[float, bool]:
     """Remove the units of one document, the highest of `ranking` (units,) first.
 
-    At least one unit stays. All numbers of removals are computed at once, from cumulative sums of
-    what remains.
+    Return the share of the units that were removed until the decision changed, 1 if it never did,
+    and whether it changed. At least one unit stays. All numbers of removals are computed at once,
+    from cumulative sums of the units that remain.
 
     Raises ValueError for a document of one unit.
     """
@@ -59,13 +128,17 @@ def remove_until_flip(weighted: WeightedSum, ranking: np.ndarray) -> Removed:
     decisions = weighted.predict_from_projected(sums).argmax(-1)
     flips = (decisions != weighted.predict().argmax(-1)).nonzero()
     if not len(flips):
-        return Removed(1.0, False)
-    return Removed((int(flips[0]) + 1) / units, True)
+        return 1.0, False
+    return (int(flips[0]) + 1) / units, True
 
 
 @torch.no_grad()
-def remove_one(weighted: WeightedSum, generator: torch.Generator) -> SingleRemoval:
+def remove_one(weighted: Weighted, generator: torch.Generator) -> dict[str, float]:
     """Remove the unit with the highest weight of one document, and another one at random.
+
+    top_flips, other_flips: whether the decision changes
+    removal_difference: how much further the first moves the prediction (Jensen-Shannon divergence
+        in nats)
 
     Raises ValueError for a document of one unit.
     """
@@ -82,4 +155,8 @@ def remove_one(weighted: WeightedSum, generator: torch.Generator) -> SingleRemov
     after = torch.softmax(weighted.predict(weights), -1)
     flips = after.argmax(-1) != before.argmax(-1)
     moved = jensen_shannon(before, after)
-    return SingleRemoval(bool(flips[0]), bool(flips[1]), float(moved[0] - moved[1]))
+    return {
+        "top_flips": float(flips[0]),
+        "other_flips": float(flips[1]),
+        "removal_difference": float(moved[0] - moved[1]),
+    }

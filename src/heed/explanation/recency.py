@@ -1,27 +1,64 @@
-"""T10: whether a model reads the end of a document more than its middle (Maini et al. 2020).
+"""Recency: whether a model reads the end of a document more than its middle (Maini et al. 2020).
 
 A recurrent layer without attention may forget what stands far from its last state. Four measures:
 the importance of each tenth of a document beside the evidence that stands there; accuracy by the
 place of the evidence; accuracy with noise on one side or both; and how much more gradient reaches
-the last states than those of the middle. (arxiv.org/abs/2005.00159)
+the last states than those of the middle. (arxiv.org/abs/2005.00159) The table is recency.csv.
 """
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 import torch
 
-from heed.explanation.documents import Document, branch_logits, network_of, read_documents
-from heed.explanation.judgement import Subject
-from heed.explanation.removal import predict_replaced
+from heed.explanation.documents import (
+    Document,
+    Subject,
+    branch_logits,
+    group_size,
+    network_of,
+    predict_replaced,
+    read_documents,
+)
+from heed.explanation.noise import MOST, NOISES
 from heed.explanation.state_gradients import state_gradients, with_disturbed_states
+from heed.explanation.test import WeightsTest
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
 
 TENTHS = 10
 WINDOWED, NOISED = 150, 60  # documents at scale 1
+MIDDLE, LAST = slice(4, 6), 9  # tenths
+MIN_DOCUMENTS = 20  # with evidence in a tenth: the quotient of fewer is chance
+MIN_SHARE = 0.05  # of the evidence: over less, importance that is spread evenly looks like a bias
+COLUMNS = ["measure", "at", "documents", "mean", "std"]
+NO_NOISE = "no corpus of noise is named: explain.models.NAME.noise in params.yaml"
+NOISE_HAS_LABELS = (
+    "noise is the model's own corpus, which has no evidence that could be left out: its words "
+    "would carry the label"
+)
+NOTHING_FITS = (
+    f"no document is so short that {MOST} times as many words of noise fit beside it: this model "
+    "knows positions, and those after max_tokens ({}) were never trained"
+)
+NO_RECURRENCE = "encoder `{}` has no recurrent states: no gradient passes from one to the next"
+NO_GRADIENT = "no document has three recurrent states, or no gradient reaches those of the middle"
+ALL_SHORT = (
+    f"all documents have fewer than {TENTHS} tokens, or no tenth of them changes their predictions"
+)
+Row = dict[str, object]
+
+
+class RecencyTest(WeightsTest):
+    """Where in the text words count, and whether noise moves the prediction."""
+
+    name = "recency"
+    table = "recency"
+    measures = ("vanishing_ratio", "last_minus_middle", "accuracy_lost")
+    of_translations = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,3 +146,136 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
             end = np.hypot(lengths[i, time - 1, 0], lengths[i, 0, 1])
             pairs[i] = end, both[int(0.45 * time) : math.ceil(0.55 * time)].mean()
     return pairs
+
+
+def positions_table(
+    measured: Sequence[Recency], evidence: dict[int, np.ndarray], drawn: int
+) -> pd.DataFrame:
+    """Return importance and evidence by tenth, and the ratio of gradients.
+
+    Args:
+        measured: documents of at least TENTHS tokens.
+        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
+        drawn: the number of documents before short ones were left out.
+
+    """
+    known = [each for each in measured if each.importance is not None]
+    importance = np.array([each.importance for each in known]).reshape(-1, TENTHS)
+    rows = [_row("short", "", np.arange(drawn) >= len(measured))]
+    rows += _by_tenth("importance", importance)
+    rows.append(_row("last_minus_middle", "", importance[:, LAST] - importance[:, MIDDLE].mean(1)))
+    with_evidence = [i for i, each in enumerate(known) if each.row in evidence]
+    if with_evidence:
+        shares = np.stack([evidence_by_tenth(evidence[known[i].row]) for i in with_evidence])
+        rows += _by_tenth("evidence_share", shares)
+        rows += _by_density(importance[with_evidence], shares)
+    gradients = np.array([(each.end_gradient, each.middle_gradient) for each in measured])
+    gradients = gradients.reshape(-1, 2)
+    gradients = gradients[np.isfinite(gradients).all(1)]
+    if len(gradients) and gradients[:, 1].any():
+        # a ratio of means, as the authors have it: of one document the middle's may be 0
+        ratio = gradients[:, 0].mean() / gradients[:, 1].mean()
+        rows.append(
+            {"measure": "vanishing_ratio", "at": "", "documents": len(gradients), "mean": ratio}
+        )
+    return _table(rows)
+
+
+def evidence_by_tenth(evidence: np.ndarray) -> np.ndarray:
+    """Return the share of a document's evidence (tokens,) in each tenth, (TENTHS,)."""
+    counts = np.bincount(tenths(len(evidence))[evidence], minlength=TENTHS)
+    return counts / counts.sum()
+
+
+def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
+    """Return the mean share of importance divided by that of evidence, 1 if it follows evidence.
+
+    Both are (documents, TENTHS), and both are shares of a document here: else a document whose
+    evidence is in many tenths would count for more above the line than below it. Tenths in which
+    fewer than MIN_DOCUMENTS have evidence, or which have less than MIN_SHARE of it, have no row.
+    """
+    of_importance = importance / importance.sum(1, keepdims=True)
+    documents = (shares > 0).sum(0)
+    is_known = (documents >= MIN_DOCUMENTS) & (shares.mean(0) >= MIN_SHARE)
+    return [
+        {
+            "measure": "importance_by_evidence", "at": str(tenth), "documents": documents[tenth],
+            "mean": of_importance[:, tenth].mean() / shares[:, tenth].mean(),
+        }
+        for tenth in np.flatnonzero(is_known).tolist()
+    ]  # fmt: skip
+
+
+def places_table(evidence: dict[int, np.ndarray], right: dict[int, bool]) -> pd.DataFrame:
+    """Return the accuracy by the tenth in which the mean position of a document's evidence lies.
+
+    Args:
+        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
+        right: row → whether its prediction is right.
+
+    """
+    known = [row for row in evidence if row in right]
+    places = np.array([mean_place(evidence[row]) for row in known])
+    is_right = np.array([right[row] for row in known], bool)
+    return _table(
+        [
+            _row("accuracy_by_place", str(tenth), is_right[places == tenth])
+            for tenth in range(TENTHS)
+        ]
+    )
+
+
+def mean_place(evidence: np.ndarray) -> int:
+    """Return the tenth in which the mean position of the evidence (tokens,) lies."""
+    middle = np.flatnonzero(evidence).mean() + 0.5
+    return int(middle * TENTHS / len(evidence))
+
+
+def noise_table(right: np.ndarray, unknown: np.ndarray) -> pd.DataFrame:
+    """Return the accuracy with noise.
+
+    Args:
+        right: whether a prediction is right, (documents, NOISES)
+        unknown: share of unknown words in a document's noise, (documents,)
+
+    """
+    rows = [_row("noise", name, right[:, i]) for i, name in enumerate(NOISES)]
+    names = list(NOISES)
+    before, after = (right[:, names.index(name)].astype(float) for name in ("none", "both 4"))
+    rows.append(_row("accuracy_lost", "", before - after))
+    return _table([*rows, _row("noise_unknown", "", unknown)])
+
+
+def _by_tenth(measure: str, values: np.ndarray) -> list[Row]:
+    """Return a row for each tenth of values (documents, TENTHS)."""
+    return [_row(measure, str(tenth), values[:, tenth]) for tenth in range(TENTHS)]
+
+
+def _row(measure: str, at: str, values: np.ndarray) -> Row:
+    """Return the mean over documents; `documents` is 0 without any."""
+    row: Row = {"measure": measure, "at": at, "documents": len(values)}
+    if len(values):
+        row |= {"mean": values.mean(), "std": pd.Series(values, dtype=float).std()}
+    return row
+
+
+def _table(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return the rows that have documents."""
+    return pd.DataFrame([row for row in rows if row["documents"]]).reindex(columns=COLUMNS)
+
+
+def count_documents(rows: np.ndarray, scale: float) -> int:
+    """Return how many documents the test of recency reports as done in the end."""
+    return sum(min(len(rows), group_size(number, scale)) for number in (WINDOWED, NOISED))
+
+
+def missing_measures(positions: pd.DataFrame, encoder: str) -> dict[str, str]:
+    """Return the reasons for measures of positions that the table does not have."""
+    reasons = {}
+    if "vanishing_ratio" not in set(positions["measure"]):
+        reasons["vanishing_ratio"] = (
+            NO_GRADIENT if encoder == "bilstm" else NO_RECURRENCE.format(encoder)
+        )
+    if "importance" not in set(positions["measure"]):
+        reasons["last_minus_middle"] = ALL_SHORT
+    return reasons

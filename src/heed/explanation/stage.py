@@ -10,12 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 
 from heed.code.digests import loaded_modules
-from heed.explanation.judgement import GROUPS, group_size
+from heed.explanation.documents import draw_documents
 from heed.files import HeedError, sha256, write_json, writing_folder
 from heed.params_file import read_section
 from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, is_name, run_folder
@@ -25,7 +24,6 @@ from heed.training.determinism import make_deterministic
 from heed.training.run import RunInfo, check_tokens, split_documents
 from heed.training.runs import read_runs
 
-DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
 TABLES = ("documents", "rankings", "units")
 # seed, documents that are done, and their number
 Progress = Callable[[int, int, int], None]
@@ -180,21 +178,6 @@ def _explain_run(
             table.insert(0, "seed", run.seed)
             table.to_parquet(folder / f"{name}.parquet", index=False)
         write_json(folder / "reasons.json", reasons)
-
-
-def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
-    """Return random test documents that are not empty, in the order of their draw.
-
-    Args:
-        test: rows of the test part.
-        fold: its fold.
-        offsets: first token of each document of the corpus, (documents + 1,)
-        scale: multiplies their number.
-
-    """
-    filled = test[offsets[test + 1] > offsets[test]]
-    order = np.random.default_rng((DRAW, fold)).permutation(filled)
-    return order[: group_size(GROUPS[-1].end, scale)]
 
 
 def _agreement(task: Any, tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:

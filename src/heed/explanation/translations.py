@@ -12,11 +12,9 @@ import numpy as np
 import torch
 
 from heed.explanation.adversarial_weights import find_adversarial_weights
-from heed.explanation.conicity import conicity
-from heed.explanation.judgement import (
+from heed.explanation.distances import total_variation
+from heed.explanation.documents import (
     ADVERSARIAL,
-    ALL_UNITS,
-    DRAWN_UNITS,
     GROUPS,
     ORDERS,
     PERMUTATIONS,
@@ -24,37 +22,18 @@ from heed.explanation.judgement import (
     group_size,
     torch_generator,
 )
-from heed.explanation.permutation import permute_weights
-from heed.explanation.sources import leave_out_sources, step_gradients
+from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
+from heed.explanation.registry import TRANSLATED, measure_weights
+from heed.explanation.test import Prediction
+from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
+from heed.inputs.special import UNKNOWN
 from heed.models.target_steps import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 
 DRAWN_TARGETS = 2
+MAX_PROBABILITIES = 4_000_000  # that are in memory at once: 16 MB
 PAIRS_AT_ONCE = 32  # adversarial weights hold some numbers for each start, step and target unit
-
-
-@dataclasses.dataclass(frozen=True)
-class JudgedStep:
-    """The prediction of one unit of a target, with the outcome of its tests.
-
-    position: of the unit in the target, from 0
-    units: those of the source
-    rankings, measures, adversarial: as of `judgement.Judged`; units of the source
-    probabilities: of all units that could be predicted, (vocabulary,)
-    """
-
-    position: int
-    units: int
-    rankings: dict[str, np.ndarray]
-    measures: dict[str, float]
-    adversarial: np.ndarray | None
-    probabilities: np.ndarray
-
-    @property
-    def by_ranking(self) -> dict[str, dict[str, float]]:
-        """No measures of rankings."""
-        return {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,14 +45,14 @@ class JudgedPair:
     matrices: by ranking, `attention` (the mean over heads; not of a model without) and, of the
         first pairs, `leave_one_out`, (target units, source units); NaN for source units that were
         not drawn
-    steps: those that were drawn
+    steps: the drawn units of the target, each with its prediction
     """
 
     row: int
     source: np.ndarray
     target: np.ndarray
     matrices: dict[str, np.ndarray]
-    steps: list[JudgedStep]
+    steps: dict[int, Prediction]
 
 
 def judge_pairs(
@@ -125,16 +104,13 @@ def _judge_batch(
             matrices["attention"] = weights[i, : len(target), : len(source)].mean(-1).numpy()
         if removes:
             matrices["leave_one_out"] = _left_out(model, encoded.batch(rows[i : i + 1]))
-        judged = []
+        judged = {}
         for k in (pairs == i).nonzero()[:, 0].tolist():
-            position, (rankings, measures, adversarial) = int(positions[k]), steps[k]
-            by_matrix = {name: matrix[position] for name, matrix in matrices.items()}
-            judged.append(
-                JudgedStep(
-                    position, len(source), by_matrix | rankings, measures, adversarial,
-                    probabilities[k],
-                )
-            )  # fmt: skip
+            position = int(positions[k])
+            rankings = {name: matrix[position] for name, matrix in matrices.items()}
+            judged[position] = dataclasses.replace(
+                steps[k], probabilities=probabilities[k], rankings=rankings | steps[k].rankings
+            )
         yield JudgedPair(row, source, target, matrices, judged)
 
 
@@ -151,9 +127,6 @@ def _draw_steps(batch: PairBatch) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(pairs), torch.tensor(positions)
 
 
-_Outcome = tuple[dict[str, np.ndarray], dict[str, float], np.ndarray | None]
-
-
 def _judge_steps(
     model: Translator,
     batch: PairBatch,
@@ -161,8 +134,8 @@ def _judge_steps(
     positions: torch.Tensor,
     weighted: TargetSteps | None,
     removes: bool,
-) -> list[_Outcome]:
-    """Return rankings, measures and adversarial weights of each step."""
+) -> list[Prediction]:
+    """Return the prediction of each step, without its probabilities and matrices."""
     keys = [
         (int(batch.rows[i]), position)
         for i, position in zip(pairs.tolist(), positions.tolist(), strict=True)
@@ -172,31 +145,23 @@ def _judge_steps(
         generators = [torch_generator(*key, ADVERSARIAL) for key in keys]
         adversarial = find_adversarial_weights(weighted, generators)
     gradients = step_gradients(model, batch, pairs, positions)
-    outcomes: list[_Outcome] = []
+    steps = []
     for k, key in enumerate(keys):
         length = int(batch.source_lengths[pairs[k]])
+        numbers = np.random.default_rng((*key, ORDERS))
         rankings = {name: scores[k, :length].numpy() for name, scores in gradients.items()}
-        rankings["random"] = np.random.default_rng((*key, ORDERS)).random(length)
+        rankings["random"] = numbers.random(length)
         measures: dict[str, float] = {}
         if weighted is not None:
-            measures = _test_weights(weighted[k], torch_generator(*key, PERMUTATIONS))
+            generator = torch_generator(*key, PERMUTATIONS)
+            measures = measure_weights(weighted[k], generator, TRANSLATED)
         weights = None
         if adversarial is not None:
             measures |= adversarial.measures(k)
             weights = adversarial.weights[k, :length].mean(1).numpy()
-        outcomes.append((rankings, measures, weights))
-    return outcomes
-
-
-def _test_weights(weighted: TargetSteps, generator: torch.Generator) -> dict[str, float]:
-    """Return the measures of one step's weights."""
-    permuted = permute_weights(weighted, generator)
-    return {
-        "max_weight": float(weighted.weights.mean(1).max()),
-        "permutation_change": permuted.change,
-        "permutation_flips": permuted.flips,
-        "conicity": conicity(weighted),
-    }
+        step = None if weighted is None else weighted[k]
+        steps.append(Prediction(length, np.empty(0), rankings, measures, step, weights, numbers))
+    return steps
 
 
 def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
@@ -209,3 +174,82 @@ def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
     matrix = np.full((int(pair.target_lengths[0]) - 2, length), np.nan)
     matrix[:, units] = leave_out_sources(model, pair, units)
     return matrix
+
+
+@torch.no_grad()
+def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> np.ndarray:
+    """Return how much each unit of a source matters for each unit of its target.
+
+    The unit is removed and the source is read again, shorter by one. A source of one unit becomes
+    an unknown unit, as an empty text is read.
+
+    Args:
+        model: in evaluation mode.
+        pair: a batch of one pair.
+        units: of the source, those that are left out, one at a time.
+
+    Returns:
+        changes: total variation distances of the distributions of the next unit, (target units,
+            units); the end of the sentence is left out
+
+    """
+    source, words = pair.source[0], pair.target[:, :-1]
+    whole = next_units(model, pair, words)[0]
+    shortened = source.repeat(len(units), 1)[~_one_of_each(len(source), units)]
+    sources = shortened.view(len(units), -1) if len(source) > 1 else torch.tensor([[UNKNOWN]])
+    size = max(1, MAX_PADDED_TOKENS // (len(source) + words.shape[1]))
+    size = max(1, min(size, MAX_PROBABILITIES // whole.numel()))
+    changes = []
+    for part in sources.split(size):
+        copies = dataclasses.replace(
+            pair, source=part, source_lengths=torch.full((len(part),), part.shape[1])
+        )
+        changes.append(
+            total_variation(next_units(model, copies, words.expand(len(part), -1)), whole)
+        )
+    return torch.cat(changes)[:, :-1].T.numpy()
+
+
+def _one_of_each(length: int, units: np.ndarray) -> torch.Tensor:
+    """Return the mask (units, length), True at the unit of each row."""
+    return torch.arange(length)[None] == torch.from_numpy(units)[:, None]
+
+
+def next_units(model: Translator, batch: PairBatch, words: torch.Tensor) -> torch.Tensor:
+    """Return the probabilities of the unit after each of `words`, (batch, time, vocabulary)."""
+    memory, state = model.encode(batch.source, batch.source_lengths)
+    return torch.softmax(model.logits(model.decode(words, memory, state).features), -1)
+
+
+def step_gradients(
+    model: Translator, batch: PairBatch, pairs: torch.Tensor, positions: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    """Return |sum_d e_id dp/de_id| of each source unit i, p of the unit predicted at each step.
+
+    Args:
+        model: in evaluation mode.
+        batch: pairs.
+        pairs, positions: the steps, as of `target_steps`
+
+    Returns:
+        gradient: (steps, source time)
+        gradient_held_weights: the same while the weights of all steps are constants (of a
+            transformer those of the last layer over the source); only of a model with attention
+
+    """
+    words = batch.target[pairs, : int(positions.max()) + 1]
+    embedded = model.embed(batch.source[pairs]).detach().requires_grad_()
+    memory, state = model.read(embedded, batch.source_lengths[pairs])
+    features, weights = read_target(model, words, memory, state)
+    steps = torch.arange(len(pairs)), positions
+    scores = {"gradient": _times_input(model, features[steps], embedded)}
+    if weights is not None:
+        features, _ = read_target(model, words, memory, state, weights.detach())
+        scores["gradient_held_weights"] = _times_input(model, features[steps], embedded)
+    return scores
+
+
+def _times_input(model: Translator, features: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
+    probabilities = torch.softmax(model.logits(features), -1)
+    (gradient,) = torch.autograd.grad(probabilities.amax(-1).sum(), [embedded], retain_graph=True)
+    return (gradient * embedded).sum(-1).abs().detach()

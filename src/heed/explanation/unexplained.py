@@ -5,8 +5,10 @@ DVC needs the folders that the report depends on to exist, also in a study that 
 
 from pathlib import Path
 
-from heed.explanation.columns import ADVERSARY_SUMMARY, SUMMARY
 from heed.files import write_text, writing_folder
+
+SUMMARY = ["test", "measure", "ranking", "class", "seed", "documents", "mean", "std", "reason"]
+ADVERSARY_SUMMARY = ["test", "measure", "weights", "seed", "documents", "mean", "std", "reason"]
 
 
 def write_unexplained(explanation: Path, adversary: Path) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation.results import Comparison, ExperimentResult
-from heed.explanation import criteria
-from heed.explanation.criteria import Outcome
+from heed.explanation import registry
+from heed.explanation.rankings import DRAWN_RANKINGS
+from heed.explanation.test import LARGEST_WEIGHTS, Judged, Outcome, Text
 from heed.files import reading, verify_checksums
 from heed.report.experiments import Experiment
 from heed.report.language import say
@@ -20,8 +21,6 @@ from heed.report.measures import MULTILABEL
 if TYPE_CHECKING:
     from heed.study import Params
 
-# The upper ends of the groups of documents by their largest weight, as in Jain & Wallace 2019.
-LARGEST_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
 Size = tuple[int, int, int]  # seeds, and the fewest and the most documents of one
 
 
@@ -113,45 +112,33 @@ class Explanation:
     def size(self, test: str, measures: Sequence[str]) -> Size:
         """Return the seeds of some measures of a test, and the fewest and most documents.
 
-        Zeros where none is defined. Of rankings, those of `ranking_names` count; means of one
+        Zeros where none is defined. Of rankings, those of DRAWN_RANKINGS count; means of one
         class do not.
         """
         return size(self.summary, test, measures)
 
     @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:
-        """What the criteria say of the model, by test."""
+        """The outcomes of the criteria for the model, by test."""
         summaries = [adversary.summary for adversary in self.adversaries]
-        return {
-            "permutation": criteria.judge_permutation(self.summary),
-            "seeds": criteria.judge_seeds(self.summary),
-            "adversaries": criteria.judge_adversaries(self.summary, summaries),
-            "evidence": criteria.judge_evidence(self.summary, self.planted),
-        }
+        return registry.judge(Judged(self.summary, summaries, self.planted))
 
 
-def ranking_names(signed: bool = False) -> dict[str, str]:
-    """Return the names of the rankings that the figures compare.
+def say_text(text: str | Text) -> str:
+    """Return a text of a test in the current language."""
+    return say(text) if isinstance(text, str) else say(text.english, **dict(text.values))
 
-    With `signed` the product of attention and gradient has its sign, so that what speaks against a
-    decision comes last.
-    """
-    return {
-        "attention": say("attention"),
-        "product": say("|attention × gradient|"),
-        **({"signed_product": say("attention × gradient")} if signed else {}),
-        "value_norm": say("norm of what is weighted"),
-        "gradient": say("gradient"),
-        "leave_one_out": say("leave-one-out"),
-        "random": say("random"),
-    }
+
+def ranking_names() -> dict[str, str]:
+    """Return the names of the rankings that figures compare."""
+    return {ranking: say(name) for ranking, name in DRAWN_RANKINGS.items()}
 
 
 def size(summary: pd.DataFrame, test: str, measures: Sequence[str]) -> Size:
     """Return the seeds of some measures of a test, and the fewest and most documents."""
     rows = summary[(summary["test"] == test) & summary["measure"].isin(measures)]
     if "class" in rows:
-        drawn = rows["ranking"].isna() | rows["ranking"].isin(list(ranking_names()))
+        drawn = rows["ranking"].isna() | rows["ranking"].isin(list(DRAWN_RANKINGS))
         rows = rows[rows["class"].isna() & drawn]
     rows = rows.dropna(subset=["mean", "documents"])
     if rows.empty:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from heed.evaluation.results import Difference, ExperimentResult
-from heed.explanation.criteria import measured
+from heed.explanation.test import measured
 from heed.report.explanations import Explanation
 from heed.report.results import Results
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from heed.explanation import criteria
-from heed.explanation.criteria import Outcome
+from heed.explanation.registry import CRITERIA, TESTS
+from heed.explanation.test import Column as MeanColumn
+from heed.explanation.test import Outcome, WeightsTest
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -27,7 +28,7 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
 from heed.report.equal_weights import equal_weights_control, lacks_layer, layer_note
-from heed.report.explanations import Explanation
+from heed.report.explanations import Explanation, say_text
 from heed.report.figures import document_rankings, explanation, model_rows, recency, scaling
 from heed.report.formats import (
     POINTS,
@@ -42,22 +43,6 @@ from heed.report.results import Results
 OUTCOME = Format(lambda value: say(value), str, "left")
 FIGURE = decimals(3)
 OUTCOME_WIDTH = 18  # millimetres on paper, in which a reason breaks into lines
-# The figures of the criteria.
-ON_PAPER = {f"explanation_{test}" for test in ("permutation", "seeds", "adversaries", "evidence")}
-# The columns of the table of means: key → test, measure, ranking.
-MEANS = {
-    "tau_gradient": ("correlation", "tau_gradient", ""),
-    "tau_leave_one_out": ("correlation", "tau_leave_one_out", ""),
-    "tau_ceiling": ("correlation", "tau_ceiling", ""),
-    "permutation_change": ("permutation", "permutation_change", ""),
-    "mean_divergence": ("adversarial_weights", "mean_divergence", ""),
-    "removed_share": ("erasure", "removed_share", "attention"),
-    "seed_divergence": ("seeds", "divergence", ""),
-    "comprehensiveness": ("input_removal", "comprehensiveness", "attention"),
-    "sufficiency": ("input_removal", "sufficiency", "attention"),
-    "auc": ("evidence", "auc", "attention"),
-    "conicity": ("conicity", "conicity", ""),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,9 +100,11 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _of_tests(results: Results) -> Iterator[Figure]:
-    """Yield a figure for each test; paper has those of the criteria."""
-    for each in explanation.figures(results):
-        yield from (each,) if each.key in ON_PAPER else on_page([each])
+    """Yield a figure for each test that an explained model has; paper has those of criteria."""
+    for test in TESTS:
+        if test.axes:
+            drawn = explanation.figure(results, test)
+            yield from drawn if test.criterion else on_page(drawn)
 
 
 def _line(results: Results, explanation: Explanation) -> Line:
@@ -140,13 +127,11 @@ def _line(results: Results, explanation: Explanation) -> Line:
 
 
 def _take_home(results: Results, lines: list[Line]) -> Table:
-    names = {
-        "permutation": say("Shuffled"),
-        "seeds": say("Seeds"),
-        "adversaries": say("Adversaries"),
-        "evidence": say("Evidence"),
-    }
-    outcomes = [column for test, name in names.items() for column in _outcome_columns(test, name)]
+    outcomes = [
+        column
+        for name, test in CRITERIA.items()
+        for column in _outcome_columns(name, say(test.criterion))
+    ]
     columns = (
         *join_columns(lambda line: line.explanation.experiment),
         *_experiment_columns(results),
@@ -232,57 +217,20 @@ def _uniform_note(results: Results) -> str:
 
 
 def _rules() -> list[Texts]:
-    """Return the criteria, as heed/explanation/criteria.py declares them."""
-    rules = {
-        say("Shuffled"): say(
-            "pass if in every seed shuffling a document’s weights changes the prediction by "
-            "{limit} or more (total variation distance, the median of 100 shuffles, mean over "
-            "documents).",
-            limit=f"{criteria.MIN_CHANGE:g}",
-        ),
-        say("Seeds"): say(
-            "pass if the weights of two seeds differ by less than {limit} on average "
-            "(Jensen-Shannon divergence; half of the largest possible).",
-            limit=format_number(criteria.MAX_DIVERGENCE, 3),
-        ),
-        say("Adversaries"): say(
-            "fail if a model trained to have other weights keeps its accuracy within {loss} p.p. "
-            "and its predictions within {change}, while its weights differ from the model’s by "
-            "more than those of two seeds do; pass if some keep both, and none of them with such "
-            "weights. One whose weights differ by less than {least} does not count.",
-            loss=f"{100 * criteria.MAX_LOSS:g}",
-            change=f"{criteria.MAX_PREDICTION_CHANGE:g}",
-            least=f"{criteria.MIN_DIVERGENCE:g}",
-        ),
-        say("Evidence"): say(
-            "pass if in every class and seed the weights find planted evidence with an area under "
-            "the ROC curve of {limit} or more. Other evidence is printed, and not judged: what "
-            "people marked, or a passage.",
-            limit=f"{criteria.MIN_AUC:g}",
-        ),
-    }
-    return [(Span(name, "strong"), f": {rule}") for name, rule in rules.items()]
+    """Return the criteria, as their tests declare them."""
+    return [
+        (Span(say(test.criterion), "strong"), f": {say_text(test.rule)}")
+        for test in CRITERIA.values()
+    ]
 
 
 def _means(results: Results, lines: list[Line]) -> Table:
     """Return the mean of each test, over documents and seeds, with its deviation over seeds."""
-    names = {
-        "tau_gradient": say("tau gradient"),
-        "tau_leave_one_out": say("tau leave-one-out"),
-        "tau_ceiling": say("tau ceiling"),
-        "permutation_change": say("Shuffled"),
-        "mean_divergence": say("Other weights"),
-        "removed_share": say("Share removed"),
-        "seed_divergence": say("Seeds"),
-        "comprehensiveness": say("Compr."),
-        "sufficiency": say("Suff."),
-        "auc": say("AUC"),
-        "conicity": say("Conicity"),
-    }
+    means = [(test, column) for test in TESTS for column in test.columns]
     columns = (
         *_experiment_columns(results),
         Column("variant", say("Model"), value=lambda line: line.explanation.variant),
-        *(Column("", name, FIGURE, _mean_value(*MEANS[key])) for key, name in names.items()),
+        *(Column("", say(each.title), FIGURE, _mean_value(test, each)) for test, each in means),
     )
     return Table(
         "explanation_means",
@@ -294,7 +242,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
             "Small second line: the standard deviation over seeds."
         )
         + " "
-        + model_rows.sizes_text(results, [(test, measure) for test, measure, _ in MEANS.values()]),
+        + model_rows.sizes_text(results, [(test.name, each.measure) for test, each in means]),
         sources=(results.explanation_source,),
         mark=model_rows.common_mark(results),
         style="scores",
@@ -303,11 +251,9 @@ def _means(results: Results, lines: list[Line]) -> Table:
     )
 
 
-def _mean_value(test: str, measure: str, ranking: str) -> Callable[[Line], Cell]:
+def _mean_value(test: WeightsTest, column: MeanColumn) -> Callable[[Line], Cell]:
     def value(line: Line) -> Cell:
-        if test == "seeds":  # the figure that is judged, of pairs of seeds
-            return Cell(criteria.seed_divergence(line.explanation.summary))
-        values = line.explanation.means(test, measure, ranking)
+        values = test.mean_values(line.explanation, column)
         if not values:
             return Cell(None)
         note = f"± {format_number(float(np.std(values, ddof=1)), 3)}" if len(values) > 1 else ""

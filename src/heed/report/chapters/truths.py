@@ -1,5 +1,6 @@
 """Known truths: what heed should find in this study, and what it found."""
 
+from heed.explanation.registry import CRITERIA
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
     Block,
@@ -136,7 +137,7 @@ def expected_text(results: Results, finding: Finding) -> str:
     if truth.criterion:
         return say(
             "criterion “{criterion}” of {variant}: {outcome}",
-            criterion=_criterion_name(truth.criterion),
+            criterion=say(CRITERIA[truth.criterion].criterion),
             variant=model,
             outcome=say(str(truth.outcome)),
         )
@@ -187,12 +188,3 @@ def _figure_text(results: Results, finding: Finding, value: float | None) -> str
     measure = Measure(task, figure)
     is_weight = figure == "evidence_weight" or not measure.is_translation
     return format_number(value, 3) if is_weight else measure.figure(value)
-
-
-def _criterion_name(criterion: str) -> str:
-    return {
-        "permutation": say("Shuffled"),
-        "seeds": say("Seeds"),
-        "adversaries": say("Adversaries"),
-        "evidence": say("Evidence"),
-    }[criterion]

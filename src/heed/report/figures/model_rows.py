@@ -2,7 +2,7 @@
 
 import dataclasses
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib.figure
 import numpy as np
@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator
 
 from heed.report.blocks import Figure
 from heed.report.explanations import (
-    LARGEST_WEIGHTS,
     Adversary,
     Explanation,
     Size,
@@ -48,7 +47,6 @@ HEADING_STYLE: Style = {
     "in_layout": False,  # it may be wider than its panel
     "bbox": {"facecolor": GROUND, "edgecolor": "none", "pad": 1},  # no line goes through it
 }  # fmt: skip
-OF_ADVERSARIES = {"guided": "guided", "adversaries": "adversary"}  # figure → test of its tables
 SPREAD = 0.62  # of a row's height, over which its series are spread
 
 
@@ -79,16 +77,18 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True)
 class Texts:
-    """The texts of a figure of a test; test and measures are named as in the tables."""
+    """The texts of a figure of a test.
+
+    rows: its name in the tables of adversaries; empty for a test of a model alone
+    measures: that are drawn, named as in the tables
+    """
 
     test: str
+    rows: str
     measures: tuple[str, ...]
     title: str
     claim: str
     caption: str
-
-
-GetValues = Callable[[Explanation], Mapping[str, list[float]]]
 
 
 def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list[Figure]:
@@ -127,13 +127,13 @@ def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list
 
 def _measured(results: Results, texts: Texts) -> tuple[tuple[Source, ...], str]:
     """Return the sources of a test, and the text on its seeds and documents."""
-    if texts.test not in OF_ADVERSARIES:
+    if not texts.rows:
         tests = [(texts.test, measure) for measure in texts.measures]
         return (results.explanation_source,), sizes_text(results, tests)
     adversaries = [each for _, each in trained(results)]
     sources = results.sources.add(*(each.folder / "summary.csv" for each in adversaries))
-    test = OF_ADVERSARIES[texts.test]
-    return sources, size_text(size(each.summary, test, texts.measures) for each in adversaries)
+    sizes = [size(each.summary, texts.rows, texts.measures) for each in adversaries]
+    return sources, size_text(sizes)
 
 
 def trained(results: Results) -> list[tuple[Explanation, Adversary]]:
@@ -195,14 +195,6 @@ def _kept(lines: Iterable[Line], kept: Iterable[Line]) -> list[Line]:
     """Return the lines with the names and headings of those that are kept."""
     keys = {(line.name, line.heading) for line in kept}
     return [line for line in lines if (line.name, line.heading) in keys]
-
-
-def model_lines(results: Results, get_values: GetValues) -> list[Line]:
-    """Return a row for each explained model, with its series."""
-    return [
-        Line(each.variant, heading(results, each), get_values(each))
-        for each in results.explanations
-    ]
 
 
 def heading(results: Results, explanation: Explanation) -> str:
@@ -299,20 +291,6 @@ def sentences(results: Results, test: str) -> list[PaperSentence]:
 def quote(sentence: PaperSentence) -> str:
     """Return a sentence with its paper."""
     return f"“{sentence.sentence}” ({sentence.paper})."
-
-
-def group_names() -> dict[float, str]:
-    """Return the name of each group of documents by their largest weight."""
-    names = {LARGEST_WEIGHTS[0]: say("largest weight up to {end}", end=LARGEST_WEIGHTS[0])}
-    return names | {end: say("up to {end}", end=f"{end:g}") for end in LARGEST_WEIGHTS[1:]}
-
-
-def by_group(explanation: Explanation, table: str, measure: str) -> dict[str, list[float]]:
-    """Return the means of groups of documents by their largest weight; empty without weights."""
-    if not explanation.has_weights:
-        return {}
-    groups = explanation.by_largest_weight(table, measure)
-    return {name: groups.get(end, []) for end, name in group_names().items()}
 
 
 def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel]) -> None:

@@ -9,21 +9,35 @@ import copy
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import nn
 
-from heed.explanation.adversarial_losses import deceive_loss, differ_loss
-from heed.explanation.adversary_judgement import Compared, Pair, compare_documents
+from heed.explanation.adversarial_attention import (
+    Compared,
+    Pair,
+    Row,
+    compare_documents,
+    deceive_loss,
+    differ_loss,
+    mean_row,
+    summarize_documents,
+)
 from heed.explanation.adversary_stage import Adversary
-from heed.explanation.adversary_tables import mean_row, summarize_documents
-from heed.explanation.documents import network_of, pad_by_row, read_documents
-from heed.explanation.judgement import GROUPS, Subject, group_size, no_sum_reason
+from heed.explanation.diagnostic_mlp import DiagnosticTraining, Guide, Weights, make_guides
+from heed.explanation.documents import (
+    GROUPS,
+    Subject,
+    group_size,
+    network_of,
+    no_sum_reason,
+    pad_by_row,
+    read_documents,
+)
 from heed.files import HeedError
-from heed.inputs.batches import Batch
+from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier
 from heed.models.weighted_sum import weighted_sum
 from heed.tasks.classification.explanation import (
@@ -31,7 +45,6 @@ from heed.tasks.classification.explanation import (
     EvidenceReader,
     load_subject,
 )
-from heed.tasks.classification.guided import Guide, GuidedTraining, Weights, make_guides
 from heed.tasks.classification.learning import ClassificationLearner, class_indices, probabilities
 from heed.tokens.arrays import Tokens
 from heed.training.loop import LAST, Progress, train
@@ -77,6 +90,45 @@ class AdversaryLearner(ClassificationLearner):
         return differ_loss(weighted, base, strength).sum()
 
 
+class DiagnosticLearner(ClassificationLearner):
+    """A diagnostic MLP and its documents: cross entropy of its logits."""
+
+    def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
+        """Return the cross entropy, summed over documents."""
+        return self._cross_entropy(model(batch), batch)
+
+
+def _diagnostic_training(
+    run: RunInfo,
+    base: Subject,
+    labels: np.ndarray,
+    parts: dict[str, np.ndarray],
+    with_evidence: set[int],
+) -> DiagnosticTraining:
+    """Return the training of diagnostic networks by the recipe of their base."""
+    own, encoded = run.recipe.hyperparameters, base.encoded
+
+    def fit(model: nn.Module, chosen: dict[str, np.ndarray], epochs: int, work: Path) -> np.ndarray:
+        h = dataclasses.replace(own, epochs=epochs)
+        learner = DiagnosticLearner(model, encoded, labels, chosen, h, run.seed, "cpu")
+        train(learner, h, run.seed, "cpu", work, lambda progress: None)
+        return _is_right(model, encoded, labels, chosen["test"])
+
+    size = network_of(base.model).linear.in_features
+    return DiagnosticTraining(
+        own, len(run.recipe.data.classes), run.seed, len(encoded.vocabulary), labels, parts, size,
+        with_evidence, fit,
+    )  # fmt: skip
+
+
+def _is_right(
+    model: nn.Module, encoded: EncodedCorpus, labels: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """Return 1 for each document that is classified rightly, or 0, float64."""
+    predicted = probabilities(model, encoded.evaluation_batches(rows), rows, "cpu").argmax(1)
+    return (predicted == labels[rows]).astype(np.float64)
+
+
 @dataclasses.dataclass(frozen=True)
 class Units:
     """The units of all documents that are read, by row.
@@ -112,8 +164,8 @@ def judge_adversary(
     drawn: np.ndarray,
     work: Path,
     report_progress: ReportProgress,
-) -> tuple[dict[str, pd.DataFrame], dict[str, Any] | None]:
-    """Return the tables `documents`, `units` and `summary`, and what guided networks read, if any.
+) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:
+    """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
     Args:
         run: of the base.
@@ -144,8 +196,7 @@ def judge_adversary(
     guided = None
     if adversary.guided_networks:
         guides = _guides(pair, rows, units)
-        size = network_of(base.model).linear.in_features
-        training = GuidedTraining(run, base.encoded, labels, parts, size, units.with_evidence)
+        training = _diagnostic_training(run, base, labels, parts, units.with_evidence)
         summary += training.accuracies(guides, work, report_progress)
         guided = training.description(guides)
     return tables | {"summary": pd.DataFrame(summary)}, guided
@@ -256,12 +307,9 @@ def _token_weights(model: Classifier, pair: Pair, rows: np.ndarray, units: Units
     return weights
 
 
-def _accuracies(pair: Pair, labels: np.ndarray, rows: np.ndarray) -> list[dict[str, Any]]:
+def _accuracies(pair: Pair, labels: np.ndarray, rows: np.ndarray) -> list[Row]:
     """Return the accuracy of base and adversary on the whole test part, as rows of the summary."""
     return [
-        mean_row("adversary", measure, "", (predicted == labels[rows]).astype(np.float64))
+        mean_row("adversary", measure, "", _is_right(model, pair.encoded, labels, rows))
         for measure, model in (("accuracy_base", pair.base), ("accuracy", pair.adversary))
-        for predicted in [
-            probabilities(model, pair.encoded.evaluation_batches(rows), rows, "cpu").argmax(1)
-        ]
     ]

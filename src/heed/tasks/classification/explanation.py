@@ -7,31 +7,40 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation import agreement
-from heed.explanation.judgement import (
+from heed.explanation.documents import (
     GROUPS,
-    Judged,
+    Document,
     Subject,
     group_size,
-    judge,
     no_sum_reason,
 )
-from heed.explanation.recency import TENTHS
-from heed.explanation.recency_table import COLUMNS
-from heed.explanation.tables import (
-    TESTS,
-    UnitPositions,
-    document_measures,
-    ranking_measures,
-    summarize,
-    unit_table,
+from heed.explanation.judgement import judge
+from heed.explanation.noise import Noise, fitting_rows, predict_with_noise
+from heed.explanation.recency import (
+    COLUMNS,
+    NO_NOISE,
+    NOISE_HAS_LABELS,
+    NOISED,
+    NOTHING_FITS,
+    TENTHS,
+    WINDOWED,
+    count_documents,
+    measure_recency,
+    missing_measures,
+    noise_table,
+    places_table,
+    positions_table,
 )
+from heed.explanation.registry import EXPLAINED, measure_rankings
+from heed.explanation.seeds import seed_agreement as agreement
+from heed.explanation.tables import UnitPositions, document_measures, summarize, unit_table
+from heed.explanation.test import Prediction as Explained
+from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
-from heed.tasks.classification.learning import linear_features, read_texts
+from heed.tasks.classification.learning import class_indices, linear_features, read_texts
 from heed.tasks.classification.prediction import load_predictor
 from heed.tasks.classification.probabilities import predicted_probability, prediction_table
-from heed.tasks.classification.recency import count_documents, explain_recency
 from heed.tasks.classification.recipe import Data, Prediction
 from heed.tokens.arrays import Tokens
 from heed.tokens.marked import MarkedTokens
@@ -69,7 +78,7 @@ def explain_run(
     """
     subject = load_subject(run, tokens, rows)
     if subject.model.network is None:
-        return no_documents(), dict.fromkeys(TESTS, NO_NETWORK)
+        return no_documents(), dict.fromkeys((test.name for test in EXPLAINED), NO_NETWORK)
     if subject.model.network.document_encoder.attention is not None:
         scale *= SELF_ATTENTION_SCALE
     reasons: dict[str, str] = {}
@@ -83,7 +92,7 @@ def explain_run(
     total = further + min(len(rows), group_size(GROUPS[-1].end, scale))
     judged = judge(subject, rows, scale, lambda done, _: report_progress(done, total))
     tables = _tables(judged, tokens, run.recipe.data, spans, share)
-    tables["recency"], missing = explain_recency(
+    tables["recency"], missing = _explain_recency(
         subject, run, tokens, noise, rows, scale, spans.of_tokens(rows), tables["documents"],
         lambda done: report_progress(total - further + done, total),
     )  # fmt: skip
@@ -96,10 +105,10 @@ def document_offsets(tokens: Tokens, _: Data) -> np.ndarray:
 
 
 def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return T6 from the tables of all seeds."""
+    """Return the agreement of seeds from the tables of all of them."""
     documents = tables["documents"]
     probabilities = [column for column in map(str, documents) if column.startswith("p:")]
-    return agreement.seed_agreement(tables["units"], documents, probabilities)
+    return agreement(tables["units"], documents, probabilities)
 
 
 def summarize_tables(
@@ -110,14 +119,18 @@ def summarize_tables(
 
 
 def _tables(
-    documents: Iterable[Judged], tokens: Tokens, data: Data, spans: "EvidenceReader", share: float
+    documents: Iterable[tuple[int, Document, Explained]],
+    tokens: Tokens,
+    data: Data,
+    spans: "EvidenceReader",
+    share: float,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables; `share` of the units is chosen to find the evidence."""
     rows, rankings, units, probabilities = [], [], [], []
     columns = tokens.documents(["id", f"label_{data.label}", "text"]).to_numpy()
-    for judged in documents:
-        name, label, text = columns[judged.row]
-        positions = spans.positions(judged.row, judged.document.unit.numpy())
+    for row, document, judged in documents:
+        name, label, text = columns[row]
+        positions = spans.positions(row, document.unit.numpy())
         evidence, head = positions["evidence"], {"id": name, "label": label}
         units.append(unit_table(judged, name, positions))
         # of the documents with all rankings: the report draws these over one of them
@@ -125,13 +138,80 @@ def _tables(
         rows.append(head | kept | document_measures(judged, evidence))
         rankings += [
             head | {"ranking": ranking} | values
-            for ranking, values in ranking_measures(judged, evidence, share).items()
+            for ranking, values in measure_rankings(judged, evidence, share).items()
         ]
         probabilities.append(judged.probabilities)
     table = _with_predictions(rows, np.stack(probabilities), data.classes)
     # a corpus without evidence may leave no measure of any ranking
     ranked = pd.DataFrame(rankings, columns=None if rankings else ["id", "label", "ranking"])
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
+
+
+def _explain_recency(
+    subject: Subject,
+    run: RunInfo,
+    tokens: Tokens,
+    noise: Tokens | None,
+    rows: np.ndarray,
+    scale: float,
+    evidence: dict[int, np.ndarray],
+    documents: pd.DataFrame,
+    report_progress: Callable[[int], None],
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the table recency.csv of one seed, and measure → why it is not defined.
+
+    Args:
+        subject: the run's model, which has a network.
+        run: the run.
+        tokens: its corpus.
+        noise: the corpus that the words of noise are from.
+        rows: test documents that are not empty, in the order of their draw.
+        scale: multiplies the numbers of documents.
+        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
+        documents: `id, label, predicted` of documents that were explained.
+        report_progress: called with the documents that are done.
+
+    """
+    drawn = rows[: group_size(WINDOWED, scale)]
+    measured = list(measure_recency(subject, drawn, report_progress))
+    tables = [
+        positions_table(measured, evidence, len(drawn)),
+        places_table(evidence, _right(documents, tokens)),
+    ]
+    h = run.recipe.hyperparameters
+    reasons = missing_measures(tables[0], h.encoder)
+    known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
+    try:
+        words = _read_noise(run, tokens, noise, known)
+    except HeedError as error:
+        reasons["accuracy_lost"] = str(error)
+    else:
+        classes, unknown = predict_with_noise(subject, tokens, words, known, h)
+        labels = class_indices(tokens, run.recipe.data, known)[known]
+        tables.append(noise_table(classes == labels[:, None], unknown))
+    report_progress(count_documents(rows, scale))
+    return pd.concat([table for table in tables if len(table)], ignore_index=True), reasons
+
+
+def _right(documents: pd.DataFrame, tokens: Tokens) -> dict[int, bool]:
+    """Return row of the corpus → whether its prediction is right, of these documents."""
+    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
+    names = tokens.documents(["id"])["id"]
+    return {row: bool(is_right[name]) for row, name in enumerate(names) if name in is_right}
+
+
+def _read_noise(run: RunInfo, tokens: Tokens, noise: Tokens | None, known: np.ndarray) -> Noise:
+    """Return the words of noise. Raises HeedError, with the reason, where there can be none."""
+    if noise is None:
+        raise HeedError(NO_NOISE)
+    if not isinstance(noise, Tokens):
+        raise HeedError(f"{noise.path}: has sentence pairs: noise is of documents with labels")
+    is_own = noise.path == tokens.path
+    if is_own and not MarkedTokens(noise):
+        raise HeedError(NOISE_HAS_LABELS)
+    if not len(known):
+        raise HeedError(NOTHING_FITS.format(run.recipe.hyperparameters.max_tokens))
+    return Noise(noise, noise.rows("train", run.fold if is_own else 0))
 
 
 def no_documents() -> dict[str, pd.DataFrame]:

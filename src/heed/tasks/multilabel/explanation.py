@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.explanation.tables import TESTS
+from heed.explanation.registry import EXPLAINED
 from heed.tasks.classification.explanation import (
     document_offsets,
     no_documents,
@@ -23,4 +23,4 @@ REASON = (
 
 def explain_run(*_: Any) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
     """Return tables without a row, and why each test is not defined."""
-    return no_documents(), dict.fromkeys(TESTS, REASON)
+    return no_documents(), dict.fromkeys((test.name for test in EXPLAINED), REASON)

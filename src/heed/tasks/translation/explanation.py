@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from heed.explanation.agreement import step_agreement
 from heed.explanation.rankings import HELD
-from heed.explanation.tables import document_measures, ranking_measures, summarize
-from heed.explanation.translations import JudgedPair, JudgedStep, judge_pairs
+from heed.explanation.registry import EXPLAINED, measure_rankings
+from heed.explanation.seeds import step_agreement
+from heed.explanation.tables import document_measures, summarize
+from heed.explanation.test import Prediction as Step
+from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
 from heed.models.target_steps import require_attention
 from heed.paths import run_folder, train_command
@@ -31,7 +33,7 @@ NO_GOLD = "the corpus has no gold alignment, which would say which words transla
 NOT_OF_TRANSLATIONS = "a test of classifiers: a translation is not one decision"
 # what translations do not have: tests and measures
 REASONS = dict.fromkeys(
-    ("single_erasure", "erasure", "input_removal", "recency"), NOT_OF_TRANSLATIONS
+    (test.name for test in EXPLAINED if not test.of_translations), NOT_OF_TRANSLATIONS
 ) | {
     "tau_replacement": "replacement is computed for classifiers alone",
     "uniform": "`heed compare` has the gain of a translator over one with equal weights, where "
@@ -93,7 +95,7 @@ def explain_run(
 
 
 def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return T6 from the tables of all seeds."""
+    """Return the agreement of seeds from the tables of all of them."""
     next_units = tables["next_units"]
     known = next_units[next_units["id"].isin(tables["documents"]["id"])]
     return step_agreement(tables["units"], known)
@@ -147,7 +149,9 @@ class _Tables:
                 for ranking, values in self._rankings(pair, evidence, possible).items()
             ]
             units.append(self._units(pair, name, evidence))
-            next_units += [self._next_units(step, name) for step in pair.steps]
+            next_units += [
+                self._next_units(step, position, name) for position, step in pair.steps.items()
+            ]
         return {
             "documents": pd.DataFrame(documents),
             "rankings": pd.DataFrame(rankings, columns=None if rankings else ["id", "ranking"]),
@@ -184,13 +188,12 @@ class _Tables:
         linked = evidence.any(1)
         share = float(evidence[linked].mean()) if linked.any() else 0.0
         by_step = []
-        for step in pair.steps:
-            row = evidence[step.position]
-            unknown = possible[step.position]
-            by_step.append(ranking_measures(_without(step, unknown), row, share))
+        for position, step in pair.steps.items():
+            known = _without(step, possible[position])
+            by_step.append(measure_rankings(known, evidence[position], share))
         means = {
             ranking: _means([measures.get(ranking, {}) for measures in by_step])
-            for ranking in pair.steps[0].rankings
+            for ranking in next(iter(pair.steps.values())).rankings
         }
         gold = self.gold[pair.row]
         if gold is not None and "leave_one_out" in pair.matrices:
@@ -219,12 +222,12 @@ class _Tables:
             matrix = np.full(shape, np.nan, np.float32)
             if ranking in pair.matrices:
                 matrix[:] = pair.matrices[ranking]
-            for step in pair.steps:
+            for position, step in pair.steps.items():
                 values = (
                     step.adversarial if ranking == "adversarial" else step.rankings.get(ranking)
                 )
                 if values is not None:
-                    matrix[step.position] = values
+                    matrix[position] = values
             columns[ranking] = matrix.ravel()
         return pd.DataFrame(columns)
 
@@ -239,7 +242,7 @@ class _Tables:
         spans = np.asarray([word.span() for word in words], np.int32)[indices]
         return spans[:, 0], spans[:, 1]
 
-    def _next_units(self, step: JudgedStep, name: str) -> pd.DataFrame:
+    def _next_units(self, step: Step, position: int, name: str) -> pd.DataFrame:
         """Return the probabilities of a step, without the smallest ones: together at most MISSING.
 
         So the distance of two seeds is exact to MISSING.
@@ -250,7 +253,7 @@ class _Tables:
         return pd.DataFrame(
             {
                 "id": name,
-                "target": np.int32(step.position),
+                "target": np.int32(position),
                 "word": self.vocabulary[kept],
                 "p": step.probabilities[kept],
             }
@@ -260,20 +263,20 @@ class _Tables:
 def _document(pair: JudgedPair, evidence: np.ndarray) -> dict[str, float]:
     """Return the measures of a pair: means over its steps."""
     by_step = []
-    for step in pair.steps:
-        right = pair.target[step.position]
+    for position, step in pair.steps.items():
+        right = pair.target[position]
         by_step.append(
             {
                 "right": float(step.probabilities.argmax() == right),
                 "probability": float(step.probabilities[right]),
             }
-            | document_measures(step, evidence[step.position])
+            | document_measures(step, evidence[position])
         )
     sizes = {"units": len(pair.source), "target_units": len(pair.target), "steps": len(pair.steps)}
     return sizes | {name: value for name, value in _means(by_step).items() if name != "units"}
 
 
-def _without(step: JudgedStep, units: np.ndarray) -> JudgedStep:
+def _without(step: Step, units: np.ndarray) -> Step:
     """Return the step with rankings that do not have these units (NaN), (units,)."""
     rankings = {name: np.where(units, np.nan, scores) for name, scores in step.rankings.items()}
     return dataclasses.replace(step, rankings=rankings)

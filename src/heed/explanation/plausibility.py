@@ -1,0 +1,200 @@
+"""Plausibility: does a ranking find the words that are known to decide (DeYoung et al. 2020)?
+
+These words are planted by heed, or were marked by people as their reason; in the tables they are
+called evidence. (arxiv.org/abs/1911.03429, section 4.1)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from heed.explanation.rankings import DRAWN_RANKINGS, RANKINGS
+from heed.explanation.test import (
+    EQUAL,
+    FAIL,
+    NO_WEIGHTS,
+    PASS,
+    UNDEFINED,
+    Axis,
+    Column,
+    Explained,
+    Judged,
+    Outcome,
+    Prediction,
+    Series,
+    Text,
+    WeightsTest,
+    descending,
+    no_weights,
+)
+
+MATCH = 0.5  # intersection over union of a chosen span and a span of evidence that it matches
+MIN_AUC = 0.9  # area under the ROC curve of the weights, by class and seed, to pass
+MAX_CLASSES = 6  # of which each has a row in the figure
+NO_EVIDENCE = "no evidence"
+NOT_PLANTED = "evidence not planted"
+
+
+class Plausibility(WeightsTest):
+    """The agreement of each ranking with the known evidence."""
+
+    name = "evidence"
+    table = "rankings"
+    measures = ("auc", "average_precision", "concentration", "token_f1", "span_f1")
+    rankings = RANKINGS
+    by_class = True
+    criterion = "Evidence"
+    rule = Text(
+        "pass if in every class and seed the weights find planted evidence with an area under the "
+        "ROC curve of {limit} or more. Other evidence is printed, and not judged: what people "
+        "marked, or a passage.",
+        (("limit", f"{MIN_AUC:g}"),),
+    )
+    reasons = (NO_WEIGHTS, EQUAL, NO_EVIDENCE, NOT_PLANTED)
+    title = "Evidence found"
+    claim = (
+        "Shows whether a ranking finds the words that are marked as evidence for the label. It "
+        "does not show that the model uses no others."
+    )
+    caption = (
+        "Area under the ROC curve by class (where these are few), since attention may be on the "
+        "words of one class alone; 0.5 is chance. Dotted: the limit of the table, for planted "
+        "evidence. Weights have no sign (Liu et al. 2022)."
+    )
+    axes = (Axis("auc", "area under the ROC curve", limit=MIN_AUC),)
+    series = DRAWN_RANKINGS
+    columns = (Column("AUC", "auc", "attention"),)
+
+    def measure_rankings(
+        self, prediction: Prediction, evidence: np.ndarray, share: float
+    ) -> dict[str, dict[str, float]]:
+        """Return how well each ranking finds the evidence."""
+        found = {
+            name: find_evidence(ranking, evidence, share)
+            for name, ranking in prediction.rankings.items()
+        }
+        return {name: score._asdict() for name, score in found.items() if score is not None}
+
+    def judge(self, judged: Judged) -> Outcome:
+        """Return PASS if the weights find planted evidence in every class and seed, by MIN_AUC.
+
+        Evidence that people marked is reported, and not judged: a model may be right for reasons of
+        its own. The value is the area of the class and seed where it is smallest.
+        """
+        summary = judged.summary
+        rows = summary[(summary["test"] == self.name) & (summary["measure"] == "auc")]
+        if rows["mean"].notna().sum() == 0:
+            return Outcome(UNDEFINED, reason=NO_EVIDENCE)
+        if not judged.planted:
+            return Outcome(UNDEFINED, reason=NOT_PLANTED)
+        rows = rows[rows["ranking"] == "attention"].dropna(subset="mean")
+        if rows["class"].notna().any():  # steps of a translation have no class
+            rows = rows.dropna(subset="class")
+        if (reason := no_weights(summary)) or rows.empty:
+            return Outcome(UNDEFINED, reason=reason or NO_EVIDENCE)
+        smallest = float(rows["mean"].min())
+        return Outcome(PASS if smallest >= MIN_AUC else FAIL, smallest)
+
+    def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
+        """Return a row for each class; one for a model whose predictions have none, or too many."""
+        areas = {
+            name: explained.class_means(measure, ranking) for ranking, name in self.series.items()
+        }
+        classes = sorted({label for by_class in areas.values() for label in by_class})
+        if not 0 < len(classes) <= MAX_CLASSES:
+            return super().drawn_rows(explained, measure)
+        return {
+            label: {name: by_class.get(label, []) for name, by_class in areas.items()}
+            for label in classes
+        }
+
+
+class EvidenceScore(NamedTuple):
+    """How well a ranking finds a document's evidence.
+
+    auc: the area under the ROC curve; .5 by chance
+    average_precision: the area under precision and recall
+    concentration: the evidence's share of the ranking's sum, divided by its share of the units;
+        NaN for a ranking with negative values
+    token_f1: of the highest units against the evidence
+    span_f1: of their runs against those of the evidence; two match that overlap by half (MATCH)
+    """
+
+    auc: float
+    average_precision: float
+    concentration: float
+    token_f1: float
+    span_f1: float
+
+
+def find_evidence(ranking: np.ndarray, evidence: np.ndarray, share: float) -> EvidenceScore | None:
+    """Return how well a ranking (units,) finds the evidence (units,), True where there is some.
+
+    `share` of the units, at least one, are chosen for the F1 scores. Units that the ranking does
+    not have (NaN) are left out, and then there are no F1 scores. None where the rest are all
+    evidence, or none of them.
+    """
+    known = np.isfinite(ranking)
+    scores, is_evidence = ranking[known], evidence[known]
+    if is_evidence.all() or not is_evidence.any():
+        return None
+    concentration = float("nan")
+    if scores.min() >= 0 < scores.sum():
+        concentration = float(scores[is_evidence].sum() / scores.sum() / is_evidence.mean())
+    token_f1 = span_f1 = float("nan")
+    if known.all():
+        chosen = np.zeros(len(ranking), bool)
+        chosen[descending(ranking)[: max(1, round(share * len(ranking)))]] = True
+        token_f1 = _f1(chosen & evidence, chosen, evidence)
+        span_f1 = match_spans(_runs(chosen), _runs(evidence))
+    return EvidenceScore(*areas(scores, is_evidence), concentration, token_f1, span_f1)
+
+
+def areas(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """Return the area under the ROC curve, and the average precision.
+
+    They equal scikit-learn's, which checks its arguments for 4 ms a call: 25 s for a seed.
+
+    Args:
+        scores: (units,)
+        right: True for the units to be found, (units,), neither all nor none
+
+    """
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # of equal scores
+    hits = np.cumsum(right[order])[last]
+    misses = last + 1 - hits
+    new_hits, new_misses = np.diff(hits, prepend=0), np.diff(misses, prepend=0)
+    auc = (new_misses * (hits - new_hits / 2)).sum() / (hits[-1] * misses[-1])
+    return float(auc), float((new_hits / hits[-1] * hits / (last + 1)).sum())
+
+
+def _f1(both: np.ndarray, chosen: np.ndarray, right: np.ndarray) -> float:
+    return float(2 * both.sum() / (chosen.sum() + right.sum()))
+
+
+def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """Return the runs of True as (first, the one after the last)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
+
+
+def match_spans(chosen: list[tuple[int, int]], right: list[tuple[int, int]]) -> float:
+    """Return the F1 of chosen spans; two spans match with intersection over union >= MATCH.
+
+    DeYoung et al. 2020, section 4.1. A chosen span of one word does not count where all spans of
+    evidence are longer: scattered words are no wrong phrases.
+    """
+    if min(end - first for first, end in right) > 1:
+        chosen = [(first, end) for first, end in chosen if end - first > 1]
+    if not chosen:
+        return 0.0
+    overlaps = np.array([[_overlap(span, other) for other in right] for span in chosen]) >= MATCH
+    precision, recall = overlaps.any(1).mean(), overlaps.any(0).mean()
+    return float(2 * precision * recall / (precision + recall)) if precision else 0.0
+
+
+def _overlap(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """Return the intersection of two spans divided by their union."""
+    shared = max(0, min(first[1], second[1]) - max(first[0], second[0]))
+    return shared / (first[1] - first[0] + second[1] - second[0] - shared)

@@ -1,0 +1,168 @@
+"""Agreement between seeds: the same model, trained again (Wiegreffe & Pinter 2019, section 3.3).
+
+How much two seeds' weights differ is chance: other weights are other only beyond that.
+(arxiv.org/abs/1908.04626)
+"""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import torch
+
+from heed.explanation.distances import jensen_shannon
+from heed.explanation.test import (
+    DIVERGENCE_ENDS,
+    EQUAL,
+    FAIL,
+    LARGEST_DIVERGENCE,
+    NO_WEIGHTS,
+    ONE_SEED,
+    PASS,
+    UNDEFINED,
+    Axis,
+    Column,
+    Explained,
+    Judged,
+    Outcome,
+    Series,
+    Text,
+    WeightsTest,
+    by_largest_weight,
+    measured,
+    no_weights,
+)
+
+MAX_DIVERGENCE = LARGEST_DIVERGENCE / 2
+
+
+class Seeds(WeightsTest):
+    """The divergence of the weights of two seeds on the same documents."""
+
+    name = "seeds"
+    table = "seeds"
+    measures = ("divergence", "change")
+    of_weights = measures
+    criterion = "Seeds"
+    rule = Text(
+        "pass if the weights of two seeds differ by less than {limit} on average (Jensen-Shannon "
+        "divergence; half of the largest possible).",
+        (("limit", f"{MAX_DIVERGENCE:.3f}"),),
+    )
+    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED)
+    title = "Agreement between seeds"
+    claim = (
+        "Shows how much of the weights is chance: the same model, trained again. It does not show "
+        "that weights on which seeds agree are right."
+    )
+    caption = (
+        "Jensen-Shannon divergence in nats of the weights of two seeds on the same documents, by "
+        "the largest weight. Dotted: the limit of the table, half of the largest possible."
+    )
+    axes = (Axis("divergence", "divergence of the weights", DIVERGENCE_ENDS, MAX_DIVERGENCE),)
+    columns = (Column("Seeds", "divergence"),)
+
+    def judge(self, judged: Judged) -> Outcome:
+        """Return PASS if the weights of two seeds differ by less than MAX_DIVERGENCE on average.
+
+        The value is the mean over pairs of seeds and documents.
+        """
+        if reason := no_weights(judged.summary):
+            return Outcome(UNDEFINED, reason=reason)
+        mean = seed_divergence(judged.summary)
+        if mean is None:
+            return Outcome(UNDEFINED, reason=ONE_SEED)
+        return Outcome(PASS if mean < MAX_DIVERGENCE else FAIL, mean)
+
+    def drawn(self, explained: Explained, measure: str) -> Series:
+        """Return the divergence by the largest weight of the document."""
+        return by_largest_weight(explained, self.table, measure)
+
+    def mean_values(self, explained: Explained, column: Column) -> list[float]:
+        """Return the value that is judged, over all pairs of seeds."""
+        mean = seed_divergence(explained.summary)
+        return [] if mean is None else [mean]
+
+
+def seed_divergence(summary: pd.DataFrame) -> float | None:
+    """Return the mean divergence of two seeds' weights over pairs and documents; None without."""
+    rows = measured(summary, "seeds", "divergence")
+    if rows.empty:
+        return None
+    return float((rows["mean"] * rows["documents"]).sum() / rows["documents"].sum())
+
+
+def seed_agreement(
+    units: pd.DataFrame, documents: pd.DataFrame, probabilities: list[str]
+) -> pd.DataFrame:
+    """Return how much the weights of two seeds differ on the same document.
+
+    Args:
+        units: `seed, id, unit, attention`.
+        documents: `seed, id` and the columns `probabilities`.
+        probabilities: the columns of the classes' probabilities.
+
+    Returns:
+        `seed, other_seed, id, max_weight, divergence, change`: every pair of seeds that have the
+        document; max_weight is of the first seed, divergence the Jensen-Shannon divergence of the
+        weights in nats, change the total variation distance of the predictions.
+
+    """
+    rows = []
+    weights = {key: group["attention"].to_numpy() for key, group in units.groupby(["id", "seed"])}
+    predictions = {
+        (name, seed): values
+        for name, seed, values in zip(
+            documents["id"],
+            documents["seed"],
+            documents[probabilities].to_numpy(np.float64),
+            strict=True,
+        )
+    }
+    for name, group in documents.groupby("id", sort=False):
+        seeds = sorted(group["seed"])
+        for i, seed in enumerate(seeds):
+            for other in seeds[i + 1 :]:
+                own, others = weights[name, seed], weights[name, other]
+                change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
+                rows.append((seed, other, name, own.max(), _divergence(own, others), change))
+    columns = ["seed", "other_seed", "id", "max_weight", "divergence", "change"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFrame:
+    """Return how much two seeds differ at the same unit of the same target.
+
+    Args:
+        units: `seed, id, target, unit, attention`.
+        next_units: `seed, id, target, word, p`: the probabilities of what is predicted at the drawn
+            units of targets; a word that is missing has none.
+
+    Returns:
+        As `seed_agreement`, with the column `target` after `id`. Steps that only one of two seeds
+        has, or whose sources have not as many units, are left out.
+
+    """
+    keys = ["id", "target"]
+    steps = next_units[["seed", *keys]].drop_duplicates()
+    drawn = units.merge(steps, on=["seed", *keys]).groupby(["seed", *keys])["attention"]
+    weights = {key: group.to_numpy() for key, group in drawn}
+    rows = []
+    for seed, other in itertools.combinations(sorted(steps["seed"].unique().tolist()), 2):
+        first, second = (
+            next_units[next_units["seed"] == each].set_index([*keys, "word"])["p"]
+            for each in (seed, other)
+        )
+        changes = first.sub(second, fill_value=0.0).abs().groupby(level=keys).sum() / 2
+        for name, target, change in changes.reset_index().itertuples(index=False):
+            own, others = (weights.get((each, name, target)) for each in (seed, other))
+            if own is not None and others is not None and len(own) == len(others):
+                divergence = _divergence(own, others)
+                rows.append((seed, other, name, target, own.max(), divergence, change))
+    columns = ["seed", "other_seed", *keys, "max_weight", "divergence", "change"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _divergence(first: np.ndarray, second: np.ndarray) -> float:
+    tensors = [torch.from_numpy(weights.astype(np.float64)) for weights in (first, second)]
+    return float(jensen_shannon(tensors[0], tensors[1]))
