@@ -14,10 +14,8 @@ from heed.evaluation.results import (
     SAME,
     UNDECIDED,
     WORSE,
-    ExperimentResult,
     write_comparison,
 )
-from heed.report import answer as answers
 from heed.report.blocks import PAGE, Span
 from heed.report.chapters import answer as answer_chapter
 from heed.report.chapters.shared import link_terms
@@ -27,14 +25,12 @@ from heed.report.experiments import (
     NOT_REPRODUCED,
     REPRODUCED,
     Experiment,
-    Line,
     Reproduction,
     read_experiments,
 )
 from heed.report.formats import format_points
 from heed.report.headline import headline
 from heed.report.language import use_language
-from heed.report.measures import measure_of
 from heed.report.renderers import csv as csv_renderer
 from heed.report.renderers import html, latex, markdown
 from heed.report.renderers.html import split_note
@@ -43,7 +39,12 @@ from heed.report.sources import Sources
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
-from tests.test_answer import METHOD, NOISY, SEEDS, make_experiment
+from tests.fixtures.report.answers import (
+    NOISY,
+    SEEDS,
+    experiment_of,
+    make_experiment,
+)
 
 GAIN, LOSS = {}, {"attention": (0.70, 0.72, 0.71)}
 OPEN, LEVEL = {"attention": (0.80, 0.85, 0.79)}, {"attention": (0.8, 0.8201, 0.81)}
@@ -53,23 +54,6 @@ BEATEN, UNBEATEN = {"mean": (0.82, 0.833, 0.811)}, {"mean": NOISY}  # controls, 
 STRONG = {"linear": 0.95}
 NO_ATTENTION = {"answers": ("location",)}
 POOLING = {"answers": ("pooling", "attention"), "pooling": (0.90, 0.91, 0.89)}
-
-
-def seeds_of(result: ExperimentResult) -> list[int]:
-    """The seeds of the models' runs."""
-    return SEEDS[: len(next(iter(result.models.values())).converged)]
-
-
-def experiment_of(result: ExperimentResult, name: str, corpus: str = "") -> Experiment:
-    """An experiment of a report, with its verdicts alone."""
-    return Experiment(
-        key=name, title=name, measure=measure_of(result), mark="", generated=False,
-        corpus_name=corpus or name, corpus="",
-        answer=answers.answer(result, METHOD, seeds_of(result)),
-        line=Line(None, None, None, {}, {}, {}, None, None, False, None),
-        standing=answers.read_standing(result, answers.tested_differences(result, METHOD)),
-        comparisons=[], settings={}, pair=[], others=[], degraded_from="", degradations=[],
-    )  # fmt: skip
 
 
 def study_of(*cases: dict, corpus: str = "") -> list[Experiment]:

@@ -1,115 +1,14 @@
 """The answer of an experiment, and of all of a study: only what the tests support."""
 
 import dataclasses
-import statistics
 
 import pytest
-from scipy import stats
 
-from heed.evaluation.comparison import judge
-from heed.evaluation.families import assign_roles
 from heed.evaluation.results import (
     UNDECIDED,
-    Corpus,
-    Difference,
-    Effect,
-    ExperimentResult,
-    ModelResult,
-    OpponentResult,
-    OtherTests,
-    Significance,
-    paired_gain,
-    spread,
 )
-from heed.recipe import CorpusFacts
 from heed.report.answer import answer
-from heed.tasks.classification.recipe import Hyperparameters
-from heed.tokens.meta import NearDuplicates
-
-METHOD = Significance("", 0.05, 0.8, margin_pp=1.0, convergence_pp=0.2, families={})
-SEEDS = [1, 2, 3]
-OPPONENTS = ("majority", "linear")
-
-
-def difference_of(values: list[float], family: str) -> Difference:
-    """A difference with the interval and p values of a paired t test over seeds."""
-    mean, one = 100 * statistics.fmean(values), len(values) < 2
-    error = 0 if one else max(100 * statistics.stdev(values) / len(values) ** 0.5, 1e-9)
-    freedom = len(values) - 1
-    half = 0 if one else stats.t.isf(0.025, freedom) * error
-    p = None if one else 2 * stats.t.sf(abs(mean) / error, freedom)
-    equivalence = None if one else stats.t.cdf((abs(mean) - 1.0) / error, freedom)
-    return Difference(
-        family=family, mean_pp=mean, interval_pp=None if one else (mean - half, mean + half),
-        p=p, p_holm=p, equivalence_p=equivalence, equivalence_p_holm=equivalence,
-        verdict=UNDECIDED, standard_error_pp=None, degrees_of_freedom=None, seeds_needed=None,
-        detectable_pp=None, effect=Effect(odds_ratio=1.0, g=None, seeds_won=0.5),
-        others=OtherTests(None, 0.5, [0.5], p, p, None if one else 0.25),
-    )  # fmt: skip
-
-
-def make_model(variant: str, accuracy: list[float], baseline: list[float], bad: int) -> ModelResult:
-    """A model with accuracies alone, of which so many runs had not converged."""
-    plain = variant in ("baseline", "mean", "wide") or variant.endswith(("-baseline", "-mean"))
-    return ModelResult(
-        model=variant,
-        hyperparameters=Hyperparameters(attention="none" if plain else "multi-head"),
-        parameters=0,
-        best_epochs=[],
-        last_rises_pp=[],
-        converged=[index >= bad for index in range(len(accuracy))],
-        machine_kinds=["made-up kind" for _ in accuracy],
-        summary={"accuracy": spread(accuracy)},
-        details={"classes": {}},
-        gain=paired_gain(accuracy, baseline),
-    )
-
-
-def make_experiment(
-    baseline=(0.8, 0.82, 0.81), attention=(0.85, 0.86, 0.84), linear=0.7, needed=None,
-    answers=("attention",), bad=None, **others,
-) -> ExperimentResult:  # fmt: skip
-    """An experiment with accuracies and their differences alone, judged as `heed compare` does."""
-    accuracies = {"baseline": baseline, **others, "attention": attention}
-    models = {
-        name: make_model(name, list(values), list(baseline), (bad or {}).get(name, 0))
-        for name, values in accuracies.items()
-    }
-    accuracies |= {
-        name: [value] * len(attention) for name, value in zip(OPPONENTS, (0.5, linear), strict=True)
-    }
-    hyperparameters = {name: model.hyperparameters for name, model in models.items()}
-    roles = assign_roles(hyperparameters, OPPONENTS, answers)
-    differences = {}
-    for first, second, family in roles.pairs():
-        pairs = zip(accuracies[first], accuracies[second], strict=True)
-        differences[first, second] = difference_of([a - b for a, b in pairs], family)
-    for variant in roles.attention:
-        difference = differences[variant, "baseline"]
-        differences[variant, "baseline"] = dataclasses.replace(difference, seeds_needed=needed)
-    return ExperimentResult(
-        task="classification",
-        groups={"classes": []},
-        metric="accuracy",
-        attention=roles.attention,
-        controls=roles.controls,
-        corpus=Corpus(
-            "made-up",
-            0,
-            CorpusFacts(
-                "sample-letters", 0, 0, {}, False, True, NearDuplicates(test=[0], complete=True)
-            ),
-        ),
-        models=models,
-        opponents={
-            name: OpponentResult({"accuracy": spread([accuracies[name][0]])}, {"classes": {}})
-            for name in OPPONENTS
-        },
-        comparisons=judge(differences, models),
-    )
-
-
-NOISY = (0.84, 0.87, 0.83)  # as good as attention, and too uncertain to call
+from tests.fixtures.report.answers import METHOD, NOISY, SEEDS, make_experiment
 
 CASES = {
     "a gain": (
