@@ -14,7 +14,7 @@ from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.models.classifier import Classifier
 from heed.models.parameters import count_classifier, count_translator, score
 from heed.models.scores import SCORES
-from heed.models.shapes import shapes_alone
+from heed.models.size import shapes_alone
 from heed.models.translators import make_translator
 from heed.study import load
 from heed.tasks.classification.recipe import Hyperparameters
