@@ -24,11 +24,11 @@ class CorpusSizes(NamedTuple):
     """What the shapes of a network depend on, beside its hyperparameters.
 
     types: different tokens of a corpus, of each language that a network reads or writes.
-    classes: of the label that is predicted; 0 where there is none.
+    outputs: what is predicted, if it is no word: one of how many values, or how many at once.
     """
 
     types: tuple[int, ...]
-    classes: int = 0
+    outputs: int = 0
 
 
 def hyperparameter(default: Any, description: str, **limits: float) -> Any:

@@ -2,12 +2,13 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+Hyperparameters = TypeVar("Hyperparameters")
 INITIALISERS = {torch.Tensor.normal_, torch.Tensor.uniform_}
 
 
@@ -40,22 +41,27 @@ def count_parameters(build: Callable[[], nn.Module]) -> int:
     return sum(each.numel() for each in model.parameters() if each.requires_grad)
 
 
-def match_parameters(build: Callable[[int], nn.Module], parameters: int) -> int:
-    """Return the size, at least 1, whose network has about as many parameters.
+def match_parameters(
+    by_size: Callable[[int], Hyperparameters],
+    build: Callable[[Hyperparameters], nn.Module],
+    matched: Hyperparameters,
+) -> Hyperparameters:
+    """Return the hyperparameters whose network has about as many parameters as a matched one.
 
     Args:
-        build: from a size to a network, whose number of parameters grows with the size.
-        parameters: the number to come nearest to.
+        by_size: from a size, at least 1, to hyperparameters of which only that size differs.
+        build: from hyperparameters to their network.
+        matched: the hyperparameters of the network to be matched.
 
     """
 
-    def count(size: int) -> int:
-        return count_parameters(lambda: build(size))
+    def count(h: Hyperparameters) -> int:
+        return count_parameters(lambda: build(h))
 
-    low, high = 1, 2
-    while count(high) < parameters:
+    parameters, low, high = count(matched), 1, 2
+    while count(by_size(high)) < parameters:
         low, high = high, high * 2
     while low < high - 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if count(middle) < parameters else (low, middle)
-    return min((low, high), key=lambda size: abs(count(size) - parameters))
+        low, high = (middle, high) if count(by_size(middle)) < parameters else (low, middle)
+    return by_size(min((low, high), key=lambda size: abs(count(by_size(size)) - parameters)))

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from heed.hyperparameters import CorpusSizes
+from heed.models.size import count_parameters
 from heed.study.cost.sizes import UNKNOWN_CLASSES, CorpusSize
 from heed.study.schema import Params
 from heed.tasks import task_module
@@ -69,12 +71,12 @@ def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
     lengths = tuple(min(round(pieces * length), longest) for length in size.lengths)
     label = getattr(params.experiments[section.experiment].data, "label", "")
     outputs = size.values.get(label, UNKNOWN_CLASSES)
-    capacity, types = task_module(task, "capacity"), size.types / size.texts
-    sizes = (types, types), outputs  # of source and target; a classifier has the first alone
+    network, types = task_module(task, "network"), round(size.types / size.texts)
+    sizes = CorpusSizes((types,) * size.texts, outputs)
     if section.match != model:
-        h = capacity.widen(h, params.resolved(section.match, {}), *sizes)
-    parameters = capacity.count(h, *sizes)
-    vocabulary = round(min(getattr(h, "vocabulary_size", size.types), types)) + 4
+        h = network.parameter_matched(h, params.resolved(section.match, {}), sizes)
+    parameters = count_parameters(lambda: network.build(h, sizes))
+    vocabulary = min(getattr(h, "vocabulary_size", round(size.types)), types) + 4
     return Workload(task, h, lengths, vocabulary, outputs, parameters)
 
 

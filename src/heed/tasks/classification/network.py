@@ -1,9 +1,10 @@
 """The network of a classification, from its hyperparameters and the sizes of its corpus.
 
-torch is imported where a network is built: a recipe builds one only for a parameter-matched control.
+torch is imported where a network is built: of all recipes, those of parameter-matched controls.
 """
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING
 
 from heed.hyperparameters import CorpusSizes
@@ -28,12 +29,20 @@ def build(h: Hyperparameters, sizes: CorpusSizes) -> "Classifier":
     from heed.models.classifier import Classifier
 
     vocabulary = min(h.vocabulary_size, sizes.types[0] + len(SPECIAL))
-    return Classifier(vocabulary, sizes.classes, h)
+    return Classifier(vocabulary, sizes.outputs, h)
 
 
-def without_attention(h: Hyperparameters, size: int) -> Hyperparameters:
-    """Return the same network without attention, with another hidden size.
+def parameter_matched(
+    h: Hyperparameters, matched: Hyperparameters, sizes: CorpusSizes
+) -> Hyperparameters:
+    """Return the same network without attention, as large as a network with attention.
 
-    A pooling by attention becomes the mean, its equivalent with uniform weights.
+    Its hidden size is the one whose number of parameters is nearest. A pooling by attention becomes
+    the mean, its equivalent with uniform weights.
     """
-    return dataclasses.replace(h.without_attention(), hidden_size=size)
+    from heed.models.size import match_parameters
+
+    def by_size(size: int) -> Hyperparameters:
+        return dataclasses.replace(h.without_attention(), hidden_size=size)
+
+    return match_parameters(by_size, functools.partial(build, sizes=sizes), matched)

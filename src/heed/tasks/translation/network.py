@@ -1,9 +1,10 @@
 """The network of a translation, from its hyperparameters and the sizes of its corpus.
 
-torch is imported where a network is built: a recipe builds one only for a parameter-matched control.
+torch is imported where a network is built: of all recipes, those of parameter-matched controls.
 """
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING
 
 from heed.hyperparameters import CorpusSizes
@@ -39,9 +40,17 @@ def build(h: Hyperparameters, sizes: CorpusSizes) -> "Translator":
     return make_translator(source, target, h)
 
 
-def without_attention(h: Hyperparameters, size: int) -> Hyperparameters:
-    """Return the same network without attention, with another size of each direction.
+def parameter_matched(
+    h: Hyperparameters, matched: Hyperparameters, sizes: CorpusSizes
+) -> Hyperparameters:
+    """Return the same network without attention, as large as a network with attention.
 
-    The decoder starts from the encoder's last state; each direction has half of the hidden size.
+    Its hidden size is the one whose number of parameters is nearest. The decoder starts from the
+    encoder's last state.
     """
-    return dataclasses.replace(h, decoder="last-state", hidden_size=2 * size)
+    from heed.models.size import match_parameters
+
+    def by_size(half: int) -> Hyperparameters:  # each direction has half of the hidden size
+        return dataclasses.replace(h, decoder="last-state", hidden_size=2 * half)
+
+    return match_parameters(by_size, functools.partial(build, sizes=sizes), matched)
