@@ -5,7 +5,9 @@ torch is imported where a network is built: of all recipes, those of parameter-m
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from heed.hyperparameters import CorpusSizes
 from heed.inputs.special import SPECIAL
@@ -13,7 +15,14 @@ from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.meta import Meta
 
 if TYPE_CHECKING:
+    import torch
+
+    from heed.inputs.batches import Batch
     from heed.models.classifier import Classifier
+
+SENTENCE = 20  # tokens of a sentence in a random document
+NGRAMS = 18  # of characters, of a word of six letters
+FEATURES = 3  # of a linear branch, for each token
 
 
 def sizes(data: Data, meta: Meta) -> CorpusSizes:
@@ -46,3 +55,35 @@ def parameter_matched(
         return dataclasses.replace(h.without_attention(), hidden_size=size)
 
     return match_parameters(by_size, functools.partial(build, sizes=sizes), matched)
+
+
+def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> "Batch":
+    """Return random documents of these lengths, on which the speed of a network is measured."""
+    import torch
+
+    from heed.inputs.batches import Bags, Batch
+
+    shape, tokens = (len(lengths), max(lengths)), sum(lengths)
+    words = min(h.vocabulary_size, sizes.types[0] + len(SPECIAL))
+    features: dict[str, Any] = {}
+    if h.hierarchical:
+        starts = torch.arange(0, shape[1], SENTENCE)
+        rest = torch.tensor(lengths)[:, None] - starts
+        features["sentences"] = rest.clamp(0, SENTENCE)
+    if h.bigram_buckets:
+        features["bigrams"] = torch.randint(1, h.bigram_buckets + 1, shape)
+    if h.character_buckets:
+        ids = torch.randint(h.character_buckets, (NGRAMS * tokens,))
+        features["characters"] = Bags(ids, torch.arange(0, len(ids), NGRAMS))
+        features["character_of"] = torch.randint(tokens, shape)
+    if h.linear_branch != "none":
+        ids = torch.randint(h.branch_buckets, (FEATURES * tokens,))
+        begin = torch.tensor([0, *lengths[:-1]]).cumsum(0) * FEATURES
+        features["linear"] = Bags(ids, begin, torch.rand(len(ids)))
+    ids = torch.randint(len(SPECIAL), max(words, len(SPECIAL) + 1), shape)
+    return Batch(ids, torch.tensor(lengths), np.arange(len(lengths)), **features)
+
+
+def loss(model: "Classifier", batch: "Batch") -> "torch.Tensor":
+    """Return the cross entropy of the first class, summed over documents."""
+    return -model(batch).log_softmax(-1)[:, 0].sum()
