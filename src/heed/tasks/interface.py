@@ -11,8 +11,8 @@ rules: `contradictions` between hyperparameters, and `variant_contradictions` wi
     `OPPONENTS`, their names; `opponent_seconds`, their core-seconds by the tokens of a corpus;
     `no_effect`.
 network: `sizes`, what of a corpus the shapes of a network depend on; `build`, from hyperparameters
-    and sizes to a network; `parameter_matched`, the control that is as large as another network; `random_batch`
-    of items of given lengths, and its `loss`, on which the speed is measured.
+    and sizes to a network; `parameter_matched`, the control that is as large as another network;
+    `random_batch` of items of given lengths, and its `loss`, on which the speed is measured.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
 prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
 explanation: `explain_run`, the tables of one run's explanation, and why tests are not defined;

@@ -1,24 +1,22 @@
 """The network of a classification, from its hyperparameters and the sizes of its corpus.
 
-torch is imported where a network is built: of all recipes, those of parameter-matched controls.
+Of all recipes, those of parameter-matched controls alone build a network.
 """
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 
 from heed.hyperparameters import CorpusSizes
+from heed.inputs.batches import Bags, Batch
 from heed.inputs.special import SPECIAL
+from heed.models.classifier import Classifier
+from heed.models.size import match_parameters
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.meta import Meta
-
-if TYPE_CHECKING:
-    import torch
-
-    from heed.inputs.batches import Batch
-    from heed.models.classifier import Classifier
 
 SENTENCE = 20  # tokens of a sentence in a random document
 NGRAMS = 18  # of characters, of a word of six letters
@@ -30,13 +28,11 @@ def sizes(data: Data, meta: Meta) -> CorpusSizes:
     return CorpusSizes((meta.types,), len(data.classes))
 
 
-def build(h: Hyperparameters, sizes: CorpusSizes) -> "Classifier":
+def build(h: Hyperparameters, sizes: CorpusSizes) -> Classifier:
     """Return an untrained classifier for a corpus.
 
     The vocabulary is smaller than `vocabulary_size` if the corpus has fewer types.
     """
-    from heed.models.classifier import Classifier
-
     vocabulary = min(h.vocabulary_size, sizes.types[0] + len(SPECIAL))
     return Classifier(vocabulary, sizes.outputs, h)
 
@@ -49,7 +45,6 @@ def parameter_matched(
     Its hidden size is the one whose number of parameters is nearest. A pooling by attention becomes
     the mean, its equivalent with uniform weights.
     """
-    from heed.models.size import match_parameters
 
     def by_size(size: int) -> Hyperparameters:
         return dataclasses.replace(h.without_attention(), hidden_size=size)
@@ -57,11 +52,11 @@ def parameter_matched(
     return match_parameters(by_size, functools.partial(build, sizes=sizes), matched)
 
 
-def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> "Batch":
+def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> Batch:
     """Return random documents of these lengths, on which the speed of a network is measured."""
     import torch
 
-    from heed.inputs.batches import Bags, Batch
+    from heed.inputs.batches import Batch
 
     shape, tokens = (len(lengths), max(lengths)), sum(lengths)
     words = min(h.vocabulary_size, sizes.types[0] + len(SPECIAL))
@@ -84,6 +79,6 @@ def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> 
     return Batch(ids, torch.tensor(lengths), np.arange(len(lengths)), **features)
 
 
-def loss(model: "Classifier", batch: "Batch") -> "torch.Tensor":
+def loss(model: Classifier, batch: Batch) -> torch.Tensor:
     """Return the cross entropy of the first class, summed over documents."""
     return -model(batch).log_softmax(-1)[:, 0].sum()

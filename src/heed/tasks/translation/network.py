@@ -1,24 +1,22 @@
 """The network of a translation, from its hyperparameters and the sizes of its corpus.
 
-torch is imported where a network is built: of all recipes, those of parameter-matched controls.
+Of all recipes, those of parameter-matched controls alone build a network.
 """
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from heed.hyperparameters import CorpusSizes
+from heed.inputs.pairs import PairBatch
 from heed.inputs.special import PADDING, SPECIAL_OF_PAIRS
+from heed.models.size import match_parameters
+from heed.models.translator import Translator
+from heed.models.translators import make_translator
 from heed.tasks.translation.recipe import Data, Hyperparameters
 from heed.tokens.meta import Meta
-
-if TYPE_CHECKING:
-    import torch
-
-    from heed.inputs.pairs import PairBatch
-    from heed.models.translator import Translator
 
 
 def sizes(data: Data, meta: Meta) -> CorpusSizes:
@@ -27,14 +25,12 @@ def sizes(data: Data, meta: Meta) -> CorpusSizes:
     return CorpusSizes((source, target))
 
 
-def build(h: Hyperparameters, sizes: CorpusSizes) -> "Translator":
+def build(h: Hyperparameters, sizes: CorpusSizes) -> Translator:
     """Return an untrained translator for a corpus.
 
     Its vocabularies are as large as they may be: a run has smaller ones if its training split has
     fewer types.
     """
-    from heed.models.translators import make_translator
-
     return make_translator(*_vocabularies(h, sizes), h)
 
 
@@ -55,7 +51,6 @@ def parameter_matched(
     Its hidden size is the one whose number of parameters is nearest. The decoder starts from the
     encoder's last state.
     """
-    from heed.models.size import match_parameters
 
     def by_size(half: int) -> Hyperparameters:  # each direction has half of the hidden size
         return dataclasses.replace(h, decoder="last-state", hidden_size=2 * half)
@@ -63,7 +58,7 @@ def parameter_matched(
     return match_parameters(by_size, functools.partial(build, sizes=sizes), matched)
 
 
-def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> "PairBatch":
+def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> PairBatch:
     """Return random pairs of these lengths, on which the speed of a network is measured.
 
     As many tokens of a target are predicted as its source has.
@@ -85,6 +80,6 @@ def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> 
     return PairBatch(source, of_source, target, of_source + 1, np.arange(len(lengths)))
 
 
-def loss(model: "Translator", batch: "PairBatch") -> "torch.Tensor":
+def loss(model: Translator, batch: PairBatch) -> torch.Tensor:
     """Return the cross entropy, summed over the predicted tokens."""
     return model.loss(batch)
