@@ -12,11 +12,11 @@ import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
-from heed.calibration import calibrate
 from heed.paths import RESULTS
 from heed.report.timing import read_training_time, training_folder
+from heed.speed import measure_all
 from heed.study import Params, load
-from heed.study.cost.estimate import Cost, estimate_cost, study_workloads
+from heed.study.cost import Cost, estimate_cost, study_workloads
 
 LOGS = Path("logs")
 # what a study has once → the stages that it is estimated for
@@ -74,7 +74,7 @@ def stages(costs: list[Cost]) -> Iterator[str]:
 
 def main() -> None:
     params = load()
-    speeds = calibrate(study_workloads(params))
+    speeds = measure_all(study_workloads(params))
     costs = [estimate_cost(params, speeds), estimate_cost(params)]
     print(HEADER.format("a training"), *trainings(params, costs), sep="\n")
     print("", HEADER.format("stages"), *stages(costs), sep="\n")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from heed.models.parameters import count_classifier
 
 from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
 from heed.files import write_json, write_text
-from heed.models.parameters import count_classifier
 from heed.paths import TOKENS, recipe_file
 from heed.recipe import CorpusFacts, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data

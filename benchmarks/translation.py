@@ -19,13 +19,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from benchmarks.workload import Row, print_rows
+from heed.hyperparameters import CorpusSizes
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.special import BOS, EOS, PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
 from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.translator import Translator
-from heed.tasks.translation.cost import multiply_adds
+from heed.speed import multiply_adds
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.training.allocator import keep_memory
 
@@ -283,6 +284,9 @@ def search_row(steps: int = 500, sentences: int = 500) -> Row:
     )
 
 
+SIZES = CorpusSizes((PIECES, PIECES))
+
+
 def cost_settings(decoder: str) -> Hyperparameters:
     """Return the hyperparameters of `SETTINGS` as those of a model of the task."""
     values = dataclasses.asdict(SETTINGS) | {
@@ -300,7 +304,8 @@ def cost_rows() -> list[Row]:
         for decoder in ("last-state", "output"):
             h = dataclasses.replace(SETTINGS, decoder=decoder, dropout=0.0)
             model = RecurrentTranslator(PIECES, PIECES, h)
-            operations[decoder] = multiply_adds(cost_settings(decoder), length)
+            once, linear, quadratic = multiply_adds("translation", cost_settings(decoder), SIZES)
+            operations[decoder] = once + linear * length + quadratic * length**2
             times = []
             for _ in range(ROUNDS + 1):
                 started = time.thread_time()

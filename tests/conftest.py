@@ -170,7 +170,6 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a folder the working folder, with the corpus `tiny` and the recipe `tiny-attention`."""
-    from heed.models.parameters import count_classifier
     from heed.paths import prediction_file
     from heed.recipe import CorpusFacts, Recipe, write_prediction, write_recipe
     from heed.tasks.classification.recipe import Data, Prediction
@@ -200,7 +199,6 @@ def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             **{field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}
         ),
         data=Data("kind", ["bad", "good"]),
-        parameters=count_classifier(meta["types"] + 2, 2, HYPERPARAMETERS),
         hyperparameters=HYPERPARAMETERS,
     )
     write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)

@@ -66,7 +66,6 @@ KNOW_CLASSIFICATION = (
     "tasks/classification/",
     "tasks/multilabel/",
     "models/classifier.py",
-    "models/parameters.py",
     "models/weighted_sum.py",
     "explanation/",  # of decisions between classes
     "report/",

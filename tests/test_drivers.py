@@ -340,10 +340,6 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
         add_to(ATTENTION, "\nADDED = 1\n"),
         TRAINED,
     ),
-    "the number of parameters": (
-        add_to("src/heed/models/parameters.py", "\nADDED = 1\n"),
-        sorted(["code", *(f"recipe {model}" for model in MODELS)]),
-    ),
     "a template": (
         add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"),
         ["code", "report"],

@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed import study
+from heed.hyperparameters import CorpusSizes
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier
-from heed.models.parameters import count_classifier
 from heed.models.pooling import make_pooling
 from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
+from heed.models.size import count_parameters
+from heed.tasks.classification import network
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.rules import contradictions, no_effect
 from tests.conftest import HYPERPARAMETERS, ROOT
@@ -208,6 +210,10 @@ def test_a_residual_self_attention_adds_the_states_and_positions_come_before_it(
         assert torch.allclose(first, second, atol=1e-6) is same
 
 
+def count(vocabulary: int, classes: int, h: Hyperparameters) -> int:
+    return count_parameters(lambda: Classifier(vocabulary, classes, h))
+
+
 def test_heads_must_divide_the_states_of_sentences_too():
     h = replace(
         HYPERPARAMETERS, hierarchical=True, skip=True, hidden_size=50, embedding_dim=100, heads=8,
@@ -356,7 +362,7 @@ def test_the_twelve_models_have_the_talks_parameter_counts_and_hyperparameters()
             "heads": h.heads if h.attention != "none" else 0,
         }
         assert {key: float(row[key]) for key in keys} == keys, name
-        millions = count_classifier(30000, CLASSES[row["experiment"]], h) / 1e6
+        millions = count(30000, CLASSES[row["experiment"]], h) / 1e6
         # One figure cannot be met to the digit: letters-author-baseline has 4.96, which the talk
         # prints as 4.9.
         assert abs(millions - float(row["parameters_million"])) <= 0.07, name
@@ -374,9 +380,7 @@ def test_heads_must_divide_the_size_of_the_states():
 
 def widened(h: Hyperparameters) -> Hyperparameters:
     """The control that is as large as `h`, for 1,000 words and five classes."""
-    from heed.tasks.classification.capacity import widen
-
-    return widen(h, h, [998], 5)
+    return network.parameter_matched(h, h, CorpusSizes((998,), 5))
 
 
 @pytest.mark.parametrize("attention_hidden", [8, 55, 256])
@@ -384,8 +388,8 @@ def test_wide_has_the_parameter_count_of_the_model_it_matches(attention_hidden):
     h = replace(HYPERPARAMETERS, vocabulary_size=1000, hidden_size=attention_hidden, heads=2)
     wide = widened(h)
     assert wide.attention == "none" and wide.hidden_size > attention_hidden
-    target, size = count_classifier(1000, 5, h), count_classifier(1000, 5, wide)
-    step = count_classifier(1000, 5, replace(wide, hidden_size=wide.hidden_size + 1)) - size
+    target, size = count(1000, 5, h), count(1000, 5, wide)
+    step = count(1000, 5, replace(wide, hidden_size=wide.hidden_size + 1)) - size
     assert abs(size - target) <= step / 2 + 1
     assert np.isclose(size / target, 1, atol=0.05)
 
@@ -407,14 +411,14 @@ def test_wide_is_without_any_attention_and_as_large_as_what_it_matches(changes):
     assert (
         wide.attention == "none" and wide.pooling == "mean" and wide.hierarchical == h.hierarchical
     )
-    assert np.isclose(count_classifier(1000, 5, wide) / count_classifier(1000, 5, h), 1, atol=0.03)
+    assert np.isclose(count(1000, 5, wide) / count(1000, 5, h), 1, atol=0.03)
 
 
 def test_uniform_differs_from_attention_in_its_weights_alone():
     learned, uniform = make(attention="multi-head"), make(attention="uniform")
     uniform.load_state_dict(learned.state_dict())
     batch = make_batch([[5, 6, 7, 8]])
-    assert count_classifier(30, 4, HYPERPARAMETERS) == count_classifier(
+    assert count(30, 4, HYPERPARAMETERS) == count(
         30, 4, replace(HYPERPARAMETERS, attention="uniform")
     )
     with torch.no_grad():

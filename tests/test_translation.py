@@ -20,13 +20,15 @@ from heed.evaluation.tables import evaluate
 from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
-from heed.paths import SEARCHES, recipe_file
+from heed.models.size import count_parameters
+from heed.paths import SEARCHES, TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe, resolve
 from heed.report.figures.states import project
 from heed.search.stage import write_untuned
 from heed.study import load
 from heed.tasks import task_module
+from heed.tasks.translation import network
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.recipe import Hyperparameters
@@ -478,8 +480,12 @@ def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
     stages.recipe("pair-wide")
     recipe = read_model_recipe("pair-wide")
     assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
-    matched = read_model_recipe("pair-input").parameters
-    assert abs(recipe.parameters - matched) / matched < 0.05
+    sizes = network.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))
+    wide, matched = (
+        count_parameters(lambda h=each.hyperparameters: network.build(h, sizes))
+        for each in (recipe, read_model_recipe("pair-input"))
+    )
+    assert abs(wide - matched) / matched < 0.05
 
 
 # What the weights explain

@@ -19,10 +19,10 @@ from heed.inputs.pairs import PairBatch
 from heed.inputs.special import BOS, EOS, PADDING
 from heed.models.beam import search
 from heed.models.decoder import SourceAttention
-from heed.models.parameters import count_translator
 from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
 from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.scores import SCORES, Additive, ConcatTanh
+from heed.models.size import count_parameters
 from heed.models.source_gradients import source_gradients
 from heed.models.stack import (
     LAYERS,
@@ -379,10 +379,8 @@ def test_concatenate_cuts_a_source_at_its_cap_and_grows_with_it():
     assert torch.allclose(cut, whole, atol=1e-12), "what is behind the cap is not read"
     size = ARCHITECTURE.hidden_size
     counts = [
-        count_translator(
-            SOURCE,
-            TARGET,
-            dataclasses.replace(ARCHITECTURE, decoder="concatenate", max_source_tokens=cap),
+        sum(
+            p.numel() for p in make_model(decoder="concatenate", max_source_tokens=cap).parameters()
         )
         for cap in (10, 30, 60)
     ]
@@ -421,9 +419,7 @@ def test_parameter_counts_by_formula(decoder, recurrence, tied):
     else:
         embedding = 0 if decoder == "input-literal" else target * e
         expected += embedding + features * target + target
-    assert count_translator(source, target, h) == expected
-    model = make_translator(source, target, h)
-    assert sum(parameter.numel() for parameter in model.parameters()) == expected
+    assert count_parameters(lambda: make_translator(source, target, h)) == expected
 
 
 def test_the_tied_readout_is_the_target_embedding():

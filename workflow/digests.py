@@ -109,23 +109,29 @@ def read_graph() -> grimp.ImportGraph:
     return graph
 
 
-def read_tasks(params: Params) -> dict[tuple[str, str], set[str]]:
-    """Return the tasks whose parts each command loads: {(stage, key or empty): tasks}."""
+def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
+    """Return the modules of tasks that each command loads: {(stage, key or empty): modules}."""
     task = {name: experiment.task for name, experiment in params.experiments.items()}
-    tasks: dict[tuple[str, str], set[str]] = {}
+    parts: dict[tuple[str, str], set[str]] = {}
     for stage in STAGES:
-        section = SECTIONS.get(stage)
+        section, names = SECTIONS.get(stage), STAGE_MODULES.get(stage, ())
         if section is None:
-            tasks[stage, ""] = {*task.values()}
+            parts[stage, ""] = _modules({*task.values()}, names)
         for key, value in getattr(params, section).items() if section else ():
             of_model = params.models[value.model] if section == "adversaries" else value
-            tasks[stage, key] = {task[key if section == "experiments" else of_model.experiment]}
-    return tasks
+            tasks = {task[key if section == "experiments" else of_model.experiment]}
+            # of all recipes, those of parameter-matched controls alone build a network
+            is_matched = stage == "recipe" and value.match != key
+            parts[stage, key] = _modules(tasks, (*names, *["network"] * is_matched))
+    return parts
 
 
-def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:
-    """Return the modules that a stage loads for `tasks`, with the packages that they import."""
-    parts = {f"heed.tasks.{task}.{part}" for task in tasks for part in STAGE_MODULES.get(stage, ())}
+def _modules(tasks: set[str], names: tuple[str, ...]) -> set[str]:
+    return {f"heed.tasks.{task}.{name}" for task in tasks for name in names}
+
+
+def closure(stage: str, parts: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:
+    """Return the modules that a stage loads with `parts`, with the packages that they import."""
     modules = (roots | parts) & graph.modules
     loaded = modules.union(*(graph.find_upstream_modules(module) for module in modules))
     return loaded if stage in RESOLVING else loaded - {PRESETS}
@@ -166,11 +172,11 @@ def code_texts() -> dict[Path, str]:
     for path in (SRC / "heed").rglob("*.py"):
         digest_file(path)
     roots, graph = read_roots(), read_graph()
-    described: dict[tuple[str, frozenset[str]], str] = {}  # most keys of a stage have the same task
+    described: dict[tuple[str, frozenset[str]], str] = {}  # most keys of a stage load the same
     texts = {}
-    for (stage, key), tasks in read_tasks(params).items():
-        if (kind := (stage, frozenset(tasks))) not in described:
-            described[kind] = describe(closure(stage, tasks, roots[stage], graph))
+    for (stage, key), parts in read_parts(params).items():
+        if (kind := (stage, frozenset(parts))) not in described:
+            described[kind] = describe(closure(stage, parts, roots[stage], graph))
         texts[code_file(stage, key)] = described[kind]
     return texts
 

@@ -41,8 +41,7 @@ class Recipe(Generic[Data, Hyperparameters]):
     """Everything that determines a training, except the seed.
 
     `data` and `hyperparameters` are defined by the task. `tokens` is the digest of the tokenised
-    corpus; `folds` is 0 for a fixed split; `parameters` is the count for the vocabulary of the
-    whole corpus.
+    corpus; `folds` is 0 for a fixed split.
     """
 
     model: str
@@ -55,7 +54,6 @@ class Recipe(Generic[Data, Hyperparameters]):
     tokens: str
     facts: CorpusFacts
     data: Data
-    parameters: Annotated[int, {"ge": 0}]
     hyperparameters: Hyperparameters
 
     def fold(self, seed: int) -> int:
@@ -112,14 +110,14 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
     model = params.models[name]
     experiment = params.experiments[model.experiment]
     schema = task_module(experiment.task, "recipe")
-    capacity = task_module(experiment.task, "capacity")
     data = schema.resolve_data(
         experiment.data.model_dump(), meta, f"experiments.{model.experiment}.data"
     )
-    hyperparameters, sizes = params.resolved(name, best), capacity.sizes(data, meta)
+    hyperparameters = params.resolved(name, best)
     if model.match != name:
-        matched = params.resolved(model.match, best)
-        hyperparameters = capacity.widen(hyperparameters, matched, *sizes)
+        network = task_module(experiment.task, "network")
+        matched, sizes = params.resolved(model.match, best), network.sizes(data, meta)
+        hyperparameters = network.parameter_matched(hyperparameters, matched, sizes)
     if message := schema.corpus_contradiction(hyperparameters, meta):
         raise HeedError(f"params.yaml: models.{name}: {message}")
     return Recipe(
@@ -135,7 +133,6 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
             **{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}
         ),
         data=data,
-        parameters=capacity.count(hyperparameters, *sizes),
         hyperparameters=hyperparameters,
     )
 

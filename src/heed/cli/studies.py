@@ -30,13 +30,13 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
 
 def cost(name: str) -> None:
     """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
-    from heed.calibration import calibrate
-    from heed.study.cost.estimate import study_workloads
-    from heed.study.cost.table import format_cost
+    from heed.speed import measure_all
+    from heed.study.cost import study_workloads
+    from heed.study.cost_table import format_cost
     from heed.study.studies import read_study
 
     params = read_study(name)
-    print_line(format_cost(params, calibrate(study_workloads(params)), count_cores()))
+    print_line(format_cost(params, measure_all(study_workloads(params)), count_cores()))
 
 
 def graph(name: str, dot: bool) -> None:

@@ -7,7 +7,7 @@ are read into them, also where pydantic is not installed. A task combines those 
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 Value = bool | int | float | str
 Configuration = dict[str, Value]  # some hyperparameters and their values, as a search draws them
@@ -18,6 +18,17 @@ MAX_LAYERS = 64  # of an encoder or a decoder
 MAX_COUNT = 100_000  # of epochs, trials, documents in a step
 MAX_THREADS = 4096
 MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is added
+
+
+class CorpusSizes(NamedTuple):
+    """What the shapes of a network depend on, beside its hyperparameters.
+
+    types: different tokens of a corpus, of each language that a network reads or writes.
+    outputs: what is predicted, if it is no word: one of how many values, or how many at once.
+    """
+
+    types: tuple[int, ...]
+    outputs: int = 0
 
 
 def hyperparameter(default: Any, description: str, **limits: float) -> Any:

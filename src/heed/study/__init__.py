@@ -17,7 +17,8 @@ section for each key:
 | `token_count` | about how many tokens a text has, without a tokenizer |
 | `text_columns` | which columns of a corpus are texts |
 | `studies` | heed's studies and the user's own: list, make, activate |
-| `cost/` | what a study costs: sizes of corpora, speeds of models, the table |
+| `cost`, `cost_table` | what a study costs: core-seconds by model, the table |
+| `corpus_size` | the size of a corpus before it is tokenised |
 | `editing/` | edit a study and keep its comments; complete the lines of models; add a model |
 | `own/` | `heed corpus add`: files, facts, entries, what is printed |
 

@@ -11,7 +11,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.cost.table import format_cost
+from heed.study.cost_table import format_cost
 from heed.study.reader import load, parse
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params

@@ -17,8 +17,8 @@ TASKS = ("classification", "multilabel", "translation")
 
 # stage → the modules of a task's package that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {
-    "search": ("recipe", "rules", "capacity", "learning"),
-    "recipe": ("recipe", "capacity"),
+    "search": ("recipe", "rules", "network", "learning"),
+    "recipe": ("recipe",),  # and `network`, of a parameter-matched control
     "train": ("recipe", "learning"),
     "score": ("recipe", "prediction", "evaluation"),
     "explain": ("recipe", "explanation"),

@@ -8,13 +8,11 @@ recipe: `Hyperparameters`; `Prediction`, the settings by which a run's test item
     of each decides.
 rules: `contradictions` between hyperparameters, and `variant_contradictions` with the name of a
     variant; `wide_contradiction` and `WIDE_KEYS` of the control wide; `adversary_contradiction`;
-    `OPPONENTS`, their names; `no_effect`.
-cost: `multiply_adds` of a forward pass over an item, by hyperparameters alone;
-    `opponent_seconds`, core-seconds of the opponents by the tokens of the corpus.
-calibration: `random_learner` → `Learner` of random items, whose training steps are timed;
-    `padded_tokens` of a batch, of the same texts as these lengths.
-capacity: `sizes`, what of a corpus decides how large a model is; by it `count`, a model's
-    parameters, and `widen`, the control that is as large as another model.
+    `OPPONENTS`, their names; `opponent_seconds`, their core-seconds by the tokens of a corpus;
+    `no_effect`.
+network: `sizes`, what of a corpus the shapes of a network depend on; `build`, from hyperparameters
+    and sizes to a network; `parameter_matched`, the control that is as large as another network;
+    `random_batch` of items of given lengths, and its `loss`, on which the speed is measured.
 learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
 prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
 explanation: `explain_run`, the tables of one run's explanation, and why tests are not defined;

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from heed.files import HeedError
-from heed.models.shapes import shapes_alone
+from heed.models.size import shapes_alone
 
 Model = TypeVar("Model", bound=nn.Module)
 # What a missing or broken file of a run can raise.

@@ -17,6 +17,7 @@ import yaml
 
 from heed.evaluation.results import Comparison, spread
 from heed.files import HeedError, write_text
+from heed.hyperparameters import CorpusSizes
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
 from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
@@ -34,7 +35,7 @@ from heed.report.render import render
 from heed.report.renderers.csv import table as csv_table
 from heed.report.results import read_results
 from heed.report.sentences import count_wrong, mark_wrong, read_sentences
-from heed.tasks.translation.cost import multiply_adds
+from heed.speed import multiply_adds
 from heed.tasks.translation.recipe import Prediction
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -231,13 +232,14 @@ def test_the_thin_line_of_operations_is_the_difference_that_attention_makes(tmp_
     figures.operations(results, experiment, ["baseline", "attention"]).draw(drawing)
     h = results.comparison.experiments[fixture.EXPERIMENT].models["attention"].hyperparameters
     lengths = figures.LENGTHS
-    whole = np.array([multiply_adds(h, length) for length in lengths])
+    sizes = CorpusSizes((h.source_vocabulary, h.target_vocabulary))
+    once, linear, quadratic = multiply_adds("translation", h, sizes)
+    whole = once + linear * lengths + quadratic * lengths**2
     lines = drawing.axes[0].lines
     solid = next(line for line in lines if line.get_label() == "attention")
     thin = lines[list(lines).index(solid) + 1]
     assert np.allclose(solid.get_ydata(), whole)
-    linear = (whole - thin.get_ydata()) / lengths
-    assert np.allclose(linear, linear[0]), "what is left grows with the length"
+    assert quadratic and np.allclose(thin.get_ydata(), quadratic * lengths**2)
 
 
 def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_links(tmp_path):

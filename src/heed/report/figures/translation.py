@@ -12,6 +12,7 @@ from matplotlib.path import Path as Path_
 from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import Affine2D
 
+from heed.hyperparameters import CorpusSizes
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
@@ -30,7 +31,7 @@ from heed.report.figures.variants import Look, describe_choice, looks, make_figu
 from heed.report.language import say
 from heed.report.results import Results
 from heed.report.sentences import Sentence, sentence_sources
-from heed.tasks.translation.cost import multiply_adds, of_pair
+from heed.speed import multiply_adds
 from heed.tasks.translation.recipe import Hyperparameters
 
 AXES = 2.0  # inches: the height of the axes of a figure
@@ -85,7 +86,7 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
 
 
 def operations(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
-    """Return the multiply-adds of a pair of sentences by its length, as cost.py computes them."""
+    """Return the multiply-adds of a pair of sentences by its length."""
     models, look = results.comparison.experiments[experiment.key].models, looks(results)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
@@ -124,8 +125,9 @@ def operations(results: Results, experiment: Experiment, variants: Sequence[str]
 
 def _draw_operations(axes: Axes, variant: str, h: Hyperparameters, look: Look) -> LineEnd:
     """Draw a model's multiply-adds by length, and the part of attention: the quadratic one."""
-    quadratic = of_pair(h)
-    values = [multiply_adds(h, float(length)) for length in LENGTHS]
+    vocabularies = CorpusSizes((h.source_vocabulary, h.target_vocabulary))
+    once, linear, quadratic = multiply_adds("translation", h, vocabularies)
+    values = once + linear * LENGTHS + quadratic * LENGTHS**2
     axes.plot(LENGTHS, values, label=short_name(variant), markevery=8, **look.style)
     if quadratic:
         axes.plot(LENGTHS, quadratic * LENGTHS**2, lw=0.8, color=look.colour, linestyle=look.dash)

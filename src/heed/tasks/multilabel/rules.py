@@ -5,6 +5,7 @@ from heed.tasks.classification.rules import (
     WIDE_KEYS,
     contradictions,
     no_effect,
+    opponent_seconds,
     variant_contradictions,
     wide_contradiction,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "adversary_contradiction",
     "contradictions",
     "no_effect",
+    "opponent_seconds",
     "variant_contradictions",
     "wide_contradiction",
 ]

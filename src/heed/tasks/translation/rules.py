@@ -1,10 +1,15 @@
 """The rules on the hyperparameters of a translator, by themselves and by its variant."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from heed.tasks.interface import Contradiction
 from heed.tasks.translation.recipe import Hyperparameters
 
+if TYPE_CHECKING:
+    from heed.study.experiments import TranslationExperiment
+
+OPPONENT_TOKEN = 60e-6  # core-seconds, of sample-translation
 OPPONENTS = ("copy", "statistical")  # names that no variant may have
 WIDE_KEYS = ()  # what a variant wide may set itself
 
@@ -66,6 +71,11 @@ def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
     if matched.decoder == "transformer":
         return f"variant wide widens a recurrent network, and {model} has none"
     return None
+
+
+def opponent_seconds(experiment: "TranslationExperiment", tokens: float, outputs: int) -> float:
+    """Return the core-seconds of the statistical opponent, by tokens of both languages."""
+    return tokens * OPPONENT_TOKEN
 
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:

@@ -6,16 +6,18 @@ from pathlib import Path
 
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.files import HeedError
-from heed.study.adversaries import Adversary
-from heed.study.cost.sizes import UNKNOWN_CLASSES, CorpusSize, corpus_size
-from heed.study.cost.speed import (
+from heed.hyperparameters import CorpusSizes
+from heed.speed import (
     CORE_FLOPS,
     Speed,
     Workload,
+    expected_speed,
     machine_factor,
+    parameters,
     speed_of,
-    workload_of,
 )
+from heed.study.adversaries import Adversary
+from heed.study.corpus_size import UNKNOWN_CLASSES, CorpusSize, corpus_size
 from heed.study.schema import Params
 from heed.study.searches import Search
 from heed.tasks import task_module
@@ -38,6 +40,14 @@ EXPLAIN = 60.0
 GREEDY = 3  # forward passes that a greedy translation takes as long as
 ADVERSARY_SHARE = 1.3  # of the base's epoch: both compute their predictions
 GUIDED_NETWORKS = 9  # each learns for one epoch, and for as many as the base
+PIECES = 1.25  # of a word, where a translator reads these
+# hyperparameters that do not change how long a step takes; those that a model has are set to these
+WITHOUT_EFFECT = {
+    "epochs": 1, "patience": 0, "learning_rate": 0.001, "warmup": 0.0, "decay": "none",
+    "label_smoothing": 0.0, "embedding_std": 0.1, "branch_rate": 1.0, "device": "cpu",
+    "precision": "float32", "select": "loss", "min_count": 1, "lowercase": True,
+    "training_share": 1.0, "layer_devices": 1, "vectors": "none", "class_weights": "none",
+}  # fmt: skip
 BYTES_PER_TOKEN = 18  # text, id, start and end
 BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
 
@@ -100,29 +110,31 @@ class Cost:
         return max(0, int(left * cores / max(1e-9, self.seconds_per_seed)))
 
 
-def estimate_cost(params: Params, measured: Mapping[Workload, Speed] | None = None) -> Cost:
+def estimate_cost(params: Params, measured: Mapping[Workload, float] | None = None) -> Cost:
     """Return a rough estimate of the cost of a study.
 
     Args:
         params: the study.
-        measured: the speeds of workloads on this machine (heed.calibration); without any they are
-            expected from the hyperparameters.
+        measured: the times of workloads on this machine (heed.speed.measure_all); without any they
+            are expected from the number of operations and the speed of a matrix product.
 
     """
     sizes, unknown = _known_sizes(params)
-    speeds = _speeds(params, sizes, measured or {}, 1.0 if measured else machine_factor())
+    factor = 1.0 if measured else machine_factor()
+    workloads = _workloads(params, sizes)
+    speeds = {name: speed_of(each, measured or {}, factor) for name, each in workloads.items()}
     stages, seeds = _count_stages(params), len(params.seeds)
     stage = STAGE + STAGE_GROWTH * stages
-    models = [_model_cost(params, name, sizes, *speeds[name]) for name in speeds]
+    models = [_model_cost(params, name, sizes, workloads[name], speeds[name]) for name in speeds]
     seed = len(params.explain.models) * params.explain.documents * EXPLAIN
     for adversary in params.adversaries.values():
         if size := sizes.get(adversary.corpus):
-            seed += _adversary_seconds(params, adversary, size, speeds[adversary.model][1])
+            seed += _adversary_seconds(params, adversary, size, speeds[adversary.model])
     once = {
         "tokenizing": sum(_tokenizing_seconds(params, *item) for item in sizes.items()),
         "opponents": sum(_opponent_seconds(params, name, sizes) for name in params.experiments),
         "searches": sum(
-            _search_seconds(params, search, sizes[search.corpus], speeds[search.model][1])
+            _search_seconds(params, search, sizes[search.corpus], speeds[search.model])
             for search in params.searches.values()
             if search.corpus in sizes and search.trials
         ),
@@ -140,8 +152,8 @@ def study_workloads(params: Params) -> list[Workload]:
     """Return the different workloads of a study's models, those that take longest first."""
     sizes, _ = _known_sizes(params)
     seconds: dict[Workload, float] = {}
-    for name, (workload, speed) in _speeds(params, sizes, {}, 1.0).items():
-        size = sizes[params.models[name].corpus]
+    for name, workload in _workloads(params, sizes).items():
+        size, speed = sizes[params.models[name].corpus], expected_speed(workload)
         seconds[workload] = seconds.get(workload, 0.0) + _training(params, name, size, speed)
     return sorted(seconds, key=seconds.__getitem__, reverse=True)
 
@@ -157,40 +169,45 @@ def _known_sizes(params: Params) -> tuple[dict[str, CorpusSize], dict[str, str]]
     return sizes, unknown
 
 
-def _speeds(
-    params: Params,
-    sizes: dict[str, CorpusSize],
-    measured: Mapping[Workload, Speed],
-    factor: float,
-) -> dict[str, tuple[Workload, Speed]]:
-    """Return the workload of each model with its speed, where the size of its corpus is known."""
-    workloads = {
+def _workloads(params: Params, sizes: dict[str, CorpusSize]) -> dict[str, Workload]:
+    """Return the workload of each model whose corpus has a known size."""
+    return {
         name: workload_of(params, name, sizes[model.corpus])
         for name, model in params.models.items()
         if model.corpus in sizes
     }
-    return {name: (each, speed_of(each, measured, factor)) for name, each in workloads.items()}
+
+
+def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
+    """Return the workload of a model of a study, on a corpus of this size."""
+    section = params.models[model]
+    task, h = params.task(section), params.resolved(model, {})
+    names = {field.name for field in dataclasses.fields(h)}
+    h = dataclasses.replace(h, **{k: v for k, v in WITHOUT_EFFECT.items() if k in names})
+    longest = getattr(h, "max_tokens", 0) or h.max_source_tokens
+    pieces = PIECES if getattr(h, "segmentation", "words") != "words" else 1
+    lengths = tuple(min(round(pieces * length), longest) for length in size.lengths)
+    label = getattr(params.experiments[section.experiment].data, "label", "")
+    types, outputs = round(size.types / size.texts), size.values.get(label, UNKNOWN_CLASSES)
+    sizes = CorpusSizes((types,) * size.texts, outputs)
+    if section.match != model:
+        network = task_module(task, "network")
+        h = network.parameter_matched(h, params.resolved(section.match, {}), sizes)
+    return Workload(task, h, lengths, sizes)
 
 
 def _model_cost(
-    params: Params,
-    name: str,
-    sizes: dict[str, CorpusSize],
-    workload: Workload,
-    speed: Speed,
+    params: Params, name: str, sizes: dict[str, CorpusSize], workload: Workload, speed: Speed
 ) -> ModelCost:
     """Return the cost of a model with one seed."""
-    section = params.models[name]
+    section, count = params.models[name], parameters(workload)
     size = sizes[section.corpus]
     predicted = (size.validation + size.test) * speed.prediction
     beam = getattr(params.prediction(name), "beam", 0)
     training = _training(params, name, size, speed)
     seconds = training + predicted * (1 + beam) + COMMANDS
-    disk: float = workload.parameters * BYTES_PER_PARAMETER
-    disk += (size.validation + size.test) * BYTES_PER_PREDICTION
-    return ModelCost(
-        name, section.experiment, section.variant, workload.parameters, training, seconds, disk
-    )
+    disk = count * BYTES_PER_PARAMETER + (size.validation + size.test) * BYTES_PER_PREDICTION
+    return ModelCost(name, section.experiment, section.variant, count, training, seconds, disk)
 
 
 def _training(params: Params, model: str, size: CorpusSize, speed: Speed) -> float:
@@ -207,8 +224,9 @@ def _adversary_seconds(
 ) -> float:
     """Return the core-seconds of an adversary and its guided networks, of one seed."""
     h = params.hyperparameters(adversary.model)
-    cost = task_module(params.task(params.models[adversary.model]), "cost")
-    guided = 6 * cost.guided_multiply_adds(h, size.mean_length) / CORE_FLOPS
+    # a diagnostic MLP reads each token by itself: E numbers become those of a state
+    multiply_adds = min(size.mean_length, h.max_tokens) * h.embedding_dim * h.state_size
+    guided = 6 * multiply_adds / CORE_FLOPS
     networks = GUIDED_NETWORKS * (h.epochs + 1) * guided * size.train * adversary.guided_networks
     return float(networks + ADVERSARY_SHARE * adversary.epochs * size.train * speed.training)
 
@@ -248,7 +266,7 @@ def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -
         return 0.0
     outputs = size.values.get(getattr(experiment.data, "label", ""), UNKNOWN_CLASSES)
     tokens = size.tokens * max(1, size.folds)
-    seconds = task_module(experiment.task, "cost").opponent_seconds(experiment, tokens, outputs)
+    seconds = task_module(experiment.task, "rules").opponent_seconds(experiment, tokens, outputs)
     return OPPONENTS + float(seconds)
 
 

@@ -4,9 +4,9 @@ import os
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from heed.study.cost.estimate import Cost, ModelCost, estimate_cost
-from heed.study.cost.sizes import CorpusSize
-from heed.study.cost.speed import Speed, Workload
+from heed.speed import Workload
+from heed.study.corpus_size import CorpusSize
+from heed.study.cost import Cost, ModelCost, estimate_cost
 from heed.study.presets import PRESETS
 from heed.study.schema import Params
 
@@ -19,13 +19,13 @@ COLUMNS = "{:<42}{:>12}{:>14}{:>9}"
 
 
 def format_cost(
-    params: Params, measured: Mapping[Workload, Speed] | None = None, cores: int | None = None
+    params: Params, measured: Mapping[Workload, float] | None = None, cores: int | None = None
 ) -> str:
     """Return a table of the estimated cost of a study.
 
     Args:
         params: the study.
-        measured: the speeds of models on this machine (heed.calibration), if they were measured.
+        measured: the times of workloads on this machine (heed.speed.measure_all), if there are any.
         cores: that the study runs on; all that this process may use.
 
     """
@@ -125,7 +125,7 @@ def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
         )
     else:
         yield (
-            "Speeds are estimated from the hyperparameters and the speed of this machine: expect "
+            "Speeds are estimated from operations and the speed of this machine: expect "
             "a factor of 2 in either direction. To measure them here, in some seconds: heed cost."
         )
     if any(params.hyperparameters(name).patience for name in params.models):

@@ -3,31 +3,18 @@
 import dataclasses
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
 
 from heed import study
-from heed.calibration import calibrate, measure
 from heed.files import write_json
-from heed.study.cost import sizes
-from heed.study.cost.estimate import Cost, ModelCost, estimate_cost, study_workloads
-from heed.study.cost.sizes import corpus_size
-from heed.study.cost.speed import (
-    Speed,
-    Workload,
-    expected_speed,
-    machine_factor,
-    speed_of,
-    workload_of,
-)
-from heed.study.cost.table import format_cost, format_number, format_seeds
-from heed.tasks.classification.cost import multiply_adds
-from heed.tasks.classification.recipe import Hyperparameters
+from heed.speed import parameters
+from heed.study import corpus_size as sizes
+from heed.study.corpus_size import corpus_size
+from heed.study.cost import Cost, ModelCost, estimate_cost, study_workloads, workload_of
+from heed.study.cost_table import format_cost, format_number, format_seeds
 from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
 
@@ -40,7 +27,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "workflow/studies", tmp_path / "workflow/studies")
     monkeypatch.chdir(tmp_path)
     # estimates are compared with each other, and two measurements of a busy machine may differ much
-    monkeypatch.setattr("heed.study.cost.estimate.machine_factor", lambda: 1.0)
+    monkeypatch.setattr("heed.study.cost.machine_factor", lambda: 1.0)
     return tmp_path
 
 
@@ -269,17 +256,6 @@ def test_explanations_and_adversaries_are_in_the_cost_of_a_seed(clone: Path) -> 
     assert plain.seed == 0 and alone.seed == 10 * 60 and whole.seed > alone.seed
 
 
-def test_each_layer_of_a_transformer_takes_as_long() -> None:
-    seconds = [
-        expected_speed(
-            Workload("classification", Hyperparameters(encoder="transformer", encoder_layers=n),
-                     (50,), 1000, 2, 10_000)
-        ).training
-        for n in (1, 2, 4)
-    ]  # fmt: skip
-    assert seconds[2] - seconds[1] == pytest.approx(2 * (seconds[1] - seconds[0]))
-
-
 def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
     clone: Path,
 ) -> None:
@@ -291,66 +267,12 @@ def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_mat
     size = corpus_size(params, "letters-pieces")
     wide, matched = (workload_of(params, f"author-{v}", size) for v in ("wide", "attention"))
     assert wide.hyperparameters.attention == "none"
-    assert wide.parameters == pytest.approx(matched.parameters, rel=0.001)
-
-
-def workload(hidden_size: int, length: int = 20, task: str = "classification") -> Workload:
-    h = Hyperparameters(hidden_size=hidden_size, embedding_dim=8, batch_size=4)
-    return Workload(task, h, (length,) * 5, 50, 2, 500)
-
-
-def test_what_was_not_measured_is_as_much_slower_as_what_was() -> None:
-    small, large, other = workload(8), workload(16), workload(8, length=40)
-    expected = expected_speed(small)
-    assert speed_of(small, {}, 2.0).training == 2 * expected.training
-    measured = {
-        large: Speed(3 * expected_speed(large).training, 0.0),
-        other: Speed(12 * expected_speed(other).training, 0.0),
-    }
-    assert speed_of(small, measured, 1.0).training == pytest.approx(3 * expected.training)
-    further = speed_of(workload(8, length=60), measured, 1.0).training
-    assert further == pytest.approx(6 * expected_speed(workload(8, length=60)).training)
-    assert speed_of(large, measured, 1.0) is measured[large]
-
-
-# --- measurement ----------------------------------------------------------------------------------
-
-
-def test_a_model_is_measured_on_this_machine() -> None:
-    assert 0 < machine_factor() < 1000
-    measure(workload(8), 0.1)  # the first imports torch, which may take longer than an epoch
-    speed = measure(workload(8), 0.1)
-    assert 0 < speed.training < 1 and 0 < speed.prediction < 1 and 0 < speed.epoch < 1
-
-
-def test_the_most_expensive_models_are_measured_until_the_time_is_over() -> None:
-    assert calibrate([workload(8)], budget=0) == {}
-    assert [*calibrate([workload(8), workload(9)], budget=0.01)] == [workload(8)]
-
-
-def test_a_translator_is_measured_too(clone: Path) -> None:
-    params = study.load(clone / "workflow/studies/translation-sample.yaml")
-    works = study_workloads(params)
-    assert 1 < len({*works}) == len(works) < len(params.models)
-    transformer = next(each for each in works if each.hyperparameters.decoder == "transformer")
-    assert measure(transformer, 0.05).training > 0
+    assert parameters(wide) == pytest.approx(parameters(matched), rel=0.001)
 
 
 def test_models_that_differ_in_what_takes_no_time_are_one_measurement() -> None:
     text = SAMPLE.replace("pooling: last}", "pooling: last, learning_rate: 0.5, epochs: 99}", 1)
     assert len(study_workloads(study.parse(text))) == len(study_workloads(study.parse(SAMPLE)))
-
-
-@pytest.mark.parametrize(
-    "branch",
-    ["none", pytest.param("both", marks=pytest.mark.slow)],  # imports scikit-learn
-)
-def test_hybrid_and_hierarchical_models_are_measured(branch: Literal["none", "both"]) -> None:
-    h = Hyperparameters(
-        hidden_size=8, embedding_dim=8, batch_size=4, hierarchical=True, bigram_buckets=9,
-        character_buckets=9, linear_branch=branch, branch_buckets=16, pooling="attention",
-    )  # fmt: skip
-    assert measure(dataclasses.replace(workload(8), hyperparameters=h), 0.01).training > 0
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -379,7 +301,7 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     own = measured.replace("preset: long,", "preset: long, epochs: 2,")
     assert "7 of 7 models train for fewer" in " ".join(format_cost(study.parse(own)).split())
     works = study_workloads(study.parse(SAMPLE))
-    slow = format_cost(study.parse(SAMPLE), {works[0]: Speed(50.0, 10.0)}, cores=2)
+    slow = format_cost(study.parse(SAMPLE), {works[0]: 1e5}, cores=2)
     assert "Speeds were measured" in slow
     assert "10 minutes:" not in slow and "days" in slow
 
@@ -397,18 +319,3 @@ def test_seeds_are_rounded_down() -> None:
     assert [format_seeds(n) for n in (1, 19, 199, 5000)] == [
         "1 seed", "19 seeds", "190 seeds", "more than 1,000 seeds",
     ]  # fmt: skip
-
-
-def test_making_a_study_active_imports_no_torch() -> None:
-    code = (
-        "import sys; from heed.study.studies import activate_study; activate_study('imdb', False); "
-        "print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
-def test_self_attention_over_embeddings_costs_what_it_costs_elsewhere() -> None:
-    h = Hyperparameters(encoder="embeddings", embedding_dim=100, attention="multi-head", heads=4)
-    layer = dataclasses.replace(h, encoder="transformer", attention="none", feed_forward_size=1)
-    assert multiply_adds(h, 400) == pytest.approx(multiply_adds(layer, 400), rel=0.01)

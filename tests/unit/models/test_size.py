@@ -1,0 +1,72 @@
+"""The size of a network is the number that can be written down for it (and of the talk: see there).
+
+That torch counts what the formulas of heed 0.2.0 did, for every model of every study, was tested
+before these were deleted (commit 404525ba).
+"""
+
+import dataclasses
+from functools import partial
+
+import pytest
+
+from heed.hyperparameters import CorpusSizes
+from heed.models.size import count_parameters
+from heed.tasks.classification import network as classification
+from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks.translation import network as translation
+from heed.tasks.translation.recipe import Hyperparameters as TranslatorHyperparameters
+
+H = Hyperparameters(embedding_dim=10, hidden_size=4, linear_size=3, vocabulary_size=100)
+WORDS, HEAD = 52 * 10, 9 * 3 + 4 * 2  # 50 types with padding and unknown; 8 -> 3 -> 2
+BILSTM = 2 * 4 * 4 * (10 + 4 + 2)  # directions, gates, units, inputs with two biases
+PROJECTIONS = 4 * 9 * 8  # query, key, value and output, each with a bias
+EMBEDDED = 11 * 3 + 4 * 2  # 10 -> 3 -> 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, WORDS + BILSTM + HEAD),
+        ({"attention": "multi-head", "heads": 2}, WORDS + BILSTM + PROJECTIONS + HEAD),
+        ({"attention": "uniform"}, WORDS + BILSTM + PROJECTIONS + HEAD),
+        ({"attention": "single-head", "score": "general"}, WORDS + BILSTM + 64 + HEAD),
+        ({"pooling": "attention"}, WORDS + BILSTM + 8 + 2 * 64 + 8 + HEAD),
+        ({"encoder": "embeddings", "pooling": "mean"}, WORDS + EMBEDDED),
+        ({"vectors": "frozen"}, BILSTM + HEAD),
+        ({"encoder": "none", "linear_branch": "both", "branch_buckets": 7}, 2 * 15),
+        ({"bigram_buckets": 5, "character_buckets": 6}, WORDS + 6 * 10 + 6 * 10 + BILSTM + HEAD),
+    ],
+)
+def test_a_classifier_has_the_parameters_that_can_be_written_down(changes, expected):
+    h = dataclasses.replace(H, **changes)
+    assert count_parameters(lambda: classification.build(h, CorpusSizes((50,), 2))) == expected
+
+
+def test_a_vocabulary_is_as_large_as_its_limit_at_most():
+    count = {
+        types: count_parameters(lambda n=types: classification.build(H, CorpusSizes((n,), 2)))
+        for types in (97, 98, 5000)
+    }
+    assert count[98] == count[5000] == count[97] + 10
+    h = TranslatorHyperparameters(source_vocabulary=20, target_vocabulary=20, embedding_dim=4)
+    pieces = dataclasses.replace(h, segmentation="bpe")
+    few, many = CorpusSizes((8, 8)), CorpusSizes((80, 80))
+    sizes = [
+        count_parameters(partial(translation.build, each, corpus))
+        for each, corpus in ((h, few), (h, many), (pieces, few))
+    ]
+    assert sizes[0] < sizes[1] == sizes[2]
+
+
+def test_a_matched_network_has_the_nearest_number_of_parameters():
+    sizes = CorpusSizes((50,), 2)
+    build = partial(classification.build, sizes=sizes)
+    matched = dataclasses.replace(H, attention="multi-head", pooling="attention", hidden_size=20)
+    found = classification.parameter_matched(matched, matched, sizes)
+    assert (found.attention, found.pooling) == ("none", "mean")
+    count = {
+        size: count_parameters(partial(build, dataclasses.replace(found, hidden_size=size)))
+        for size in range(found.hidden_size - 1, found.hidden_size + 2)
+    }
+    target = count_parameters(partial(build, matched))
+    assert min(count, key=lambda size: abs(count[size] - target)) == found.hidden_size
