@@ -17,7 +17,7 @@ import pytest
 from heed.progress import INTERRUPTED
 from tests.conftest import ROOT, change_recipe
 from tests.drills.test_drivers import STAGES, Drill, Report, undisturbed  # noqa: F401 (a fixture)
-from tests.test_drivers import SNAKEMAKE, Toy
+from tests.pipeline.makers import SNAKEMAKE, Toy
 from tests.test_search import STUDY, write_untuned
 
 LINE = f"heed: {INTERRUPTED}"
