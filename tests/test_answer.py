@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from heed.evaluation.comparison import judge
-from heed.evaluation.families import assign_roles
 from heed.evaluation.results import (
     UNDECIDED,
     Corpus,
@@ -21,6 +20,7 @@ from heed.evaluation.results import (
     paired_gain,
     spread,
 )
+from heed.evaluation.verdicts import assign_roles
 from heed.recipe import CorpusFacts
 from heed.report.answer import answer
 from heed.tasks.classification.recipe import Hyperparameters

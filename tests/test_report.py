@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from heed.evaluation.bounds import clip_interval
 from heed.evaluation.results import (
     Comparison,
     ExperimentResult,
     Gain,
+    clip_interval,
     paired_gain,
     spread,
 )

@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Any
 
-from heed.evaluation.families import BASELINE, CONTROLS
 from heed.evaluation.results import ExperimentResult
+from heed.evaluation.verdicts import BASELINE, CONTROLS
 from heed.hyperparameters.classifier import Architecture
 from heed.report.language import say
 

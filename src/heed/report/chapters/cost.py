@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ExperimentResult
+from heed.evaluation.verdicts import BASELINE
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
     PAGE,
