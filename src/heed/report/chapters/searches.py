@@ -6,7 +6,7 @@ from heed.report.figures import searches as figures
 from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results
-from heed.search.result import Search, read_search
+from heed.search.results import Search, read_search
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
