@@ -19,6 +19,7 @@ import pytest
 
 from heed.files import digest_folder, write_json, write_text
 from heed.tasks.classification.recipe import Hyperparameters
+from tests.pipeline.makers import Toy, make_finished, make_real_study, shared_folder
 
 if TYPE_CHECKING:
     from heed.training.loop import Progress
@@ -96,6 +97,27 @@ def corpora() -> Path:
             "that holds corpora/)"
         )
     return SHARED / "corpora"
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Toy:
+    """The toy study, run by Snakemake in a folder whose name has a space, and committed."""
+    with shared_folder(tmp_path_factory, "toy study") as folder:
+        return make_finished(folder)
+
+
+@pytest.fixture
+def toy(finished: Toy, tmp_path: Path) -> Toy:
+    return finished.copy(tmp_path / "a copy")
+
+
+@pytest.fixture(scope="session")
+def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
+    """A small study, run by the real heed, and committed."""
+    from tests.drills.study import PLAIN
+
+    with shared_folder(tmp_path_factory, "real study") as folder:
+        return make_real_study(folder, PLAIN)
 
 
 def write_tokens(

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_drivers import Toy
+from tests.pipeline.makers import Toy
 
 SSHD = """
 ListenAddress 127.0.0.1

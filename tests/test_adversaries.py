@@ -9,16 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from heed.explanation.adversarial_losses import deceive_loss, differ_loss
+from heed.explanation.adversary_tables import NO_EVIDENCE
+from heed.explanation.guided_network import PLACES, fit_weights, move_weights, place_ids
+from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedLearner, GuidedTraining
 from scipy.stats import entropy
 
 from heed.cli import stages
 from heed.explanation import adversary_stage
-from heed.explanation.adversarial_losses import deceive_loss, differ_loss
 from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
-from heed.explanation.adversary_tables import NO_EVIDENCE
 from heed.explanation.distances import jensen_shannon
 from heed.explanation.documents import pad_by_row
-from heed.explanation.guided_network import PLACES, fit_weights, move_weights, place_ids
 from heed.explanation.tables import TESTS
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
@@ -29,7 +30,6 @@ from heed.search.stage import write_untuned
 from heed.study import parse
 from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.explanation import load_subject
-from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedLearner, GuidedTraining
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic

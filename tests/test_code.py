@@ -14,7 +14,7 @@ from heed.cli import stages
 from heed.code import digests
 from heed.files import HeedError
 from tests.conftest import ROOT
-from tests.test_drivers import make_clone
+from tests.pipeline.makers import make_clone
 
 SAME = {
     "a comment": ("x = 1\n", "x = 1  # one\n\n\n"),

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-
 from heed.explanation.columns import SUMMARY
 from heed.explanation.criteria import (
     EQUAL,
@@ -27,6 +26,7 @@ from heed.explanation.criteria import (
     judge_permutation,
     judge_seeds,
 )
+
 from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax, softmax_gradients
 from tests.fixtures.report.made_up_explanation import adversary_table
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.evaluation.tables import evaluate
+from heed.evaluation.tested import evaluate
 from heed.report.figures import drawing
 from heed.report.figures.calibration import expected_calibration_error
 from heed.tasks.classification.diagnosis import by_length, calibration, confusion, length_edges

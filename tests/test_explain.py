@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from heed.explanation.recency_table import COLUMNS
+from heed.tasks.classification.recency import NO_NOISE, NOISE_HAS_LABELS
 
 from heed.explanation import stage
 from heed.explanation.noise import NOISES
-from heed.explanation.recency_table import COLUMNS
 from heed.explanation.stage import draw_documents, read_scale, write_explanations
 from heed.explanation.tables import CORRELATIONS, NOT_ALL_UNITS, NOT_MEASURED, TESTS, summarize
 from heed.files import HeedError
@@ -19,7 +20,6 @@ from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification import explanation
 from heed.tasks.classification.explanation import NO_NETWORK
-from heed.tasks.classification.recency import NO_NOISE, NOISE_HAS_LABELS
 from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 
 MODELS = {

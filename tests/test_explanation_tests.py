@@ -8,10 +8,6 @@ import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
-from scipy.stats import entropy
-from sklearn.metrics import average_precision_score, roc_auc_score
-
-from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.agreement import (
     areas,
     find_evidence,
@@ -20,9 +16,6 @@ from heed.explanation.agreement import (
     seed_agreement,
 )
 from heed.explanation.conicity import conicity
-from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
-from heed.explanation.documents import keep_units, predict_kept, read_documents
-from heed.explanation.erasure import remove_one, remove_until_flip
 from heed.explanation.gradients import (
     gradient_times_input,
     gradients_with_weights,
@@ -31,9 +24,16 @@ from heed.explanation.gradients import (
     weight_gradient,
 )
 from heed.explanation.order import descending
+from heed.explanation.removal import faithfulness, leave_one_out, replace_one
+from scipy.stats import entropy
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
+from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
+from heed.explanation.documents import keep_units, predict_kept, read_documents
+from heed.explanation.erasure import remove_one, remove_until_flip
 from heed.explanation.permutation import permute_weights
 from heed.explanation.rankings import sum_by_unit, weight_rankings
-from heed.explanation.removal import faithfulness, leave_one_out, replace_one
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams
 from heed.models.classifier import Classifier

@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from heed.cli import publication, stages
-from heed.evaluation.machines import mixed_machine_kinds, runs_by_machine_kind
-from heed.evaluation.results import Comparison
+from heed.evaluation.results import Comparison, mixed_machine_kinds, runs_by_machine_kind
 from heed.files import CHECKSUMS, HeedError, write_json, write_text
 from heed.prediction import write_predictions
 from heed.report.blocks import Block, Items, Paragraph

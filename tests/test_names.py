@@ -17,7 +17,7 @@ from heed.files import HeedError
 from heed.paths import is_name
 from heed.study.studies import activate_study
 from tests.conftest import ROOT
-from tests.test_drivers import SNAKEMAKE, Toy, make_clone, write_stub
+from tests.pipeline.makers import SNAKEMAKE, Toy, make_clone, write_stub
 
 sys.path.insert(0, str(ROOT / "workflow"))
 import stages

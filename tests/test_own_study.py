@@ -23,7 +23,7 @@ from tests.fixtures.own_corpora import (
     write_messages,
     write_requests,
 )
-from tests.test_drivers import make_clone
+from tests.pipeline.makers import make_clone
 
 # shape: (its files, the options of docs/own-corpus.md, expected: classes, tokenizer, max_tokens)
 SHAPES = {

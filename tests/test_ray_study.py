@@ -14,9 +14,9 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.drills.study import PARAMS
+from tests.pipeline.makers import SNAKEMAKE, Toy, make_clone
 from tests.ray_nodes import RayNodes, ray_nodes
 from tests.reports import without_times
-from tests.test_drivers import SNAKEMAKE, Toy, make_clone
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 # two models, one of which asks for a GPU and for the result of a search; trainings of some seconds

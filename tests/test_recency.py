@@ -8,10 +8,6 @@ import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
-
-from heed.explanation.judgement import Subject
-from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
-from heed.explanation.recency import Recency, end_and_middle, measure_recency, tenths
 from heed.explanation.recency_table import (
     MIN_DOCUMENTS,
     MIN_SHARE,
@@ -21,6 +17,10 @@ from heed.explanation.recency_table import (
     places_table,
     positions_table,
 )
+
+from heed.explanation.judgement import Subject
+from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
+from heed.explanation.recency import Recency, end_and_middle, measure_recency, tenths
 from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus

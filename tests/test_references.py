@@ -9,7 +9,7 @@ import pytest
 import sacrebleu
 
 from heed.cli import stages
-from heed.evaluation.tables import evaluate
+from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.opponents import write_opponents
 from heed.paths import SEARCHES

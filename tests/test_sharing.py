@@ -10,16 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline.makers import DVC, SNAKEMAKE, Toy, copy_of
 from tests.servers import REMOTES, SECRET, Remote, SshServer, s3, ssh_server
-from tests.test_drivers import (  # noqa: F401 (the fixtures of the toy study)
-    DVC,
-    SNAKEMAKE,
-    Toy,
-    copy_of,
-    finished,
-    real_study,
-    toy,
-)
 
 each_remote = pytest.mark.parametrize("kind", REMOTES)
 
@@ -45,7 +37,7 @@ def colleague(clone: Toy, remote: Remote, name: str = "colleague") -> Toy:
     return other
 
 
-def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:  # noqa: F811
+def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
     remote = Remote(str(tmp_path / "a store"), tmp_path / "a store")
     remote.declare(toy)
     remote.push(toy)
@@ -58,7 +50,7 @@ def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
 @pytest.mark.slow
 @each_remote
 def test_a_colleague_who_clones_and_pulls_has_the_study(
-    real_study: Toy,  # noqa: F811
+    real_study: Toy,
     remote: Remote,
     tmp_path: Path,
 ) -> None:
@@ -79,7 +71,7 @@ def test_a_colleague_who_clones_and_pulls_has_the_study(
 @pytest.mark.slow
 @each_remote
 def test_a_damaged_file_on_a_remote_is_refused(
-    toy: Toy,  # noqa: F811
+    toy: Toy,
     remote: Remote,
 ) -> None:
     remote.declare(toy)
@@ -97,7 +89,7 @@ def test_a_damaged_file_on_a_remote_is_refused(
 
 
 @pytest.mark.slow
-def test_without_verify_dvc_takes_a_damaged_file_for_right(toy: Toy, tmp_path: Path) -> None:  # noqa: F811
+def test_without_verify_dvc_takes_a_damaged_file_for_right(toy: Toy, tmp_path: Path) -> None:
     """Why docs/sharing.md says `verify true`. If this fails, DVC checks by itself: say so there."""
     remote = Remote(str(tmp_path / "store"), tmp_path / "store")
     remote.declare(toy, verify="false")
@@ -116,7 +108,7 @@ def test_without_verify_dvc_takes_a_damaged_file_for_right(toy: Toy, tmp_path: P
 
 @pytest.mark.slow
 def test_a_file_that_a_remote_has_lost_comes_back_when_its_folder_is_pushed_again(
-    toy: Toy,  # noqa: F811
+    toy: Toy,
     tmp_path: Path,
 ) -> None:
     remote = Remote(str(tmp_path / "store"), tmp_path / "store")
@@ -140,7 +132,7 @@ def test_a_file_that_a_remote_has_lost_comes_back_when_its_folder_is_pushed_agai
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ssh", "s3"])
-def test_a_killed_push_continues_and_loses_nothing(toy: Toy, remote: Remote) -> None:  # noqa: F811
+def test_a_killed_push_continues_and_loses_nothing(toy: Toy, remote: Remote) -> None:
     remote.declare(toy)
     process = toy.start("dvc", "push", "--jobs", "1")
     while len(remote.files()) < 3:
@@ -171,7 +163,7 @@ def refused(clone: Toy, remote: Remote, *command: str) -> str:
 
 @pytest.mark.slow
 def test_a_host_whose_key_has_changed_or_is_unknown_is_refused(
-    toy: Toy,  # noqa: F811
+    toy: Toy,
     ssh_host: SshServer,
 ) -> None:
     remote = ssh_host.remote()
@@ -188,7 +180,7 @@ def test_a_host_whose_key_has_changed_or_is_unknown_is_refused(
 
 
 @pytest.mark.slow
-def test_dvc_alone_checks_no_host_key(toy: Toy, ssh_host: SshServer) -> None:  # noqa: F811
+def test_dvc_alone_checks_no_host_key(toy: Toy, ssh_host: SshServer) -> None:
     """Why docs/sharing.md goes through `ProxyJump`. If this fails, dvc-ssh checks: say so there."""
     remote = ssh_host.remote("direct")
     remote.declare(toy)
@@ -198,7 +190,7 @@ def test_dvc_alone_checks_no_host_key(toy: Toy, ssh_host: SshServer) -> None:  #
 
 @pytest.mark.slow
 def test_a_login_key_that_the_host_does_not_know_is_refused(
-    toy: Toy,  # noqa: F811
+    toy: Toy,
     ssh_host: SshServer,
 ) -> None:
     remote = ssh_host.remote()
@@ -209,7 +201,7 @@ def test_a_login_key_that_the_host_does_not_know_is_refused(
 
 
 @pytest.mark.slow
-def test_a_wrong_secret_is_refused(toy: Toy, tmp_path: Path) -> None:  # noqa: F811
+def test_a_wrong_secret_is_refused(toy: Toy, tmp_path: Path) -> None:
     with s3(tmp_path) as remote:
         remote.declare(toy)
         toy.run("dvc", "remote", "modify", "--local", "store", "secret_access_key", "wrong")
@@ -217,7 +209,7 @@ def test_a_wrong_secret_is_refused(toy: Toy, tmp_path: Path) -> None:  # noqa: F
 
 
 @pytest.mark.slow
-def test_a_key_comes_from_a_section_of_a_file_in_the_home_folder(toy: Toy, tmp_path: Path) -> None:  # noqa: F811
+def test_a_key_comes_from_a_section_of_a_file_in_the_home_folder(toy: Toy, tmp_path: Path) -> None:
     with s3(tmp_path) as remote:
         remote.keys = {"profile": "heed"}
         remote.environment = {"HOME": str(tmp_path)}
@@ -234,7 +226,7 @@ def test_a_key_comes_from_a_section_of_a_file_in_the_home_folder(toy: Toy, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["http"])
-def test_a_web_server_takes_nothing(toy: Toy, remote: Remote) -> None:  # noqa: F811
+def test_a_web_server_takes_nothing(toy: Toy, remote: Remote) -> None:
     remote.declare(toy)
     output = refused(toy, remote, "dvc", "push")
     assert """501, message="Unsupported method ('POST')\"""" in output
@@ -242,7 +234,7 @@ def test_a_web_server_takes_nothing(toy: Toy, remote: Remote) -> None:  # noqa: 
 
 
 @contextlib.contextmanager
-def team(toy: Toy, path: Path) -> Iterator[tuple[Toy, Toy, Remote]]:  # noqa: F811
+def team(toy: Toy, path: Path) -> Iterator[tuple[Toy, Toy, Remote]]:
     """Yield two clones of one bare git repository, with one DVC remote."""
     remote = Remote(str(path / "store"), path / "store")
     toy.run("git", "clone", "--quiet", "--bare", str(toy.path), str(path / "team.git"))
@@ -257,7 +249,7 @@ def team(toy: Toy, path: Path) -> Iterator[tuple[Toy, Toy, Remote]]:  # noqa: F8
 
 
 @pytest.mark.slow
-def test_an_experiment_that_a_colleague_pulls_is_not_run_again(toy: Toy, tmp_path: Path) -> None:  # noqa: F811
+def test_an_experiment_that_a_colleague_pulls_is_not_run_again(toy: Toy, tmp_path: Path) -> None:
     with team(toy, tmp_path) as (ada, bob, _):
         ada.run("dvc", "exp", "run", "-S", "models.author-baseline.dropout=0.4", "--name", "drop")
         ada.run("dvc", "exp", "push", "origin", "drop")
@@ -274,7 +266,7 @@ def test_an_experiment_that_a_colleague_pulls_is_not_run_again(toy: Toy, tmp_pat
 
 @pytest.mark.slow
 def test_the_run_cache_saves_a_colleague_the_runs_of_an_earlier_version(
-    toy: Toy,  # noqa: F811
+    toy: Toy,
     tmp_path: Path,
 ) -> None:
     with team(toy, tmp_path) as (ada, bob, _):

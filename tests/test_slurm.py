@@ -19,8 +19,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
+from tests.pipeline.makers import Toy, make_clone
 from tests.slurm import CORES, Slurm, missing, wait_for
-from tests.test_drivers import Toy, finished, make_clone  # noqa: F401
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
 # the profile, for nodes of few cores, and without its waiting for a large cluster
@@ -102,7 +102,7 @@ class ToyOnSlurm(Toy):
 
 
 @pytest.fixture
-def toy(finished: Toy, slurm: Slurm, tmp_path: Path) -> Iterator[ToyOnSlurm]:  # noqa: F811
+def toy(finished: Toy, slurm: Slurm, tmp_path: Path) -> Iterator[ToyOnSlurm]:
     finished.copy(tmp_path)
     yield ToyOnSlurm(tmp_path / "clone", slurm)
     for process in psutil.process_iter():  # of a test that failed

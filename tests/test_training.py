@@ -23,7 +23,7 @@ from safetensors.torch import save as serialize
 
 import heed
 from heed import recipe as recipes
-from heed.evaluation.tables import evaluate
+from heed.evaluation.tested import evaluate
 from heed.files import CHECKSUMS, HeedError, sha256, write_json
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus

@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 
 import heed
 from heed.cli import stages
-from heed.evaluation.tables import evaluate
+from heed.evaluation.tested import evaluate
 from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from heed.explanation.agreement import find_evidence, step_agreement
+from heed.explanation.sources import leave_out_sources, next_units, step_gradients
 
 from heed.explanation import adversarial_weights, sources
 from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
-from heed.explanation.agreement import find_evidence, step_agreement
 from heed.explanation.distances import total_variation
 from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.permutation import permute_weights
-from heed.explanation.sources import leave_out_sources, next_units, step_gradients
 from heed.explanation.translations import DRAWN_TARGETS, judge_pairs
 from heed.files import HeedError
 from heed.inputs.pairs import EncodedPairs, PairBatch

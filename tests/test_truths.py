@@ -24,7 +24,7 @@ from heed.report.truths import judge
 from heed.study import Params, Truth
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_drivers import make_clone
+from tests.pipeline.makers import make_clone
 
 SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 SENTIMENT = "sample-sentiment"

@@ -18,7 +18,7 @@ from heed.report import class_tables, documents, settings
 from heed.report.renderers.escape import TEMPLATES
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
-from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
+from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.tasks import TASKS, task_module
 
 REPORT = TEMPLATES.parent
@@ -27,7 +27,7 @@ KEYS = ("gain", "runs")
 # evaluation/explanation.py
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
-# search/outcome.py
+# search/results.py
 STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started")
 
 # Line and text; a text with a plural is a pair, (singular, plural).

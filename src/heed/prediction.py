@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import write_json, writing_folder
-from heed.history import read_history, validation_figures
+from heed.files import read_table, write_json, writing_folder
 from heed.paths import (
+    HISTORY,
     MODEL_PREDICTION,
     MODEL_RECIPE,
     MODEL_RUNS,
@@ -72,13 +72,19 @@ def write_predictions(name: str, seeds: list[int]) -> int:
 
 
 def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
-    """Return what later stages need of a run."""
+    """Return the fields of a run that later stages need."""
+    history = read_table(run_folder(name, run.seed) / HISTORY, train_command(name, run.seed))
+    prefix = "validation_"
     return {
         "seed": run.seed,
         "best_epoch": run.best_epoch,
         "parameters": run.parameters,
         "machine_kind": run.machine_kind,
-        "validation": validation_figures(read_history(name, run.seed)),
+        "validation": {
+            column.removeprefix(prefix): history[column].tolist()
+            for column in history.columns
+            if column.startswith(prefix)
+        },
     }
 
 

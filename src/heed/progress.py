@@ -1,18 +1,19 @@
-"""Progress of long work: a live bar in a terminal, drawn by rich.
+"""Progress of long work, of trainings and of searches: a live bar in a terminal, drawn by rich.
 
 A log gets no bar, only whole lines, and rich is not imported.
 """
 
 import contextlib
+import dataclasses
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from heed.terminal import visible
+from heed.terminal import print_line, visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    import rich.progress
 
 # what Ctrl-C of a command and of snakemake prints
 INTERRUPTED = "stopped, and nothing is lost: run the same command again, and it continues"
@@ -21,12 +22,13 @@ BAR = 8  # characters
 COLUMNS_WIDTH = BAR + len("  100% 00:00:00 ")  # all but the description
 # seconds whose mean speed gives the time left: a trial of a search may take many minutes
 WINDOW = 3600
+LOG_INTERVAL = 60.0  # seconds between two lines of a search in a log
 
 
 class Bar:
     """A progress bar on stderr. Without a terminal it is not `live`, and updates do nothing."""
 
-    def __init__(self, title: str, progress: "Progress | None" = None) -> None:
+    def __init__(self, title: str, progress: "rich.progress.Progress | None" = None) -> None:
         self.title, self.live, self._progress = title, progress is not None, progress
         self._task = progress.add_task(title, total=None) if progress else None
         self._drawn = 0.0
@@ -88,3 +90,106 @@ def progress_bar(title: str, in_bytes: bool = False) -> Iterator[Bar]:
         redirect_stdout=sys.stdout.isatty(),  # `heed train … > log` keeps its lines
     ) as progress:
         yield Bar(title, progress if progress.console.is_terminal else None)
+
+
+@dataclasses.dataclass
+class Progress:
+    """The state of a training, reported after every batch and every epoch.
+
+    `seconds` are those of the epoch so far. `validation` has the metrics at the end of an epoch,
+    and is None before. `partial_validation` is set where an epoch is validated before its end: the
+    number of that validation, counted from 1, and the metrics on a sample of the validation split.
+    """
+
+    epoch: int
+    epochs: int
+    documents: int
+    total_documents: int
+    loss: float
+    seconds: float
+    validation: dict[str, float] | None = None
+    partial_validation: tuple[int, dict[str, float]] | None = None
+
+
+@contextlib.contextmanager
+def training_progress(title: str, bar: bool = True) -> Iterator[Callable[[Progress], None]]:
+    """Yield the function that reports each `Progress` of a training; without `bar` by lines."""
+    started = rate = 0.0
+    epochs_done = 0  # by this process: those before a resume do not count
+
+    with progress_bar(title) if bar else contextlib.nullcontext(Bar(title)) as drawn:
+
+        def report_progress(progress: Progress) -> None:
+            nonlocal started, rate, epochs_done
+            now = time.perf_counter()
+            started = started or now - progress.seconds
+            epoch = f"epoch {progress.epoch}/{progress.epochs}"
+            if progress.validation is None:
+                rate = progress.documents / max(progress.seconds, 1e-9)
+                completed = (progress.epoch - 1) * progress.total_documents + progress.documents
+                text = f"{epoch}, loss {progress.loss:.4f}, {rate:,.0f} docs/s"
+                drawn.update(completed, progress.epochs * progress.total_documents, text)
+                return
+            epochs_done += 1
+            metrics = " ".join(f"{name} {value:.4f}" for name, value in progress.validation.items())
+            remaining = (now - started) / epochs_done * (progress.epochs - progress.epoch)
+            print_line(
+                f"{title}: {epoch}, train loss {progress.loss:.4f}, validation {metrics}, "
+                f"{rate:,.0f} docs/s, {now - started:.0f} s, {remaining:.0f} s left"
+            )
+
+        yield report_progress
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """The trials of a search: how many have ended, and how.
+
+    `ended` includes those that the scheduler stopped (`early`) and those that failed for good.
+    """
+
+    ended: int
+    early: int
+    failed: int
+    running: int
+    trials: int
+
+
+class SearchProgress:
+    """Reports how many trials of a search have ended."""
+
+    def __init__(self, bar: Bar) -> None:
+        self.bar = bar
+        self.started = self.logged = time.monotonic()
+        self.ended_before: int | None = None  # trials that had ended when this process began
+
+    def report_progress(self, counts: Counts, best: str, trial_ended: bool) -> None:
+        """Draw the bar, or, in a log, print a line once a minute and when the last trial has ended.
+
+        Args:
+            counts: the trials by their state.
+            best: the best score so far and its trial, or that there is none.
+            trial_ended: whether a trial has just ended.
+
+        """
+        if self.ended_before is None:
+            self.ended_before = counts.ended - (1 if trial_ended else 0)
+        stops = f"{counts.early} stopped early"
+        if counts.failed:
+            stops += f", {counts.failed} failed"
+        ended, running = f"{counts.ended} of {counts.trials} trials", f"{counts.running} running"
+        self.bar.update(counts.ended, counts.trials, f"{ended}, {running}, {best}, {stops}")
+        now = time.monotonic()
+        is_last = trial_ended and counts.ended == counts.trials
+        if self.bar.live or not (is_last or now - self.logged >= LOG_INTERVAL):
+            return
+        self.logged = now
+        times = f"{now - self.started:.0f} s, {self._format_remaining(counts, now)}"
+        print_line(f"{self.bar.title}: {ended} ended ({stops}), {running}, {best}, {times}")
+
+    def _format_remaining(self, counts: Counts, now: float) -> str:
+        """Return the expected time until the last trial ends, from those of this process."""
+        done = counts.ended - (self.ended_before or 0)
+        if not done:
+            return "no time known yet"
+        return f"{(now - self.started) / done * (counts.trials - counts.ended):.0f} s left"

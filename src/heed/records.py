@@ -123,8 +123,9 @@ def _read_value(kind: Any, value: Any, key: str) -> Any:
         record: type[Any] = outer or kind
         return read_record(record, value, key)
     if outer in (typing.Union, types.UnionType):
-        (required,) = (option for option in inner if option is not types.NoneType)
-        return None if value is None else _read_value(required, value, key)
+        options = [option for option in inner if option is not types.NoneType]
+        is_read = value is None or len(options) > 1  # one of several scalars
+        return value if is_read else _read_value(options[0], value, key)
     if outer is dict:
         return {
             name: _read_value(inner[1], entry, _join_key(key, name))

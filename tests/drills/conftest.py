@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.drills.study import PARAMS, PLAIN, STAGES, WHOLE, Heed, Study
-from tests.test_drivers import finished, toy  # noqa: F401 (the fixtures of the toy study)
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
 # root then needs permissions like any other user

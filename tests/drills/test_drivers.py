@@ -17,8 +17,8 @@ import pytest
 from tests.drills.conftest import WITHOUT_RIGHTS
 from tests.drills.study import Study
 from tests.drills.test_commands import STRANGE
+from tests.pipeline.makers import CHANGES, SNAKEMAKE, Toy, make_clone
 from tests.reports import without_times
-from tests.test_drivers import CHANGES, SNAKEMAKE, Toy, make_clone
 
 DRIVERS = {"dvc": ["dvc", "repro"], "snakemake": SNAKEMAKE}
 # stage: (the command, what changes so that it must run, the folder it writes into)

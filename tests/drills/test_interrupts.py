@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from heed.progress import INTERRUPTED
+from heed.search.stage import write_untuned
 from tests.conftest import ROOT, change_recipe
 from tests.drills.test_drivers import STAGES, Drill, Report, undisturbed  # noqa: F401 (a fixture)
-from tests.test_drivers import SNAKEMAKE, Toy
-from tests.test_search import STUDY, write_untuned
+from tests.pipeline.makers import SNAKEMAKE, Toy
+from tests.unit.search.makers import STUDY
 
 LINE = f"heed: {INTERRUPTED}"
 

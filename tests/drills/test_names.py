@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.test_drivers import Toy
+from tests.pipeline.makers import Toy
 from tests.test_names import NAMES, SECTIONS, harm, make_victims, with_name
 
 COMMANDS = (["repro"], ["repro", "STAGE"])

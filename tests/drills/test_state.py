@@ -17,7 +17,7 @@ from tests.drills.test_commands import STRANGE, clock_set_back  # noqa: F401 (a 
 from tests.drills.test_drivers import DRIVERS, assert_recovers, each_driver, power_cut, report_of
 from tests.drills.test_drivers import STAGES as OUTS
 from tests.drills.test_drivers import undisturbed as undisturbed
-from tests.test_drivers import CHANGES, Toy, wait_for_output
+from tests.pipeline.makers import CHANGES, Toy, wait_for_output
 
 TITLE = "the title of the study"
 each_out = pytest.mark.parametrize("stage", OUTS)

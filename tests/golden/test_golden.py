@@ -17,7 +17,7 @@ from heed.training.machine import machine_kind
 from tests.conftest import ROOT
 from tests.golden import compare, tokens
 from tests.golden.tokens import Declared, declared_corpora
-from tests.test_drivers import make_clone
+from tests.pipeline.makers import make_clone
 
 STUDIES = {
     "sample": ROOT / "workflow/studies/sample.yaml",

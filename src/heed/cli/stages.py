@@ -92,7 +92,7 @@ def score(model: str, seeds: list[int]) -> None:
     The predictions are those of the model's runs, for each seed. To classify a text of your own:
     heed classify.
     """
-    from heed.evaluation.tables import evaluate
+    from heed.evaluation.tested import evaluate
     from heed.prediction import write_predictions
 
     seeds = seeds or _study_seeds()
@@ -152,13 +152,23 @@ def opponents(experiment: str) -> None:
 
 def compare() -> None:
     """Compare all models and opponents, with tests: results/compare and metrics.json."""
-    from heed.evaluation.comparison import compare, models_by_variant, question_of
-    from heed.evaluation.machines import mixed_machine_kinds
+    from heed.evaluation.comparison import Question, compare
+    from heed.evaluation.results import mixed_machine_kinds
     from heed.study import load
 
     params = load()
-    question = question_of(params)
-    comparison = compare(models_by_variant(params), params.seeds, question, COMPARISON, METRICS)
+    models: dict[str, dict[str, str]] = {}  # experiment → variant → model
+    for name in params.experiments:
+        of_experiment = {
+            section.variant: model
+            for model, section in params.models.items()
+            if section.experiment == name
+        }
+        models |= {name: of_experiment} if of_experiment else {}
+    metrics = {name: experiment.metric for name, experiment in params.experiments.items()}
+    asked = params.study
+    question = Question(asked.attention, metrics, asked.margin_pp, asked.convergence_pp)
+    comparison = compare(models, params.seeds, question, COMPARISON, METRICS)
     for message in mixed_machine_kinds(comparison):
         print_line(message)
 

@@ -1,8 +1,6 @@
-"""Evaluation: from predictions to figures.
+"""Evaluation: from predictions to scores, tests and verdicts. Loads no model and needs no torch.
 
-Loads no model and needs no torch; each task has its own figures.
-
-`tables` makes the tables of the stage `score`, `comparison` is the stage `compare`; `tested` reads
-the statistics of the test items, `significance` has the tests, and `results` reads and writes
-comparison.json.
+`tested` reads the statistics of the test items and makes the tables of the stage `score`;
+`comparison` is the stage `compare`; `variance` has the two designs and their power, `significance`
+the tests, `verdicts` the pairs that are compared and the conclusions, `results` comparison.json.
 """

@@ -5,14 +5,12 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from heed.evaluation import significance
-from heed.evaluation.bounds import clip_interval
-from heed.evaluation.families import BASELINE, FAMILIES, Roles, assign_roles
 from heed.evaluation.results import (
     Comparison,
     Corpus,
@@ -24,12 +22,13 @@ from heed.evaluation.results import (
     ModelResult,
     OpponentResult,
     Significance,
+    clip_interval,
     paired_gain,
     spread,
     write_comparison,
 )
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_opponents
-from heed.evaluation.verdicts import last_rise_pp, verdict
+from heed.evaluation.verdicts import BASELINE, FAMILIES, Roles, assign_roles, last_rise_pp, verdict
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
@@ -37,42 +36,21 @@ from heed.rounding import format_significant, round_half_up
 from heed.tasks import task_module
 from heed.tasks.interface import LOWER_IS_BETTER, Metric, Metrics
 
-if TYPE_CHECKING:
-    from heed.study import Params
-
 Differences = dict[tuple[str, str], Difference]  # by (first, second), models or opponents
-
-
-def models_by_variant(params: "Params") -> dict[str, dict[str, str]]:
-    """Return the names of the models of each experiment, by variant, in the order of params.yaml.
-
-    Experiments without models are left out.
-    """
-    experiments: dict[str, dict[str, str]] = {name: {} for name in params.experiments}
-    for name, model in params.models.items():
-        experiments[model.experiment][model.variant] = name
-    return {name: models for name, models in experiments.items() if models}
 
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """What a study asks: which variants answer it, by which figures, and what counts.
+    """The question of a study: the variants that answer it, the metrics that decide, the margins.
 
-    `metrics` names the figure that decides, by experiment; None for the first of its task. For the
-    other fields see `results.Significance`.
+    `metrics` has the metric by experiment; None for the first of its task. For the other fields see
+    `results.Significance`.
     """
 
     attention: list[str]
     metrics: dict[str, str | None]
     margin_pp: float
     convergence_pp: float
-
-
-def question_of(params: "Params") -> Question:
-    """Return the question of a study."""
-    study = params.study
-    metrics = {name: experiment.metric for name, experiment in params.experiments.items()}
-    return Question(study.attention, metrics, study.margin_pp, study.convergence_pp)
 
 
 def compare(

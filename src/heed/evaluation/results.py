@@ -6,6 +6,7 @@ docs/statistics.md explains each number, and when it is None.
 
 import dataclasses
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -252,15 +253,7 @@ def parse_comparison(values: Any) -> Comparison:
 
 
 def _with_hyperparameters(name: str, experiment: ExperimentResult) -> ExperimentResult:
-    """Return the experiment with its task's hyperparameters, after a check of its details."""
-    for key, results in (("models", experiment.models), ("opponents", experiment.opponents)):
-        for variant, result in results.items():
-            if {group: list(names) for group, names in result.details.items()} != experiment.groups:
-                groups = ", ".join(experiment.groups)
-                raise ValueError(
-                    f"experiments.{name}.{key}.{variant} does not have the {groups} of its "
-                    "experiment"
-                )
+    """Return the experiment with its task's hyperparameters."""
     try:
         hyperparameters = task_module(experiment.task, "recipe").Hyperparameters
         models = {
@@ -272,3 +265,63 @@ def _with_hyperparameters(name: str, experiment: ExperimentResult) -> Experiment
     except (HeedError, TypeError) as error:
         raise ValueError(f"experiments.{name}: {error}") from None
     return dataclasses.replace(experiment, models=models)
+
+
+def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
+    """Return the part of an interval that is possible over the second model's figure.
+
+    A t interval knows nothing of bounds: over a baseline of 0.98 it may end at +14, where no more
+    than +2 is possible. The tests use the whole interval.
+
+    Args:
+        interval: of the difference, in percentage points; None with one seed.
+        mean_pp: the difference; it stays inside, whatever rounding does.
+        second: the figure of the second model, from 0 to 1.
+
+    """
+    if interval is None:
+        return None
+    low, high = interval
+    return max(low, min(-100 * second, mean_pp)), min(high, max(100 * (1 - second), mean_pp))
+
+
+NOT_NOTED = ""  # the machine kind of a run that an older heed trained
+
+
+def runs_by_machine_kind(
+    experiment: ExperimentResult, seeds: list[int]
+) -> dict[str, dict[str, list[int]]]:
+    """Return {machine kind: {variant: seeds}} of an experiment's runs; NOT_NOTED comes last.
+
+    Args:
+        experiment: the experiment, whose runs all stand in one comparison.
+        seeds: of the study, in the order of each model's runs.
+
+    """
+    runs: dict[str, dict[str, list[int]]] = {}
+    for variant, model in experiment.models.items():
+        for seed, kind in zip(seeds, model.machine_kinds, strict=True):
+            runs.setdefault(kind, {}).setdefault(variant, []).append(seed)
+    return dict(sorted(runs.items(), key=lambda each: each[0] == NOT_NOTED))
+
+
+def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
+    """Yield a message for each experiment whose runs are not known to be of one machine kind."""
+    for name, experiment in comparison.experiments.items():
+        runs = runs_by_machine_kind(experiment, comparison.seeds)
+        if len(runs) > 1:
+            noted = "; ".join(
+                f"{kind or 'not noted'}: {_list_runs(variants)}" for kind, variants in runs.items()
+            )
+            yield (
+                f"{name}: runs of several machine kinds stand in this comparison (docs/report.md):"
+                f" {noted}"
+            )
+
+
+def _list_runs(variants: dict[str, list[int]]) -> str:
+    """Return variants with their seeds, for people."""
+    return ", ".join(
+        f"{variant} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+        for variant, seeds in variants.items()
+    )

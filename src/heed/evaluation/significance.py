@@ -1,261 +1,234 @@
 """Significance of a difference between two models, paired over seeds and over test documents.
 
-Any figure can be compared: the tests take what each document contributes to it
-(`tasks.interface.Metric.by_item`).
-
-In short: read `interval_pp` and `p_holm`; the other numbers check these two.
+Any metric can be compared: the tests take the contribution of each document to it
+(`tasks.interface.Metric.by_item`). Read `interval_pp` and `p_holm`; `other_tests` check these two.
 docs/statistics.md explains each number, its assumptions, its sources, and when to distrust it.
-
-There are two designs, with different standard errors:
-
-* A fixed split. Every seed is tested on the same documents: seeds and documents are *crossed*. The
-  variance of the mean is the sum of a component of the seeds, one of the documents and a residual,
-  as in studies where several radiologists read the same cases (Dorfman, Berbaum & Metz 1992).
-* Folds. Seed s is tested on another part than seed s + 1: documents are *nested* in folds. The fold
-  is the unit. The training parts of folds overlap, so the variance is multiplied by the correction
-  of Nadeau & Bengio (2003).
 """
 
 import dataclasses
 import math
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy
-from scipy import optimize, special, stats
+from scipy import stats
 
 from heed.evaluation.results import UNDECIDED, Difference, Effect, Interval, OtherTests
-from heed.files import HeedError
+from heed.evaluation.variance import (
+    ALPHA,
+    POWER,
+    TOLERANCE,
+    Blocks,
+    minimum_detectable,
+    seeds_needed,
+    variance_components,
+)
 
-ALPHA, POWER = 0.05, 0.8
 MARGIN_PP = 1.0  # differences that are smaller do not matter, if a study says nothing else
 RESAMPLES, GENERATOR_SEED = 10_000, 1
-MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains more
 # The smallest positive number that a computer holds: a p is never reported as 0.
 SMALLEST_P = sys.float_info.min
-SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
-TOLERANCE = 1e-12  # figures that differ by less are equal but for rounding
-# With up to so many seeds all 2^15 sign flips are computed; with more, RESAMPLES of them are drawn.
+# With up to this number of seeds all 2^15 sign flips are computed; with more, RESAMPLES are drawn.
 MAX_ENUMERATED = 15
-
-Blocks = list[np.ndarray]
-
-
-@dataclasses.dataclass(frozen=True)
-class VarianceComponents:
-    """The components of the variance of the mean difference, in squares of the figure compared.
-
-    With a fixed split the variance with n seeds is `seeds / n + documents + residual / n`; with k
-    folds of n seeds each it is `(1 / k + 1 / (k - 1)) * (seeds / n + documents)`.
-    """
-
-    folds: int  # 0: a fixed split
-    seeds: float
-    documents: float
-    residual: float = 0.0
-
-    def standard_error(self, seeds: int) -> float:
-        """Return the standard error of the mean over this many seeds, those of all folds."""
-        if self.folds:
-            return np.sqrt(
-                _overlap_factor(self.folds) * (self.seeds * self.folds / seeds + self.documents)
-            )
-        return np.sqrt(self.seeds / seeds + self.documents + self.residual / seeds)
-
-    def critical_difference(self, seeds: int, alpha: float) -> float:
-        """Return the smallest difference that is significant at `alpha`, two-sided.
-
-        With folds it is Student's t with the folds less one as degrees of freedom. With a fixed
-        split the seeds' part of the variance is estimated from few values and the documents' from
-        many: the critical difference of each alone, by Student's t and by the normal distribution,
-        are combined as the sides of a right angle (Howe 1974). One t with the degrees of freedom of
-        Hillis (2007) raised false alarms at small levels (docs/statistics.md).
-        """
-        if self.folds:
-            return _critical_t(alpha, self.folds - 1) * self.standard_error(seeds)
-        seed_error = np.sqrt((self.seeds + self.residual) / seeds)
-        return np.hypot(
-            _critical_t(alpha, seeds - 1) * seed_error,
-            -special.ndtri(alpha / 2) * np.sqrt(self.documents),
-        )
-
-    def p_value(self, difference: float, seeds: int) -> float:
-        """Return the level, two-sided, at which this is the critical difference."""
-        size = abs(difference)
-
-        def excess(log_p: float) -> float:
-            return self.critical_difference(seeds, math.exp(log_p)) - size
-
-        smallest = math.log(SMALLEST_T_P)
-        if excess(smallest) <= 0:
-            return SMALLEST_T_P
-        if excess(0.0) >= 0:
-            return 1.0
-        return math.exp(optimize.brentq(excess, smallest, 0.0, xtol=1e-12))
-
-    def equivalence_p(self, difference: float, margin: float, seeds: int) -> float:
-        """Return p of the two one-sided tests of equivalence within `margin` (Schuirmann 1987)."""
-        inside = margin - abs(difference)
-        p = self.p_value(inside, seeds) / 2
-        return p if inside > 0 else 1 - p
-
-    def degrees_of_freedom(self, seeds: int, alpha: float = ALPHA) -> float:
-        """Return the degrees of freedom with which one t has the critical difference at `alpha`.
-
-        Folds less one; with a fixed split between the seeds less one and infinity.
-        """
-        if self.folds:
-            return self.folds - 1
-        error = self.standard_error(seeds)
-        if not error or not self.seeds + self.residual:  # nothing is estimated from few values
-            return math.inf
-        critical = self.critical_difference(seeds, alpha) / error
-
-        def excess(share: float) -> float:  # of 1 / degrees of freedom
-            return _critical_t(alpha, 1 / share) - critical
-
-        few, many = 1 / (seeds - 1), 1e-9
-        if excess(few) <= 0:
-            return seeds - 1
-        return math.inf if excess(many) >= 0 else 1 / optimize.brentq(excess, many, few)
+CHUNK = 4_000_000  # numbers that are drawn at once: it keeps memory below about 100 MB
 
 
-@dataclasses.dataclass(frozen=True)
-class TTest:
-    """What decides on a difference: `p` of no difference, and of none within the margin.
-
-    `degrees_of_freedom` is None where they are infinite.
-    """
+class TTest(NamedTuple):
+    """The interval of a difference, and p of no difference and of none beyond the margin."""
 
     interval_pp: Interval
     p: float
     equivalence_p: float
-    standard_error_pp: float
-    degrees_of_freedom: float | None
-
-
-def _critical_t(alpha: float, degrees_of_freedom: float) -> float:
-    """Return the two-sided critical value: `scipy.stats.t.isf(alpha / 2)`, 50 times as fast."""
-    return float(-special.stdtrit(degrees_of_freedom, alpha / 2))
 
 
 def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Blocks:
-    """Return one model's figure minus another's by seed and document, for each test part.
+    """Return one model's score minus another's by seed and document, for each test split.
 
     Args:
-        first: for each test part (one of a fixed split, k of folds) an array, (seeds tested on it,
-            documents): of 0 and 1 where the figure is a share of documents, so that the tests
-            that count documents are exact; else of floats.
-        second: the same of the other model; one row where it was fitted once.
-
-    Raises:
-        HeedError: nothing to compare, or not the same documents.
+        first: for each test split (one of a fixed split, k of folds) an array, (seeds tested on it,
+            documents): of 0 and 1 where the metric is a share of documents; else of floats.
+        second: the arrays of the other model; one row where it was fitted once.
 
     """
     blocks = []
     for one, other in zip(first, second, strict=True):
-        if one.ndim != 2 or other.ndim != 2 or not one.size or one.shape[1] != other.shape[1]:
-            raise HeedError(
-                f"cannot compare {one.shape} with {other.shape} answers (seeds, documents): not "
-                "the same test documents. Run again: heed score"
-            )
         dtype = np.int8 if one.dtype.kind in "bui" and other.dtype.kind in "bui" else np.float64
         # Always the same memory layout: the last bit of a sum of floats depends on it.
         blocks.append(np.ascontiguousarray(one.astype(dtype) - other.astype(dtype)))
-    if not blocks:
-        raise HeedError("there are no test documents to compare. Run again: heed score")
     return blocks
-
-
-def mean_squares(table: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of a table, (rows, columns).
-
-    The two-way analysis of variance without replication, as in Shrout & Fleiss (1979), table 2.
-    The table has at least two rows and two columns.
-    """
-    rows, columns = table.shape
-    mean, row_means, column_means = table.mean(), table.mean(axis=1), table.mean(axis=0)
-    row_sum = columns * float(((row_means - mean) ** 2).sum())
-    column_sum = rows * float(((column_means - mean) ** 2).sum())
-    residual = max(float(((table - mean) ** 2).sum()) - row_sum - column_sum, 0.0)
-    return row_sum / (rows - 1), column_sum / (columns - 1), residual / ((rows - 1) * (columns - 1))
-
-
-def variance_components(blocks: Blocks) -> VarianceComponents | None:
-    """Return the components of the variance; None where seeds or documents are too few.
-
-    With a fixed split the seeds' mean square is raised to the residual's, since it can be smaller
-    only by chance: without this, the intervals of two or three seeds covered the truth in 88% to
-    94% of simulations, not 95%.
-    """
-    return _crossed_components(blocks[0]) if len(blocks) == 1 else _nested_components(blocks)
-
-
-def _crossed_components(table: np.ndarray) -> VarianceComponents | None:
-    seeds, documents = table.shape
-    if min(seeds, documents) < 2:
-        return None
-    return from_mean_squares(*mean_squares(table), seeds, documents)
-
-
-def from_mean_squares(
-    seed_square: float, document_square: float, residual: float, seeds: int, documents: int
-) -> VarianceComponents:
-    """Return the components that mean squares of seeds, documents and residual are made of."""
-    return VarianceComponents(
-        folds=0,
-        seeds=np.maximum(seed_square - residual, 0) / documents,
-        documents=np.maximum(document_square - residual, 0) / (seeds * documents),
-        residual=residual / documents,
-    )
-
-
-def _nested_components(blocks: Blocks) -> VarianceComponents | None:
-    seeds = {len(block) for block in blocks}
-    if len(seeds) > 1:
-        raise HeedError(
-            f"the folds have {sorted(seeds)} seeds: the number of seeds must be a multiple of the "
-            "folds"
-        )
-    if min(block.shape[1] for block in blocks) < 2:
-        return None
-    seeds_per_fold = seeds.pop()
-    fold_variance = float(np.var([block.mean() for block in blocks], ddof=1))
-    document_variance = float(
-        np.mean([block.mean(axis=0).var(ddof=1) / block.shape[1] for block in blocks])
-    )
-    # Where all folds have the same mean, their documents still vary.
-    fold_variance = fold_variance if fold_variance > TOLERANCE**2 else document_variance
-    if seeds_per_fold > 1:
-        seed_variance = min(
-            float(np.mean([block.mean(axis=1).var(ddof=1) for block in blocks])),
-            seeds_per_fold * fold_variance,
-        )
-    # With one seed a fold, the variance of seeds cannot be told from that of folds. All of it is
-    # taken for that of seeds.
-    else:
-        seed_variance = max(fold_variance - document_variance, 0.0)
-    return VarianceComponents(
-        folds=len(blocks),
-        seeds=seed_variance,
-        documents=max(fold_variance - seed_variance / seeds_per_fold, 0.0),
-    )
-
-
-def _overlap_factor(folds: int) -> float:
-    """Return 1/k + 1/(k - 1) for k folds, the factor of Nadeau & Bengio (2003).
-
-    The second term, the size of a test part over that of a training part, is for their overlap.
-    What a fold takes from its training part to validate counts as training.
-    """
-    return 1 / folds + 1 / (folds - 1)
 
 
 def mean_difference(blocks: Blocks) -> float:
     """Return the mean difference; test parts are weighted by their seeds, not their documents."""
     return float(
         np.average([block.mean() for block in blocks], weights=[len(block) for block in blocks])
+    )
+
+
+def t_test(blocks: Blocks, alpha: float = ALPHA, margin_pp: float = MARGIN_PP) -> TTest | None:
+    """Return the interval and the p values that decide on a difference; None with one seed."""
+    components = variance_components(blocks)
+    if components is None:
+        return None
+    seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
+    half, margin = float(components.critical_difference(seeds, alpha)), margin_pp / 100
+    interval = 100 * (mean - half), 100 * (mean + half)
+    if components.standard_error(seeds):
+        return TTest(
+            interval,
+            components.p_value(mean, seeds),
+            components.equivalence_p(mean, margin, seeds),
+        )
+    # Without any variance, as when one model is better on every document, the documents decide.
+    return TTest(interval, documents_test(blocks), _equivalence_without_variance(blocks, margin))
+
+
+def _equivalence_without_variance(blocks: Blocks, margin: float) -> float:
+    """Return the p value of equivalence where all documents have the same difference.
+
+    Where it is 0, the probability that none of so many documents would differ if the share of those
+    that do were the margin. Else 1: nothing is known of its variance.
+    """
+    if any(block.any() for block in blocks):
+        return 1.0
+    return float((1 - margin) ** sum(block.shape[1] for block in blocks))
+
+
+def assess(
+    blocks: Blocks,
+    tests: int = 1,
+    alpha: float = ALPHA,
+    family: str = "",
+    margin_pp: float = MARGIN_PP,
+) -> Difference:
+    """Return the tests and effect sizes of one difference; nothing is yet corrected or judged.
+
+    Args:
+        blocks: from `differences`.
+        tests: the number of differences in the family: `seeds_needed` and `detectable_pp` are for
+            the strictest level that Holm's correction may ask for, alpha over this number.
+        alpha: 1 minus the coverage of the intervals.
+        family: the name of the family; empty for a difference outside any family.
+        margin_pp: a difference below it does not matter.
+
+    """
+    values = [float(value) for block in blocks for value in block.mean(axis=1)]
+    mean, test = mean_difference(blocks), t_test(blocks, alpha, margin_pp)
+    difference = Difference(
+        family=family,
+        mean_pp=100 * mean,
+        interval_pp=None,
+        p=None,
+        p_holm=None,
+        equivalence_p=None,
+        equivalence_p_holm=None,
+        verdict=UNDECIDED,
+        standard_error_pp=None,
+        degrees_of_freedom=None,
+        seeds_needed=None,
+        detectable_pp=None,
+        effect=effect_sizes(blocks, values),
+        others=other_tests(blocks, values, alpha),
+    )
+    components = variance_components(blocks)
+    if test is None or components is None:
+        return difference
+    error, freedom = (
+        components.standard_error(len(values)),
+        components.degrees_of_freedom(len(values), alpha),
+    )
+    strict = alpha / tests
+    strict_freedom = components.degrees_of_freedom(len(values), strict)
+    return dataclasses.replace(
+        difference,
+        **test._asdict(),
+        standard_error_pp=100 * float(error),
+        degrees_of_freedom=None if math.isinf(freedom) else float(freedom),
+        seeds_needed=seeds_needed(mean, components, strict),
+        detectable_pp=100 * minimum_detectable(error, strict_freedom, strict),
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p values corrected by Holm (1979), in the order of the arguments."""
+    ascending = np.argsort(p_values, kind="stable")
+    factors = len(p_values) - np.arange(len(p_values))
+    corrected = np.maximum.accumulate(np.asarray(p_values, float)[ascending] * factors)
+    return [float(p) for p in np.minimum(corrected, 1)[np.argsort(ascending)]]
+
+
+def signature(folds: bool, fixed: bool) -> str:
+    """Return the method in one line, as sacrebleu does for BLEU.
+
+    Two reports can be compared only where their signatures are equal.
+
+    Args:
+        folds: whether an experiment has folds.
+        fixed: whether an experiment has a fixed split.
+
+    """
+    designs = [
+        *(["crossed:seeds×documents(Howe)"] if fixed else []),
+        *(["folds:t(Nadeau-Bengio)"] if folds else []),
+    ]
+    fields: dict[str, object] = {
+        "interval": "two-sided-t",
+        "design": "+".join(designs),
+        "alpha": ALPHA,
+        "equivalence": "two-one-sided-t",
+        "correction": "Holm-within-family",
+        "power": POWER,
+        "bootstrap": f"percentile,seeds+documents,{RESAMPLES}",
+        "permutation": f"exact,or-{RESAMPLES}-samples",
+        "generator": f"PCG64({GENERATOR_SEED})",
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+    return "|".join(f"{key}:{value}" for key, value in fields.items())
+
+
+def other_tests(blocks: Blocks, values: Sequence[float], alpha: float) -> OtherTests:
+    """Return the tests that decide nothing; `values` has the difference of each seed."""
+    interval = bootstrap(blocks, alpha)
+    several = len(values) > 1
+    return OtherTests(
+        bootstrap_pp=(100 * interval[0], 100 * interval[1]) if interval else None,
+        documents_p=documents_test(blocks),
+        mcnemar_p=[p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
+        seeds_t_p=seeds_t_test(values),
+        seeds_sign_p=seeds_sign_test(values),
+        seeds_sign_smallest_p=max(2.0 ** (1 - len(values)), 1 / RESAMPLES) if several else None,
+    )
+
+
+def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
+    """Return three effect sizes that do not grow with the number of seeds or documents.
+
+    `odds_ratio`: the number of documents on which only the first model is right over the number on
+    which only the second is, each plus a half, so that it is never infinite. `g`: the mean over the
+    deviation over seeds, with Hedges' (1981) correction for small samples; None without a
+    deviation, and with two seeds. `seeds_won`: the share of seeds in which the first model was
+    better; a tie counts half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
+
+    Args:
+        blocks: from `differences`.
+        values: the difference of each seed.
+
+    """
+    won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
+    freedom = len(values) - 1
+    deviation = float(np.std(values, ddof=1)) if freedom else 0.0
+    g = None
+    if deviation > TOLERANCE and freedom > 1:  # of two seeds the correction leaves nothing
+        g = float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1))
+    return Effect(
+        odds_ratio=(won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None,
+        g=g,
+        seeds_won=float(
+            np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > TOLERANCE) for value in values])
+        ),
     )
 
 
@@ -285,7 +258,7 @@ def _resampled_means(block: np.ndarray, count: int, generator: np.random.Generat
     """Return `count` means of a table whose seeds and documents were drawn with replacement."""
     patterns, counts = np.unique(block, axis=1, return_counts=True)
     seeds, documents = block.shape
-    chunk = max(1, 4_000_000 // len(counts))  # keeps memory below about 100 MB
+    chunk = max(1, CHUNK // len(counts))
     means = []
     for size in [chunk] * (count // chunk) + [count % chunk]:
         seed_counts = generator.multinomial(seeds, np.full(seeds, 1 / seeds), size)
@@ -328,14 +301,11 @@ def _sampled_documents_test(blocks: Blocks) -> float:
     """
     sums = np.concatenate([block.sum(axis=0) for block in blocks])
     generator = np.random.default_rng(GENERATOR_SEED)
-    chunk = max(1, 4_000_000 // len(sums))
+    chunk = max(1, CHUNK // len(sums))
     extreme = 1
     for start in range(0, RESAMPLES - 1, chunk):
-        signs = (
-            generator.integers(0, 2, (min(chunk, RESAMPLES - 1 - start), len(sums)), dtype=np.int8)
-            * 2.0
-            - 1
-        )
+        shape = min(chunk, RESAMPLES - 1 - start), len(sums)
+        signs = generator.integers(0, 2, shape, dtype=np.int8) * 2.0 - 1
         extreme += int((np.abs(signs @ sums) >= abs(sums.sum()) - TOLERANCE).sum())
     return extreme / RESAMPLES
 
@@ -379,235 +349,3 @@ def seeds_sign_test(values: Sequence[float]) -> float | None:
         rng=np.random.default_rng(GENERATOR_SEED),
     )
     return float(test.pvalue)
-
-
-def power(
-    difference: float, standard_error: float, degrees_of_freedom: float, alpha: float
-) -> float:
-    """Return the power of a two-sided t test at `alpha`, by the noncentral t distribution."""
-    if not standard_error:
-        return 1.0 if difference else alpha
-    if math.isinf(degrees_of_freedom):
-        critical, shift = float(stats.norm.isf(alpha / 2)), abs(difference) / standard_error
-        return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
-    critical = float(stats.t.isf(alpha / 2, degrees_of_freedom))
-    # At this limit the power is 1; beyond it scipy returns NaN.
-    shift = min(abs(difference) / standard_error, 20 * critical + 50)
-    return float(stats.nct.sf(critical, degrees_of_freedom, shift))
-
-
-def seeds_needed(
-    difference: float, components: VarianceComponents, alpha: float = ALPHA
-) -> int | None:
-    """Return the smallest number of seeds that detects this difference with 80% power.
-
-    None where no number up to 1000 does: the test documents (or the folds) are too few, and more
-    seeds are tested on the same ones. With folds it is a multiple of their number, and a lower
-    bound: all variance between folds is taken for that of seeds.
-    """
-    step = components.folds or 1
-    counts = range(step if components.folds else 2, MAX_SEEDS + 1, step)
-
-    def detects(seeds: int) -> bool:
-        freedom = components.degrees_of_freedom(seeds, alpha)
-        return power(difference, components.standard_error(seeds), freedom, alpha) >= POWER
-
-    if not detects(counts[-1]):
-        return None
-    low, high = 0, len(counts) - 1  # the power never falls with more seeds
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if detects(counts[middle]) else (middle + 1, high)
-    return counts[low]
-
-
-def minimum_detectable(
-    standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA
-) -> float:
-    """Return the smallest difference that a test with this standard error detects with 80% power.
-
-    It is in the unit of the standard error.
-    """
-    if not standard_error:
-        return 0.0
-    limit = 20 * float(stats.t.isf(alpha / 2, degrees_of_freedom)) + 50
-    return standard_error * float(
-        optimize.brentq(
-            lambda shift: power(shift, 1.0, degrees_of_freedom, alpha) - POWER, 0.0, limit
-        )
-    )
-
-
-def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
-    """Return three effect sizes that do not grow with the number of seeds or documents.
-
-    `odds_ratio`: the number of documents on which only the first model is right over the number on
-    which only the second is, each plus a half, so that it is never infinite. `g`: the mean over the
-    deviation over seeds, with Hedges' (1981) correction for small samples; None without a
-    deviation, and with two seeds. `seeds_won`: the share of seeds in which the first model was
-    better; a tie counts half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
-
-    Args:
-        blocks: from `differences`.
-        values: the difference of each seed.
-
-    """
-    won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
-    freedom = len(values) - 1
-    deviation = float(np.std(values, ddof=1)) if freedom else 0.0
-    g = None
-    if deviation > TOLERANCE and freedom > 1:  # of two seeds the correction leaves nothing
-        g = float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1))
-    return Effect(
-        odds_ratio=(won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None,
-        g=g,
-        seeds_won=float(
-            np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > TOLERANCE) for value in values])
-        ),
-    )
-
-
-def t_test(blocks: Blocks, alpha: float = ALPHA, margin_pp: float = MARGIN_PP) -> TTest | None:
-    """Return the interval and the p values that decide on a difference; None with one seed."""
-    components = variance_components(blocks)
-    if components is None:
-        return None
-    seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
-    error, freedom = components.standard_error(seeds), components.degrees_of_freedom(seeds, alpha)
-    half = float(components.critical_difference(seeds, alpha))
-    margin = margin_pp / 100
-    if error:
-        p, equivalence_p = (
-            components.p_value(mean, seeds),
-            components.equivalence_p(mean, margin, seeds),
-        )
-    # Without any variance, as when one model is better on every document, the documents decide.
-    else:
-        p, equivalence_p = documents_test(blocks), _equivalence_without_variance(blocks, margin)
-    return TTest(
-        interval_pp=(100 * (mean - half), 100 * (mean + half)),
-        p=p,
-        equivalence_p=equivalence_p,
-        standard_error_pp=100 * float(error),
-        degrees_of_freedom=None if math.isinf(freedom) else float(freedom),
-    )
-
-
-def _equivalence_without_variance(blocks: Blocks, margin: float) -> float:
-    """Return the p value of equivalence where all documents have the same difference.
-
-    Where it is 0, the probability that none of so many documents would differ if the share of those
-    that do were the margin. Else 1: nothing is known of its variance.
-    """
-    if any(block.any() for block in blocks):
-        return 1.0
-    return float((1 - margin) ** sum(block.shape[1] for block in blocks))
-
-
-def assess(
-    blocks: Blocks,
-    tests: int = 1,
-    alpha: float = ALPHA,
-    family: str = "",
-    margin_pp: float = MARGIN_PP,
-) -> Difference:
-    """Return the tests and effect sizes of one difference; nothing is yet corrected or judged.
-
-    Args:
-        blocks: from `differences`.
-        tests: the number of differences in the family: `seeds_needed` and `detectable_pp` are for
-            the strictest level that Holm's correction may ask for, alpha over this number.
-        alpha: 1 minus the coverage of the intervals.
-        family: the name of the family; empty for a difference outside any family.
-        margin_pp: a difference below it does not matter.
-
-    """
-    values = [float(value) for block in blocks for value in block.mean(axis=1)]
-    mean, test = mean_difference(blocks), t_test(blocks, alpha, margin_pp)
-    components = variance_components(blocks)
-    needed = detectable = None
-    if components is not None:
-        error = components.standard_error(len(values))
-        freedom = components.degrees_of_freedom(len(values), alpha / tests)
-        needed = seeds_needed(mean, components, alpha / tests)
-        detectable = 100 * minimum_detectable(error, freedom, alpha / tests)
-    return Difference(
-        family=family,
-        mean_pp=100 * mean,
-        interval_pp=test.interval_pp if test else None,
-        p=test.p if test else None,
-        p_holm=None,
-        equivalence_p=test.equivalence_p if test else None,
-        equivalence_p_holm=None,
-        verdict=UNDECIDED,
-        standard_error_pp=test.standard_error_pp if test else None,
-        degrees_of_freedom=test.degrees_of_freedom if test else None,
-        seeds_needed=needed,
-        detectable_pp=detectable,
-        effect=effect_sizes(blocks, values),
-        others=_other_tests(blocks, values, alpha),
-    )
-
-
-def _other_tests(blocks: Blocks, values: Sequence[float], alpha: float) -> OtherTests:
-    """Return the tests that decide nothing."""
-    interval = bootstrap(blocks, alpha)
-    return OtherTests(
-        bootstrap_pp=(100 * interval[0], 100 * interval[1]) if interval else None,
-        documents_p=documents_test(blocks),
-        mcnemar_p=[p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
-        seeds_t_p=seeds_t_test(values),
-        seeds_sign_p=seeds_sign_test(values),
-        seeds_sign_smallest_p=(
-            max(2.0 ** (1 - len(values)), 1 / RESAMPLES) if len(values) > 1 else None
-        ),
-    )
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p values corrected by Holm (1979), in the order of the arguments.
-
-    Raises:
-        HeedError: a value is not between 0 and 1.
-
-    """
-    if not all(0 <= p <= 1 for p in p_values):
-        raise HeedError(f"p values are between 0 and 1; found {list(p_values)}")
-    ascending = np.argsort(p_values, kind="stable")
-    factors = len(p_values) - np.arange(len(p_values))
-    corrected = np.minimum(
-        np.maximum.accumulate(np.asarray(p_values, float)[ascending] * factors), 1
-    )
-    in_order = np.empty(len(p_values))
-    in_order[ascending] = corrected
-    return [float(p) for p in in_order]
-
-
-def signature(folds: bool, fixed: bool) -> str:
-    """Return the method in one line, as sacrebleu does for BLEU.
-
-    Two reports can be compared only where their signatures are equal.
-
-    Args:
-        folds: whether an experiment has folds.
-        fixed: whether an experiment has a fixed split.
-
-    """
-    designs = [
-        *(["crossed:seeds×documents(Howe)"] if fixed else []),
-        *(["folds:t(Nadeau-Bengio)"] if folds else []),
-    ]
-    fields: dict[str, object] = {
-        "interval": "two-sided-t",
-        "design": "+".join(designs),
-        "alpha": ALPHA,
-        "equivalence": "two-one-sided-t",
-        "correction": "Holm-within-family",
-        "power": POWER,
-        "bootstrap": f"percentile,seeds+documents,{RESAMPLES}",
-        "permutation": f"exact,or-{RESAMPLES}-samples",
-        "generator": f"PCG64({GENERATOR_SEED})",
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-    }
-    return "|".join(f"{key}:{value}" for key, value in fields.items())

@@ -6,17 +6,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError, read_json, reading, verify_checksums
+from heed.files import HeedError, read_json, read_table, reading, verify_checksums, writing_folder
 from heed.paths import (
+    EVALUATIONS,
+    HISTORY,
     MODEL_PREDICTION,
     MODEL_RECIPE,
     MODEL_RUNS,
     OPPONENTS,
+    PREDICTED,
     PREDICTIONS,
     STATISTICS,
+    run_folder,
+    train_command,
 )
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
+from heed.tasks import task_module
 from heed.tasks.interface import Metric
 
 
@@ -91,8 +97,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     recipe = read_recipe(folder / MODEL_RECIPE, command)
     with reading(folder / MODEL_RUNS, command):
         runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
-    with reading(folder / STATISTICS, command):
-        table = pd.read_parquet(folder / STATISTICS)
+    table = read_table(folder / STATISTICS, command)
     if (run_seeds := [run.seed for run in runs]) != seeds:
         raise HeedError(f"{folder}: is of seeds {run_seeds}, the study has {seeds}. Run: {command}")
     tables = [table[table["seed"] == seed].set_index("id").drop(columns="seed") for seed in seeds]
@@ -117,8 +122,7 @@ def read_opponents(experiment: str) -> dict[str, Tested]:
     """
     folder, command = OPPONENTS / experiment, f"heed opponents {experiment}"
     verify_checksums(folder, command)
-    with reading(folder / STATISTICS, command):
-        table = pd.read_parquet(folder / STATISTICS)
+    table = read_table(folder / STATISTICS, command)
     tested = {}
     for name, rows in table.groupby("opponent", sort=False):
         folds = sorted(set(rows["fold"]))
@@ -128,3 +132,29 @@ def read_opponents(experiment: str) -> dict[str, Tested]:
         ]
         tested[str(name)] = Tested(str(name), folds, tables)
     return tested
+
+
+def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
+    """Write results/evaluate/NAME from the predictions of its runs; return its summary by seed.
+
+    Raises:
+        HeedError: predictions or a run's history are missing, changed, or of other seeds.
+
+    """
+    tested = read_model(name, seeds)
+    predictions = read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
+    task = task_module(tested.recipe.task, "evaluation")
+    tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
+    tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
+    with writing_folder(EVALUATIONS / name, checksums=True) as out:
+        for key, table in tables.items():
+            digits = None if key in task.EXACT else "%.6g"
+            table.to_csv(out / f"{key}.csv", index=False, lineterminator="\n", float_format=digits)
+    return tables["summary"]
+
+
+def _history(name: str, seed: int) -> pd.DataFrame:
+    """Return the history of a run, with its seed."""
+    table = read_table(run_folder(name, seed) / HISTORY, train_command(name, seed))
+    table.insert(0, "seed", seed)
+    return table

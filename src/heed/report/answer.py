@@ -2,8 +2,6 @@
 
 import dataclasses
 
-from heed.evaluation.bounds import clip_interval
-from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
     BETTER,
     NOT_CONVERGED,
@@ -15,8 +13,10 @@ from heed.evaluation.results import (
     Gain,
     Interval,
     Significance,
+    clip_interval,
     paired_gain,
 )
+from heed.evaluation.verdicts import BASELINE
 from heed.report.cautions import collapse_sentence, equal_weights_control
 from heed.report.formats import (
     format_coverage,

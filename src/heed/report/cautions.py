@@ -4,8 +4,8 @@ import dataclasses
 import statistics
 from typing import Any
 
-from heed.evaluation.families import BASELINE, CONTROLS
 from heed.evaluation.results import ExperimentResult, ModelResult
+from heed.evaluation.verdicts import BASELINE, CONTROLS
 from heed.hyperparameters.classifier import Architecture
 from heed.report.language import say, say_count
 from heed.report.measures import MULTILABEL, Measure, measure_of

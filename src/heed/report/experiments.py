@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.evaluation.families import BASELINE
 from heed.evaluation.results import (
     BETTER,
     NOT_CONVERGED,
@@ -16,6 +15,7 @@ from heed.evaluation.results import (
     ExperimentResult,
     Gain,
 )
+from heed.evaluation.verdicts import BASELINE
 from heed.recipe import CorpusFacts
 from heed.report.answer import (
     Answer,

@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ExperimentResult
+from heed.evaluation.verdicts import BASELINE
 from heed.hyperparameters.classifier import Architecture
 from heed.report.language import say, say_count
 from heed.report.results import Results

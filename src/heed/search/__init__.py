@@ -3,6 +3,6 @@
 The only package that imports ray.
 
 `stage` and `adopt` are the commands. `space` and `sampler` draw configurations, `cluster` starts or
-connects to Ray, `tuner` runs the trials there, and `trainable` is one trial. `outcome` makes the
-results, which `result` reads; `progress` reports progress.
+connects to Ray, `tuner` runs the trials there, `trainable` is one trial, and `results` writes and
+reads the outcome.
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heed.files import HeedError
 from heed.recipe import read_best
-from heed.search.result import read_search
+from heed.search.results import read_search
 from heed.study.editing.params_file import editing
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 import os
 import secrets
 import shlex
@@ -37,7 +38,6 @@ ADDRESS = "HEED_RAY_ADDRESS"  # environment: the cluster on which searches run
 # Ray's object store can be small: tokens are memory-mapped, so it holds almost nothing
 OBJECT_STORE_BYTES = 80_000_000
 STRANGER_S = 20  # seconds for a connection without a token, which takes one or two
-AUTOSCALER = "ray/autoscaler/_private/monitor.py"  # the program of one of Ray's processes
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's path
 SOCKET_NAME = "/session_2026-01-01_00-00-00_000000_0000000/sockets/plasma_store"
 
@@ -74,9 +74,8 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
         try:
             if address == LOCAL:
                 with _temporary_folder() as folder:
-                    yield _start(folder, max(cores, int(-(-cpu // 1))), gpu)
-                    kill_autoscaler()
-                    ray.shutdown()
+                    yield _start(folder, max(cores, math.ceil(cpu)), gpu)
+                    ray.shutdown()  # before its folder is deleted
             else:
                 yield _connect(address, cpu, gpu)
         finally:
@@ -91,13 +90,14 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     """
     import ray
 
-    from heed.training.device import list_gpus
+    from heed.training.device import assigned_gpus, list_gpus
 
     if os.environ.get("RAY_ADDRESS") and ADDRESS not in os.environ:
         print_line(
             f"heed: this search runs on this machine: RAY_ADDRESS is set, but heed reads {ADDRESS}"
         )
-    gpus = min(len(list_gpus()), _assigned_gpus()) if gpu else 0
+    gpus, assigned = len(list_gpus()) if gpu else 0, assigned_gpus()
+    gpus = gpus if assigned is None else min(gpus, assigned)
     if gpu > gpus:
         raise HeedError(
             f"a trial takes {gpu:g} GPUs, and this stage has {gpus}. Mend `gpu` of the search in "
@@ -113,20 +113,6 @@ def _start(folder: str, cores: int, gpu: float) -> str:
         _temp_dir=folder, _node_ip_address="127.0.0.1",
     )  # fmt: skip
     return f"this machine, {cores} cores" + (f", {gpus} GPUs" if gpus else "")
-
-
-def kill_autoscaler() -> None:
-    """Kill the autoscaler of a local Ray, which has nothing to do on one machine.
-
-    It would make the shutdown a second longer: Ray ends it after the server to which it reports its
-    end, and kills it when it has waited for a second.
-    """
-    import psutil
-
-    for process in psutil.Process().children():
-        with contextlib.suppress(psutil.Error):
-            if any(part.endswith(AUTOSCALER) for part in process.cmdline()):
-                process.kill()
 
 
 def _connect(address: str, cpu: float, gpu: float) -> str:
@@ -214,12 +200,6 @@ def _no_cluster(address: str, error: Exception) -> HeedError:
     )
 
 
-def _assigned_gpus() -> int:
-    """Return the GPUs that Snakemake assigned to this stage; 1000 if it did not run the stage."""
-    text = os.environ.get("HEED_GPUS", "")
-    return int(text) if text.isdigit() else 1000
-
-
 @contextlib.contextmanager
 def _environment(changes: dict[str, str]) -> Iterator[None]:
     """Set environment variables for the block."""
@@ -229,10 +209,8 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
         yield
     finally:
         for key, value in before.items():
-            if value is None:
-                os.environ.pop(key, None)
-            else:
-                os.environ[key] = value
+            os.environ.pop(key, None)
+            os.environ.update({} if value is None else {key: value})
 
 
 @contextlib.contextmanager
@@ -247,8 +225,8 @@ def _temporary_folder() -> Iterator[str]:
         process = old.name.split("-")[2]
         if process.isdecimal() and not psutil.pid_exists(int(process)):
             shutil.rmtree(old, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix=f"heed-ray-{os.getpid()}-", dir=parent)
-    try:
+    prefix = f"heed-ray-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(
+        prefix=prefix, dir=parent, ignore_cleanup_errors=True
+    ) as folder:
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from heed.paths import TIMING, WORK
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.search.outcome import Trial
+    from heed.search.results import TrialRun
     from heed.search.space import Space
     from heed.search.trainable import Plan
     from heed.study import Params, Search
@@ -56,17 +57,17 @@ def run_search(
         write_untuned(searches / name, previous)
         return f"{name}: no trials, hyperparameters as given"
 
-    from heed.search import outcome
+    from heed.search.results import winner
 
     started = time.time()
     space = _make_space(params, name, previous)
     plan = make_plan(params, name, previous, tokens)
     trials, ray_description = _run_trials(plan, name, search, space, cores, address)
-    if (best := outcome.winner(trials, search.metric)) is None:
+    if (best := winner(trials, search.metric)) is None:
         problem = f"no trial had one epoch in {search.minutes} minutes"
         raise HeedError(f"search {name}: {problem}. Give it more `minutes`")
     hyperparameters = previous | best.configuration | epochs_and_select(plan, best)
-    _write_results(searches / name, search, space, trials, hyperparameters)
+    _write_results(searches / name, search, space, trials, best, hyperparameters)
     _write_timing(name, plan, trials, time.time() - started, ray_description)
     shutil.rmtree(plan.work, ignore_errors=True)
     return (
@@ -95,50 +96,60 @@ def _make_space(params: "Params", name: str, previous: Configuration) -> "Space"
 
 def _run_trials(
     plan: "Plan", name: str, search: "Search", space: "Space", cores: int, address: str
-) -> "tuple[list[Trial], str]":
+) -> "tuple[list[TrialRun], str]":
     """Run the trials on Ray; return them, and a description of that Ray for people."""
+    from heed.progress import progress_bar
     from heed.search.cluster import ray_running, read_address
-    from heed.search.progress import search_progress
 
     plan.work.mkdir(parents=True, exist_ok=True)
     with (
-        search_progress(name) as progress,
+        progress_bar(name) as bar,
         ray_running(address or read_address(), cores, search.cpu, search.gpu) as ray_description,
     ):
         from heed.search.tuner import run_trials
 
         print_line(f"{name}: {search.trials} trials on {ray_description}")
-        return run_trials(plan, search, space, progress), ray_description
+        return run_trials(plan, search, space, bar), ray_description
 
 
 def _write_results(
-    folder: Path, search: "Search", space: "Space", trials: "list[Trial]", best: Configuration
+    folder: Path,
+    search: "Search",
+    space: "Space",
+    runs: "list[TrialRun]",
+    best: "TrialRun",
+    hyperparameters: Configuration,
 ) -> None:
-    """Write results/search/NAME (docs/search.md); `best` is the content of best.yaml."""
-    from heed.search import outcome
+    """Write results/search/NAME (docs/search.md); `hyperparameters` are the winner's best.yaml."""
+    from heed.search import results
 
+    metric = search.metric
+    trials = [results.trial_of(run, metric) for run in runs]
+    result = results.Search(
+        search=folder.name,
+        model=search.model,
+        experiment=search.experiment,
+        corpus=search.corpus,
+        sampler=search.sampler,
+        scheduler=search.scheduler,
+        seed=search.seed,
+        space={key: {each.kind: each.values} for key, each in space.dimensions.items()},
+        metric=metric,
+        best=results.Best(best.number, best.score(metric) or 0.0, best.best_epoch(metric)),
+        stops=dict(sorted(Counter(run.stop for run in runs).items())),
+        epochs=sum(run.length for run in runs),
+        trials=trials,
+        by_parameter=results.scores_by_parameter(trials),
+        expected_best=results.expected_best(trials, metric, search.sampler),
+    )
     with writing_folder(folder, checksums=True) as out:
-        write_yaml(out / "best.yaml", best)
-        for table, path in (
-            (outcome.trial_table(trials, search.metric), out / "trials.csv"),
-            (outcome.epoch_table(trials), out / "epochs.csv"),
+        write_yaml(out / "best.yaml", hyperparameters)
+        for name, table in (
+            ("trials", results.trial_table(trials)),
+            ("epochs", results.epoch_table(runs)),
         ):
-            table.to_csv(path, index=False, lineterminator="\n")
-        description = {
-            "search": folder.name,
-            "model": search.model,
-            "experiment": search.experiment,
-            "corpus": search.corpus,
-            "sampler": search.sampler,
-            "scheduler": search.scheduler,
-            "seed": search.seed,
-            "space": {
-                key: {dimension.kind: dimension.values}
-                for key, dimension in space.dimensions.items()
-            },
-        }
-        summary = outcome.summarize(trials, search.metric, search.sampler)
-        write_json(out / "search.json", description | summary)
+            table.to_csv(out / f"{name}.csv", index=False, lineterminator="\n")
+        results.write_search(out, result)
 
 
 def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path) -> "Plan":
@@ -183,7 +194,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     )
 
 
-def epochs_and_select(plan: "Plan", best: "Trial") -> Configuration:
+def epochs_and_select(plan: "Plan", best: "TrialRun") -> Configuration:
     """Return `epochs` and `select` of best.yaml, with which a training repeats the trial `best`.
 
     `epochs` is the best epoch of the trial. But a learning rate with a schedule depends on the
@@ -198,7 +209,7 @@ def epochs_and_select(plan: "Plan", best: "Trial") -> Configuration:
 
 
 def _write_timing(
-    name: str, plan: "Plan", trials: "list[Trial]", seconds: float, ray_description: str
+    name: str, plan: "Plan", trials: "list[TrialRun]", seconds: float, ray_description: str
 ) -> None:
     """Write when and where each trial ran; for people, no stage reads it."""
     from heed.search.trainable import STARTS
@@ -206,17 +217,13 @@ def _write_timing(
     rows = []
     for trial in trials:
         file = plan.trial_folder(trial.number) / STARTS
-        starts = (
-            [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines()]
-            if file.exists()
-            else []
-        )
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         rows.append(
             {
                 "trial": trial.number,
                 "stop": trial.stop,
                 "epochs": len(trial.history),
-                "starts": starts,
+                "starts": [json.loads(line) for line in lines],
             }
         )
     write_json(

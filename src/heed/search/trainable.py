@@ -18,7 +18,7 @@ from typing import Any
 from heed.files import write_text
 from heed.hyperparameters import Configuration
 from heed.recipe import Recipe
-from heed.search.outcome import goodness
+from heed.search.results import higher_is_better
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
 from heed.training.device import choose_device
@@ -100,8 +100,8 @@ class _Reporter:
             with (self.folder / REPORTED).open("a", encoding="utf-8") as file:
                 file.write(json.dumps([number, score]) + "\n")
         metric = self.plan.metric
-        value = goodness(score, metric)
-        epochs = [goodness(row[f"validation_{metric}"], metric) for row in self.history]
+        value = higher_is_better(score, metric)
+        epochs = [higher_is_better(row[f"validation_{metric}"], metric) for row in self.history]
         tune.report(
             {
                 "report": number,

@@ -20,18 +20,18 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialSch
 
 from heed.files import HeedError, write_json, write_text
 from heed.hyperparameters import Configuration
-from heed.search.outcome import (
+from heed.progress import Bar, Counts, SearchProgress
+from heed.search.results import (
     ASHA,
     FAILED,
     FINISHED,
     PATIENCE,
     TIME,
     WAITING,
-    Trial,
-    goodness,
+    TrialRun,
+    higher_is_better,
     winner,
 )
-from heed.search.progress import Counts, SearchProgress
 from heed.search.sampler import Tpe, read_drawn
 from heed.search.space import Space
 from heed.search.trainable import Plan, read_divergence, read_reports, run_trial
@@ -43,7 +43,7 @@ from heed.training.loop import is_over
 ENDED, SPENT, RAY = "ended.json", "seconds", "ray"
 
 
-def run_trials(plan: Plan, search: Search, space: Space, progress: SearchProgress) -> list[Trial]:
+def run_trials(plan: Plan, search: Search, space: Space, bar: Bar) -> list[TrialRun]:
     """Run the trials of a search on the connected Ray; return them by number.
 
     Raises:
@@ -53,7 +53,7 @@ def run_trials(plan: Plan, search: Search, space: Space, progress: SearchProgres
     configurations = space.configurations
     if configurations is None:
         configurations = read_drawn(plan.trial_folder)
-    monitor = TrialMonitor(plan, configurations, search.trials, progress)
+    monitor = TrialMonitor(plan, configurations, search.trials, SearchProgress(bar))
     spent = _read_seconds_spent(plan.work)
     budget = None if search.minutes is None else 60 * search.minutes - spent
     if len(monitor.ended) < search.trials and (budget is None or budget > 0):
@@ -109,12 +109,12 @@ def _sampling(
         return {"trial": tune.grid_search(trials)}, {"num_samples": 1}
     scores = {number: trial.score(plan.metric) for number, trial in monitor.ended.items()}
     ended = {
-        number: None if score is None else goodness(score, plan.metric)
+        number: None if score is None else higher_is_better(score, plan.metric)
         for number, score in scores.items()
     }
     # a sampler learns from a training that diverged, as it does in a search that is not killed
     for number in ended.keys() & monitor.errors.keys():
-        ended[number] = goodness(math.nan, plan.metric)
+        ended[number] = higher_is_better(math.nan, plan.metric)
     sampler = Tpe(
         space.dimensions, search.trials, search.seed, space.is_valid, plan.trial_folder, ended
     )
@@ -138,7 +138,7 @@ def _scheduler(search: Search, monitor: "TrialMonitor") -> TrialScheduler:
         trial: Any = SimpleNamespace(trial_id=f"ended-{number}")
         asha.on_trial_add(controller, trial)
         for report, score in sorted(read_reports(monitor.plan.trial_folder(number)).items()):
-            result = {"report": report, "score": goodness(score, monitor.plan.metric)}
+            result = {"report": report, "score": higher_is_better(score, monitor.plan.metric)}
             asha.on_trial_result(controller, trial, result)
     return asha
 
@@ -157,7 +157,7 @@ class TrialMonitor(tune.Callback):
         self.configurations = dict(enumerate(configurations))
         self.epochs: int = plan.recipe.hyperparameters.epochs
         self.patience: int = plan.recipe.hyperparameters.patience
-        self.ended: dict[int, Trial] = {}
+        self.ended: dict[int, TrialRun] = {}
         self.histories: dict[int, list[dict[str, float]]] = {}
         self.errors: dict[int, str] = {}
         self.running: set[int] = set()
@@ -165,7 +165,7 @@ class TrialMonitor(tune.Callback):
         for number in self.configurations:
             path = plan.trial_folder(number) / ENDED
             if path.exists():
-                self.ended[number] = Trial(
+                self.ended[number] = TrialRun(
                     number, configurations[number], **json.loads(path.read_text("utf-8"))
                 )
             if reason := read_divergence(plan.trial_folder(number)):
@@ -220,7 +220,7 @@ class TrialMonitor(tune.Callback):
             write_text(self.plan.work / SPENT, f"{spent:.1f}")
             self._report_progress(trial_ended=False)
 
-    def trials_in_order(self, has_time_limit: bool) -> list[Trial]:
+    def trials_in_order(self, has_time_limit: bool) -> list[TrialRun]:
         """Return all trials by number.
 
         Raises HeedError if all failed, or if some did not run although there is no time limit.
@@ -238,18 +238,18 @@ class TrialMonitor(tune.Callback):
             raise HeedError(f"trials {lost} did not run. Run the same command again: it resumes")
         return trials
 
-    def _unfinished_trial(self, number: int) -> Trial:
+    def _unfinished_trial(self, number: int) -> TrialRun:
         """Return a trial that had not ended when the search did."""
         trial = self._trial(number)
         return dataclasses.replace(trial, stop=TIME) if trial.stop == ASHA else trial
 
-    def _trial(self, number: int) -> Trial:
+    def _trial(self, number: int) -> TrialRun:
         """Return the trial as far as it has run, with the reason why it stopped there."""
         folder = self.plan.trial_folder(number)
         history = self.histories.get(number) or _read_history(folder)
         reported = (number / self.plan.reports for number in read_reports(folder))
         length = max([len(history), *reported])
-        trial = Trial(number, self.configurations[number], history, "", length)
+        trial = TrialRun(number, self.configurations[number], history, "", length)
         best = trial.best_epoch(self.plan.metric)
         if number in self.errors:
             stop = FAILED
@@ -264,9 +264,15 @@ class TrialMonitor(tune.Callback):
     def _report_progress(self, trial_ended: bool = True) -> None:
         stops = [trial.stop for trial in self.ended.values()]
         running = [
-            Trial(n, self.configurations[n], self.histories.get(n, []), "") for n in self.running
+            TrialRun(n, self.configurations[n], self.histories.get(n, []), "") for n in self.running
         ]
-        best = winner([*self.ended.values(), *running], self.plan.metric)
+        metric = self.plan.metric
+        best = winner([*self.ended.values(), *running], metric)
+        text = (
+            f"best {metric} {best.score(metric):.4f} (trial {best.number})"
+            if best
+            else "no score yet"
+        )
         counts = Counts(
             ended=len({*self.ended, *self.errors}),
             early=stops.count(ASHA),
@@ -274,7 +280,7 @@ class TrialMonitor(tune.Callback):
             running=len(self.running),
             trials=self.trials,
         )
-        self.progress.report_progress(counts, best, self.plan.metric, trial_ended)
+        self.progress.report_progress(counts, text, trial_ended)
 
 
 def _number(trial: Any) -> int:

@@ -81,6 +81,12 @@ def _whole_number(variable: str, default: str, least: int) -> int:
     return int(text)
 
 
+def assigned_gpus() -> int | None:
+    """Return the number of GPUs that Snakemake assigned to this stage; None without Snakemake."""
+    text = os.environ.get("HEED_GPUS", "")
+    return int(text) if text.isdecimal() else None
+
+
 def claim_gpu(poll: float = 0.5) -> str | None:
     """Hold a slot of a GPU until this process ends; return the GPU, or None if there is no GPU.
 

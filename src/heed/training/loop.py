@@ -14,6 +14,7 @@ from torch import nn
 from heed.files import HeedError
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
+from heed.progress import Progress
 from heed.tasks.interface import LOWER_IS_BETTER, Learner
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
@@ -25,25 +26,6 @@ LAST = "last"  # in place of a metric: the last epoch is kept
 
 class DivergedError(HeedError):
     """A training whose loss or weights are no longer finite; the same training diverges again."""
-
-
-@dataclasses.dataclass
-class Progress:
-    """The state of a training, reported after every batch and every epoch.
-
-    `seconds` are those of the epoch so far. `validation` has the metrics at the end of an epoch,
-    and is None before. `partial_validation` is set where an epoch is validated before its end: the
-    number of that validation, counted from 1, and the metrics on a sample of the validation part.
-    """
-
-    epoch: int
-    epochs: int
-    documents: int
-    total_documents: int
-    loss: float
-    seconds: float
-    validation: dict[str, float] | None = None
-    partial_validation: tuple[int, dict[str, float]] | None = None
 
 
 @dataclasses.dataclass(frozen=True)

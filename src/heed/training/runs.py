@@ -1,6 +1,5 @@
 """The runs of a model, one for each seed: `train_runs` makes them, `read_runs` reads them."""
 
-import os
 import shutil
 from collections.abc import Iterator
 
@@ -8,10 +7,10 @@ from heed.files import HeedError, read_json
 from heed.paths import RUNS, TIMING, run_folder, timing_file, train_command
 from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
+from heed.progress import training_progress
 from heed.recipe import read_model_recipe
 from heed.training.checkpoint import code_digest, work_folder
-from heed.training.device import list_gpus, runs_per_gpu, uses_gpu
-from heed.training.progress import training_progress
+from heed.training.device import assigned_gpus, list_gpus, runs_per_gpu, uses_gpu
 from heed.training.run import RunInfo, read_run, train_run
 
 
@@ -68,8 +67,8 @@ def _read_present(name: str, seed: int, code: str) -> RunInfo | None:
 
 def _count_gpus() -> int:
     """Return how many trainings may hold a GPU at the same time: HEED_GPUS, else all slots."""
-    assigned = os.environ.get("HEED_GPUS", "")
-    return int(assigned) if assigned.isdecimal() else len(list_gpus()) * runs_per_gpu()
+    assigned = assigned_gpus()
+    return len(list_gpus()) * runs_per_gpu() if assigned is None else assigned
 
 
 def _train(name: str, seed: int, code: str, is_alone: bool) -> RunInfo:

@@ -5,9 +5,8 @@ import dataclasses
 
 import pytest
 
-from heed.evaluation.bounds import clip_interval
 from heed.evaluation.comparison import metrics_row
-from heed.evaluation.results import ExperimentResult, spread
+from heed.evaluation.results import ExperimentResult, clip_interval, spread
 from heed.report import answer
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import Page, render_to

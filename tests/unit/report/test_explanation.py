@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
-from heed.evaluation.results import Comparison
 from heed.explanation.columns import ADVERSARY_SUMMARY, SUMMARY
 from heed.explanation.criteria import seed_divergence
+
+from heed.evaluation.results import Comparison
 from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, Group, Items, Table, walk_blocks

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from heed.evaluation.bounds import clip_interval
 from heed.evaluation.results import (
     Comparison,
     Gain,
+    clip_interval,
     paired_gain,
     spread,
 )
@@ -45,7 +45,6 @@ from heed.report.renderers.escape import cell, escape
 from heed.report.renderers.html import script
 from heed.report.sources import Source
 from heed.rounding import format_rounded
-from heed.search.result import ExpectedBest, Trial, read_search
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
@@ -830,51 +829,6 @@ def test_provenance_names_commit_versions_and_core_hours(tmp_path):
     write_provenance(tmp_path, tmp_path / "provenance.html", [])
     text = (tmp_path / "provenance.html").read_text()
     assert "The tree was clean" in text and "not of the present study" in text
-
-
-def test_a_search_is_read_with_its_expected_best_and_a_broken_one_is_one_message(
-    tmp_path,
-):
-    trial = {
-        "trial": 0,
-        "configuration": {"heads": 2},
-        "score": 0.5,
-        "best_epoch": 1,
-        "stop": "finished",
-    }
-    values = {
-        "search": "hunt",
-        "model": "m",
-        "sampler": "random",
-        "scheduler": "none",
-        "seed": 1,
-        "space": {"heads": {"choice": [1, 2]}},
-        "metric": "accuracy",
-        "best": {"trial": 0, "score": 0.5, "epoch": 1},
-        "epochs": 3,
-        "trials": [trial, trial | {"score": None}],
-        "expected_best": {"scores": [0.5]},
-    }
-    folder = tmp_path / "hunt"
-    assert read_search(folder) is None, "it had no trials"
-    write_json(folder / "search.json", values)
-    search = read_search(folder)
-    assert search.scores == [0.5] and search.expected_best == ExpectedBest(scores=[0.5])
-    assert search.scored == [Trial(0, {"heads": 2}, 0.5, "finished")] and search.epochs == 3
-    write_json(
-        folder / "search.json",
-        values | {"expected_best": {"reason": "cut", "values": {"early": 1}}},
-    )
-    assert read_search(folder).expected_best == ExpectedBest(reason="cut", values={"early": 1})
-    write_json(folder / "search.json", values | {"trials": [{"trial": 0}]})
-    with pytest.raises(
-        HeedError,
-        match=(
-            r"search.json: cannot be read \(trials.0.configuration is missing\). Run again: heed "
-            r"search hunt"
-        ),
-    ):
-        read_search(folder)
 
 
 def test_every_score_function_of_the_lectures_has_a_row_with_its_accuracy(tmp_path):

@@ -14,7 +14,7 @@ from heed.report.figures.searches import figures
 from heed.report.language import use_language
 from heed.report.results import Results
 from heed.report.sources import Sources
-from heed.search.result import Best, ExpectedBest, Search, Trial
+from heed.search.results import Best, ExpectedBest, Search, Trial
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
@@ -22,12 +22,16 @@ from tests.fixtures.report import made_up
 def search(stops: list[str]) -> Search:
     """A search with a trial for each of these ends; those that finished have a score."""
     trials = [
-        Trial(i, {"heads": 1 + i % 2}, 0.5 + i / 100 if stop == "finished" else None, stop)
+        Trial(i, {"heads": 1 + i % 2}, score, 1, 1.0, stop, [])
         for i, stop in enumerate(stops)
+        for score in [0.5 + i / 100 if stop == "finished" else None]
     ]
     space = {"heads": {"choice": [1, 2]}}
     best, expected = Best(0, 0.5, 1), ExpectedBest(reason="cut", values={})
-    return Search("hunt", "m", "random", "none", 1, space, "accuracy", best, 3, trials, expected)
+    return Search(
+        "hunt", "m", "e", "c", "random", "none", 1, space, "accuracy", best, {}, 3, trials, {},
+        expected,
+    )  # fmt: skip
 
 
 def drawn(tmp_path: Path, made: Search) -> dict[str, Figure]:

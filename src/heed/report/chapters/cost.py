@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from heed.evaluation.families import BASELINE
 from heed.evaluation.results import ExperimentResult
+from heed.evaluation.verdicts import BASELINE
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
     PAGE,
@@ -37,7 +37,7 @@ from heed.report.formats import (
 from heed.report.language import say, say_count
 from heed.report.results import Results
 from heed.report.timing import describe_core_minutes
-from heed.search.result import read_search
+from heed.search.results import read_search
 
 PARAMETERS = Format(format_count, COUNT.plain, "right")
 SEARCH = Format(lambda value: value or DASH, str, "left")

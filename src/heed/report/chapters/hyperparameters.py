@@ -31,7 +31,7 @@ from heed.report.language import say
 from heed.report.measures import Measure, task_name
 from heed.report.results import Results
 from heed.report.settings import Setting, format_plain, format_setting
-from heed.search.result import Search, read_search
+from heed.search.results import Search, read_search
 
 
 @dataclasses.dataclass(frozen=True)

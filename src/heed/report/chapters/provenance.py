@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from heed.evaluation.machines import NOT_NOTED, runs_by_machine_kind
+from heed.evaluation.results import NOT_NOTED, runs_by_machine_kind
 from heed.report.blocks import (
     PAGE,
     PAPER,

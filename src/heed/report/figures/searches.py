@@ -16,7 +16,7 @@ from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, WIDTH, Draw, 
 from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results
-from heed.search.result import Search
+from heed.search.results import Search
 
 Ticks = tuple[list[float], list[str]]
 STOPS = {

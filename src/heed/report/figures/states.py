@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from heed.evaluation.families import BASELINE
+from heed.evaluation.verdicts import BASELINE
 from heed.files import reading
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment

@@ -11,7 +11,9 @@ import pytest
 from heed.progress import Bar
 from heed.terminal import print_line, visible
 from tests.conftest import ROOT
-from tests.test_architecture import MODULES, SOURCE
+
+SOURCE = ROOT / "src/heed"
+MODULES = sorted(SOURCE.rglob("*.py"))
 
 CONTROL = {
     "escape": "\x1b[2J",

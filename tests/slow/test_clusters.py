@@ -20,7 +20,7 @@ import yaml
 from heed.search.stage import write_untuned
 from tests.conftest import ROOT, write_tokens
 from tests.ray_nodes import RayNodes, ray_nodes
-from tests.test_search import STUDY, gone, marked
+from tests.unit.search.makers import STUDY, gone, marked
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/hunt")

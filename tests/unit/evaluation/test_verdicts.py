@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from heed.evaluation.families import assign_roles
 from heed.evaluation.results import (
     BETTER,
     NOT_CONVERGED,
@@ -15,7 +14,7 @@ from heed.evaluation.results import (
     Effect,
     OtherTests,
 )
-from heed.evaluation.verdicts import last_rise_pp, verdict
+from heed.evaluation.verdicts import assign_roles, last_rise_pp, verdict
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 

@@ -10,7 +10,6 @@ from sklearn.linear_model import RidgeClassifier
 
 from heed.evaluation import significance
 from heed.evaluation.significance import (
-    VarianceComponents,
     assess,
     bootstrap,
     differences,
@@ -19,17 +18,20 @@ from heed.evaluation.significance import (
     holm,
     mcnemar,
     mean_difference,
+    seeds_sign_test,
+    seeds_t_test,
+    t_test,
+)
+from heed.evaluation.variance import (
+    VarianceComponents,
     mean_squares,
     minimum_detectable,
     power,
     seeds_needed,
-    seeds_sign_test,
-    seeds_t_test,
-    t_test,
     variance_components,
 )
-from heed.files import HeedError
 from heed.records import as_json
+from tests.unit.evaluation.simulations import covers, crossed, nested, share
 
 # Darwin's fifteen pairs of maize plants, in eighths of an inch, and what Fisher (1935), The Design
 # of Experiments, sections 17 and 21, made of them: t = 2.148, and 1,726 of 32,768 sign flips as far
@@ -39,47 +41,6 @@ DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 RATINGS = np.array(
     [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 )
-
-
-def crossed(
-    generator: np.random.Generator, seeds: int, documents: int, true: float, noise: float
-) -> list[np.ndarray]:
-    """Draw the differences of two models on one test part whose accuracies differ by `true`.
-
-    Documents differ in their difficulty and in the model that they favour; seeds differ by a normal
-    deviation `noise` of accuracy.
-    """
-    difficulty, favour = (
-        generator.choice([-0.15, 0.15], documents),
-        generator.choice([-0.06, 0.06], documents),
-    )
-    first, second = generator.normal(0, noise / math.sqrt(2), (2, seeds, 1)).clip(-0.12, 0.12)
-    drawn = generator.random((2, seeds, documents))
-    return differences(
-        [drawn[0] < 0.6 + difficulty + favour + first + true],
-        [drawn[1] < 0.6 + difficulty - favour + second],
-    )
-
-
-def nested(
-    generator: np.random.Generator,
-    folds: int,
-    seeds: int,
-    documents: int,
-    true: float,
-    noise: float,
-) -> list[np.ndarray]:
-    """Draw the differences on k folds of other documents, with `seeds` seeds for each fold."""
-    return [crossed(generator, seeds, documents, true, noise)[0] for _ in range(folds)]
-
-
-def share(hits: list[bool]) -> float:
-    return sum(hits) / len(hits)
-
-
-def covers(blocks: list[np.ndarray], true: float) -> bool:
-    low, high = t_test(blocks).interval_pp
-    return low <= 100 * true <= high
 
 
 def test_mean_squares_are_those_of_shrout_and_fleiss():
@@ -145,7 +106,7 @@ def test_folds_pay_for_the_overlap_of_their_training_parts():
     blocks = [
         np.array([[1] * round(1000 * mean) + [0] * round(1000 * (1 - mean))]) for mean in means
     ]
-    test = t_test(blocks)
+    test = assess(blocks)
     assert test.standard_error_pp == pytest.approx(
         100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4)
     )
@@ -263,6 +224,7 @@ def test_effect_sizes():
     effect = effect_sizes(blocks, [0.2, 0.0])
     assert effect.odds_ratio == pytest.approx(5.5 / 3.5) and effect.seeds_won == 0.75
     assert effect_sizes(blocks, [0.1, 0.1]).g is None and effect_sizes(blocks, [0.1]).g is None
+    assert effect_sizes(blocks, [0.25, 0.5]).g is None  # two seeds
     # Hedges' correction for n - 1 = 4 degrees of freedom is 1 - 3 / 15 (Hedges 1981,
     # approximation).
     assert effect_sizes(blocks, [0.1, 0.2, 0.3, 0.4, 0.5]).g == pytest.approx(
@@ -325,11 +287,6 @@ def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_sa
     assert t_test([np.ones((5, documents), np.int8)]).equivalence_p == 1.0
 
 
-def test_two_seeds_have_no_effect_size_over_seeds():
-    blocks = [np.array([[1, 0, 0, 0], [1, 1, 0, 0]], np.int8)]
-    assert effect_sizes(blocks, [0.25, 0.5]).g is None
-
-
 def test_a_test_over_documents_alone_takes_variance_over_seeds_for_a_difference():
     """Why it decides nothing: it is significant in over 30% of studies without a difference."""
     generator = np.random.default_rng(7)
@@ -389,27 +346,6 @@ def test_unequal_folds_count_by_their_seeds_not_their_documents():
         [np.ones((1, 10)), np.zeros((1, 30))], [np.zeros((1, 10)), np.zeros((1, 30))]
     )
     assert mean_difference(blocks) == 0.5
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ([], []),
-        ([np.ones((2, 3))], [np.ones((1, 4))]),
-        ([np.ones((2, 0))], [np.ones((2, 0))]),
-        ([np.ones(3)], [np.ones(3)]),
-    ],
-)
-def test_answers_that_cannot_be_paired_are_refused(first, second):
-    with pytest.raises(HeedError, match=r"test documents|nothing"):
-        differences(first, second)
-
-
-def test_other_bad_inputs_are_refused():
-    with pytest.raises(HeedError, match="multiple of the folds"):
-        variance_components([np.zeros((2, 5)), np.zeros((1, 5))])
-    with pytest.raises(HeedError, match="between 0 and 1"):
-        holm([0.5, float("nan")])
 
 
 def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compared():

@@ -12,8 +12,7 @@ import pytest
 
 TRAINING = """
 import sys, time
-from heed.training.loop import Progress
-from heed.training.progress import training_progress
+from heed.progress import Progress, training_progress
 with training_progress("author-attention seed 1") as report_progress:
     for epoch in (1, 2, 3):
         for documents in (50, 100):
@@ -24,12 +23,13 @@ assert ("rich.progress" in sys.modules) == sys.stderr.isatty()
 """
 SEARCH = """
 import time
-from heed.search.progress import Counts, search_progress
-with search_progress("hunt") as progress:
+from heed.progress import Counts, SearchProgress, progress_bar
+with progress_bar("hunt") as bar:
+    progress = SearchProgress(bar)
     for ended in range(4):
         time.sleep(0.25)
         counts = Counts(ended=ended, early=1, failed=0, running=3 - ended, trials=3)
-        progress.report_progress(counts, None, "accuracy", trial_ended=ended > 0)
+        progress.report_progress(counts, "no score yet", trial_ended=ended > 0)
 """
 BYTES = """
 import time

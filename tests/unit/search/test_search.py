@@ -1,17 +1,13 @@
 """Searches: spaces are checked before Ray starts, draws depend on the seed, winners are real."""
 
-import csv
-import importlib.util
+import dataclasses
 import itertools
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -19,369 +15,36 @@ import pandas as pd
 import pytest
 import yaml
 
+from heed import study as schema
 from heed.cli import stages, studies
 from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
+from heed.progress import Bar, SearchProgress
 from heed.recipe import read_model_recipe
 from heed.search.adopt import adopt
-from heed.search.cluster import AUTOSCALER, _temporary_folder, kill_autoscaler, read_address
-from heed.search.outcome import (
+from heed.search.cluster import _temporary_folder, read_address
+from heed.search.results import (
     ASHA,
     FAILED,
     FINISHED,
+    Best,
+    ExpectedBest,
+    Search,
     Trial,
     expected_best,
-    explain_no_expected_best,
-    summarize,
+    read_search,
+    trial_of,
     winner,
+    write_search,
 )
 from heed.search.space import Space, draw
-from heed.search.stage import run_search, write_untuned
+from heed.search.stage import epochs_and_select, make_plan, run_search
 from heed.search.trainable import read_reports
-from heed.study import Dimension, Search, load, parse
+from heed.study import Dimension, load, parse
 from heed.study.rules import is_valid_configuration
-from heed.study.search_rules import search_space
-from heed.study.searches import GROUPS
 from heed.training.machine import machine_kind
-from tests.conftest import ROOT
-
-SPACE = (
-    "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: "
-    "[1, 2, 3, 4]}}"
-)
-STUDY = f"""study: {{name: tiny, title: Tiny}}
-seeds: [1, 2]
-sources: {{tiny: {{kind: table, path: tiny.csv, sha256: {"a" * 64}}}}}
-corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: kind,
-    split: {{kind: random, test: 0.2}}}}}}
-experiments: {{tiny: {{task: classification, corpus: tiny, data: {{label: kind}}, title: Tiny}}}}
-searches:
-  hunt: # for heads that fit
-    corpus: tiny
-    experiment: tiny
-    model: tiny-attention
-    after: none
-    trials: 4
-    epochs: 3
-    scheduler: none
-    space: {SPACE}
-defaults: {{classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6,
-    linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu,
-    dropout: 0.2}}}}
-models:
-  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, tuned_by: none,
-      match: tiny-baseline}}
-  # the one that is searched
-  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, tuned_by: hunt,
-      match: tiny-attention, attention: multi-head, heads: 3}}
-  tiny-wide: {{experiment: tiny, corpus: tiny, variant: wide, tuned_by: hunt,
-      match: tiny-attention}}
-"""
-
-
-def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "heed.cli", *command],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-    )
-
-
-@pytest.fixture
-def study(workplace: Path) -> Path:
-    """A folder with the corpus `tiny`, a study that searches on it, and the search `none`."""
-    Path("params.yaml").write_text(STUDY)
-    write_untuned(Path("results/search/none"))
-    return workplace
-
-
-# --- the space ------------------------------------------------------------------------------------
-
-WRONG = [
-    (
-        "learning_rate: {loguniform",
-        "learning_rte: {loguniform",
-        "space.learning_rte",
-        "did you mean learning_rate?",
-    ),
-    (
-        "loguniform: [0.001, 0.05]",
-        "loguniform: [0, 0.05]",
-        "space.learning_rate",
-        "needs numbers above 0, found [0",
-    ),
-    (
-        "loguniform: [0.001, 0.05]",
-        "loguniform: [0.05, 0.001]",
-        "space.learning_rate",
-        "from a smaller to a larger number",
-    ),
-    (
-        "loguniform: [0.001, 0.05]",
-        "loguniform: [0.001]",
-        "space.learning_rate.loguniform",
-        "at least 2 items",
-    ),
-    (
-        "loguniform: [0.001, 0.05]",
-        "logunifrom: [0.001, 0.05]",
-        "space.learning_rate.logunifrom",
-        "did you mean loguniform?",
-    ),
-    (
-        "loguniform: [0.001, 0.05]",
-        "integer: [1, 5]",
-        "space.learning_rate",
-        "use uniform or loguniform",
-    ),
-    ("{loguniform: [0.001, 0.05]}", "[0.001, 0.05]", "space.learning_rate", "found [0.001, 0.05]"),
-    (
-        "{loguniform: [0.001, 0.05]}",
-        "{}",
-        "space.learning_rate",
-        "exactly one of uniform, loguniform, integer, choice; found none",
-    ),
-    (
-        "{loguniform: [0.001, 0.05]}",
-        "{uniform: [0.1, 0.2], choice: [1, 2]}",
-        "space.learning_rate",
-        "found uniform and choice",
-    ),
-    ("integer: [2, 9]", "uniform: [2, 9]", "space.hidden_size", "use integer or choice"),
-    ("integer: [2, 9]", "integer: [0, 9]", "space.hidden_size", "greater than 0, found 0"),
-    ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
-    ("integer: [2, 9]", "choice: [2, big]", "space.hidden_size", "valid integer, found 'big'"),
-    (
-        "hidden_size: {integer: [2, 9]}",
-        "dropout: {uniform: [0.5, 1.0]}",
-        "space.dropout",
-        "less than 1, found 1.0",
-    ),
-    (
-        "hidden_size: {integer",
-        "epochs: {integer",
-        "space.epochs",
-        "the winner's best epoch is kept",
-    ),
-    (
-        "hidden_size: {integer",
-        "precision: {integer",
-        "space.precision",
-        "it is a property of the machine",
-    ),
-    (
-        "hidden_size: {integer: [2, 9]}",
-        "attention: {choice: [none, multi-head]}",
-        "space.attention",
-        "needs attention",
-    ),
-    (
-        "model: tiny-attention",
-        "model: tiny-baseline",
-        "space.heads",
-        "has no effect: model tiny-baseline has attention: none",
-    ),
-    (
-        "model: tiny-attention",
-        "model: tiny-wide",
-        "model",
-        "takes its hyperparameters from tiny-attention",
-    ),
-    ("model: tiny-attention", "model: tiny-atention", "model", "did you mean tiny-attention?"),
-    (
-        "    experiment: tiny",
-        "    experiment: other",
-        "experiment",
-        "model tiny-attention has experiment tiny, found other",
-    ),
-    (
-        "    corpus: tiny\n",
-        "    corpus: other\n",
-        "corpus",
-        "model tiny-attention has corpus tiny, found other",
-    ),
-    ("after: none", "after: hnt", "after", "did you mean hunt?"),
-    ("after: none", "after: hunt", "after", "wait for each other: hunt after hunt"),
-    ("    epochs: 3", "    seed: 2", "seed", "the study's seeds are [1, 2]"),
-    ("    epochs: 3", "    gpu: 2", "gpu", "less than or equal to 1"),
-    ("scheduler: none", "scheduler: halving", "scheduler", "'asha' or 'none'"),
-    (
-        "scheduler: none",
-        "grace_period: 4",
-        "grace_period",
-        "at most the epochs of a trial, 3, found 4",
-    ),
-    (
-        "scheduler: none",
-        "reports: 4\n    grace_period: 0.3",
-        "grace_period",
-        "a multiple of 1/reports of an epoch, 1/4, found 0.3",
-    ),
-    ("scheduler: none", "reports: 0", "reports", "greater than 0"),
-    ("trials: 4", "trails: 4", "trails", "did you mean trials?"),
-    ("trials: 4", "trials: -1", "trials", "greater than or equal to 0"),
-    (f"    space: {SPACE}\n", "", "space", "nothing to search"),
-    (
-        "{learning_rate:",
-        "{vectors: {choice: [none, tuned]}, learning_rate:",
-        "space.vectors",
-        "tuned, and sources.tiny has no word vectors",
-    ),
-    (
-        "{learning_rate:",
-        "{vectors: {choice: [none, tuned]}, embedding_dim: {choice: [4, 8]}, learning_rate:",
-        "space",
-        "vectors and embedding_dim together",
-    ),
-    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "'group-1' or 'group-2'"),
-]
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "key", "message"), WRONG, ids=[f"{w[2]}: {w[1]}"[:60] for w in WRONG]
-)
-def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, message):
-    assert right in STUDY
-    text = STUDY.replace(right, wrong, 1)
-    with pytest.raises(HeedError) as caught:
-        parse(text)
-    first = next(
-        line
-        for line in str(caught.value).splitlines()
-        if f": searches.hunt.{key}: " in line and message in line
-    )
-    line = text.splitlines()[int(first.split(":")[1]) - 1]
-    assert key.split(".")[1 if key.startswith("space.") else 0] in line or "hunt:" in line, first
-
-
-def test_compared_variants_get_the_same_budget():
-    other = (
-        "  other: {corpus: tiny, experiment: tiny, model: tiny-baseline, after: none, trials: 8, "
-        "epochs: 3, "
-        "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
-    )
-    text = STUDY.replace("defaults:", other + "defaults:")
-    with pytest.raises(
-        HeedError,
-        match=(
-            r"searches.other.trials: compared variants get the same budget: 8 here, 4 in search "
-            r"hunt"
-        ),
-    ):
-        parse(text)
-    assert parse(text.replace("trials: 8", "trials: 4"))
-    with pytest.raises(
-        HeedError, match=r"searches.other.epochs: .*: 5 here, 3 in search hunt"
-    ):  # the model's own epochs
-        parse(text.replace("trials: 8, epochs: 3", "trials: 4"))
-
-
-def test_the_groups_hold_every_value_that_the_talk_chose():
-    columns = {"lstm_hidden": "hidden_size"}
-    with (ROOT / "data/published/talk_results.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    dimensions = {key: dimension for group in GROUPS.values() for key, dimension in group.items()}
-    checked = 0
-    for row in rows:
-        for column, value in row.items():
-            if (dimension := dimensions.get(columns.get(column, column))) is None:
-                continue
-            if column == "heads" and value == "0":  # without attention
-                continue
-            low, high = min(dimension.values), max(dimension.values)
-            assert low <= float(value) <= high, (column, value)
-            assert dimension.kind != "choice" or float(value) in dimension.values, (column, value)
-            checked += 1
-    assert checked > 80
-
-
-def test_a_group_offers_heads_only_where_there_are_some():
-    study = parse(
-        STUDY.replace(
-            f"space: {SPACE}",
-            "groups: [group-1, group-2]\n    space: {dropout: {choice: [0.1, 0.2]}}",
-        )
-    )
-    dimensions = search_space(study, "hunt")
-    assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
-    assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
-    plain = study.searches["hunt"].model_copy(update={"model": "tiny-baseline"})
-    of_baseline = study.model_copy(update={"searches": {"hunt": plain}})
-    assert "heads" not in search_space(of_baseline, "hunt")
-
-
-def any_configuration(configuration) -> bool:
-    return True
-
-
-def test_the_same_seed_draws_the_same_and_more_trials_begin_with_the_same():
-    dimensions = parse(STUDY).searches["hunt"].space
-    ten = draw(dimensions, 10, 1000, any_configuration)
-    assert draw(dimensions, 10, 1000, any_configuration) == ten
-    assert draw(dimensions, 4, 1000, any_configuration) == ten[:4]
-    assert draw(dimensions, 10, 1001, any_configuration) != ten
-    for configuration in ten:
-        assert [*configuration] == ["learning_rate", "hidden_size", "heads"]
-        assert 0.001 <= configuration["learning_rate"] <= 0.05
-        assert configuration["learning_rate"] == float(f"{configuration['learning_rate']:.4g}")
-        assert configuration["hidden_size"] in range(2, 10)
-    yaml_and_back = yaml.safe_load(yaml.safe_dump(ten))
-    assert yaml_and_back == ten, "best.yaml says what was tried, to the last digit"
-
-
-def test_every_kind_of_dimension_covers_its_span():
-    space = {
-        "learning_rate": Dimension(loguniform=[0.001, 1.0]),
-        "dropout": Dimension(uniform=[0.0, 0.5]),
-        "heads": Dimension(integer=[1, 3]),
-    }
-    drawn = pd.DataFrame(draw(space, 300, 7, any_configuration))
-    assert {*drawn["heads"]} == {1, 2, 3}
-    thirds = np.histogram(np.log10(drawn["learning_rate"]), bins=[-3, -2, -1, 0])[0]
-    assert thirds.sum() == 300
-    assert thirds.min() > 70, "each order of magnitude as often"
-    assert np.histogram(drawn["dropout"], bins=5, range=(0, 0.5))[0].min() > 35
-
-
-def test_heads_always_divide_the_states_and_each_number_of_heads_comes_as_often():
-    study = parse(STUDY.replace("choice: [1, 2, 3, 4]", "choice: [1, 7, 8]"))
-    space = study.searches["hunt"].space | {"hidden_size": Dimension(integer=[4, 60])}
-    drawn = draw(space, 150, 3, lambda c: is_valid_configuration(study, "tiny-attention", c))
-    assert all(2 * c["hidden_size"] % c["heads"] == 0 for c in drawn)
-    counts = [sum(c["heads"] == heads for c in drawn) for heads in (1, 7, 8)]
-    assert min(counts) > 30, counts
-
-
-def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(study):
-    space = {"heads": Dimension(choice=[1, 2]), "batch_size": Dimension(choice=[4, 8])}
-    assert len({json.dumps(c) for c in draw(space, 4, 1, any_configuration)}) == 4
-    with pytest.raises(HeedError, match=r"too few configurations: 4 found of 5 trials"):
-        draw(space, 5, 1, any_configuration)
-    text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]").replace(
-        "choice: [1, 2, 3, 4]", "choice: [5, 7]"
-    )
-    with pytest.raises(
-        HeedError,
-        match=r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found",
-    ):
-        run_search(parse(text), "hunt", Path("results/search"), Path("data/tokens/tiny"), 1)
-
+from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, trial
 
 # --- the results of a search ----------------------------------------------------------------------
-
-
-def trial(number: int, *scores: float, stop: str = FINISHED) -> Trial:
-    rows = [
-        {
-            "epoch": i,
-            "train_loss": 1.0,
-            "validation_loss": 1 - s,
-            "validation_accuracy": s,
-            "validation_macro_f1": s,
-        }
-        for i, s in enumerate(scores, 1)
-    ]
-    return Trial(number, {"heads": number + 1}, rows, stop)
 
 
 def test_the_winner_is_the_best_then_the_shortest_then_the_first():
@@ -400,8 +63,9 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
     """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with
     replacement.
     """
-    scores, best = [0.3, 0.9, 0.5, 0.6], max if metric == "accuracy" else min
-    for n, expected in enumerate(expected_best(scores, metric), 1):
+    trials = [trial_of(trial(i, score), metric) for i, score in enumerate([0.3, 0.9, 0.5, 0.6])]
+    scores, best = [each.score for each in trials], max if metric == "accuracy" else min
+    for n, expected in enumerate(expected_best(trials, metric, "random").scores, 1):
         assert expected == pytest.approx(
             np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
         )
@@ -409,26 +73,20 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
 
 def test_the_expected_best_is_given_only_where_its_assumption_holds():
     finished = [trial(0, 0.5), trial(1, 0.6)]
-    assert summarize(finished, "accuracy", "random")["expected_best"] == {
-        "scores": pytest.approx([0.55, 0.575])
-    }
     for trials, sampler, reason in [
+        (finished, "random", None),
         (finished, "tpe", "no independent draws"),
         ([*finished, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
         ([*finished, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
     ]:
-        text, values = explain_no_expected_best(trials, sampler)
-        assert reason in text.format(**values)
-        assert summarize(trials, "accuracy", sampler)["expected_best"] == {
-            "reason": text,
-            "values": values,
-        }
+        expected = expected_best(
+            [trial_of(each, "accuracy") for each in trials], "accuracy", sampler
+        )
+        assert (expected.scores is None) == (reason is not None)
+        assert reason is None or reason in expected.reason.format(**expected.values)
 
 
 def test_after_a_kill_asha_gets_the_scores_reported_before(study):
-    from heed.progress import Bar
-    from heed.search.progress import SearchProgress
-    from heed.search.stage import make_plan
     from heed.search.tuner import TrialMonitor, _scheduler
 
     params = parse(STUDY.replace("scheduler: none", "reduction_factor: 2"))
@@ -456,9 +114,6 @@ def test_after_a_kill_asha_gets_the_scores_reported_before(study):
 
 
 def test_after_a_kill_tpe_learns_from_trainings_that_diverged(study):
-    from heed.progress import Bar
-    from heed.search.progress import SearchProgress
-    from heed.search.stage import make_plan
     from heed.search.tuner import TrialMonitor, _sampling
 
     params = parse(STUDY)
@@ -484,7 +139,6 @@ def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
 
 def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_kill(study):
     from heed.search.sampler import Tpe
-    from heed.search.stage import make_plan
 
     params = parse(STUDY)
     plan, search = make_plan(params, "hunt", {}, Path("data/tokens/tiny")), params.searches["hunt"]
@@ -511,8 +165,8 @@ def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_ki
 
     first = drawn(tpe({}), 6)
     assert [trial["number"] for trial in first] == [*range(6)]
-    for trial in first:
-        c = trial["configuration"]
+    for each in first:
+        c = each["configuration"]
         assert 2 * c["hidden_size"] % c["heads"] == 0
         assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
     again = tpe({0: 0.1, 1: 0.2, 3: None})
@@ -526,28 +180,6 @@ def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_ki
 
 
 # --- real searches --------------------------------------------------------------------------------
-
-
-def marked(mark: str) -> list[str]:
-    """Return the command lines of all processes with this mark in their environment."""
-    commands = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (process / "environ").read_bytes():
-                commands.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return commands
-
-
-def gone(mark: str, timeout: float = 20.0) -> bool:
-    """Whether all processes with this mark end within `timeout` seconds."""
-    end = time.monotonic() + timeout
-    while marked(mark):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.2)
-    return True
 
 
 FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]
@@ -654,8 +286,7 @@ def test_a_search_whose_trials_all_diverge_is_one_message(study):
 
 def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
     Path("params.yaml").write_text(STUDY.replace("trials: 4", "trials: 0"))
-    done = heed("search", "hunt")
-    assert done.returncode == 0, done.stderr
+    stages.search("hunt", "")
     assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
     stages.recipe("tiny-attention")
@@ -663,8 +294,6 @@ def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
 
 
 def test_a_search_after_another_starts_from_its_winner(study):
-    from heed.search.stage import make_plan
-
     second = (
         "  second: {corpus: tiny, experiment: tiny, model: tiny-attention, after: hunt, trials: "
         "2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
@@ -681,8 +310,6 @@ def test_a_search_after_another_starts_from_its_winner(study):
 
 
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
-    from heed.search.stage import epochs_and_select, make_plan
-
     best_in_epoch_2 = trial(0, 0.5, 0.7, 0.6)
     for extra, epochs in (("", 2), (", decay: linear", 3), (", warmup: 0.1", 3)):
         params = parse(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
@@ -693,8 +320,6 @@ def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
 
 
 def test_options_about_where_trials_run_do_not_restart_a_search(study):
-    from heed.search.stage import make_plan
-
     def work_folder(text: str) -> Path:
         return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).work
 
@@ -710,8 +335,6 @@ def test_options_about_where_trials_run_do_not_restart_a_search(study):
 
 
 def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
-    from heed.search.stage import make_plan
-
     text = STUDY.replace(
         "path: tiny.csv,", f"path: tiny.csv, vectors: v, vectors_sha256: {'a' * 64},"
     )
@@ -731,14 +354,12 @@ def write_results(folder: Path = Path("results/search/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
     write_yaml(folder / "best.yaml", best)
-    trial = {"trial": 2, "configuration": {"heads": 4}, "score": 0.75, "stop": "finished"}
-    results = {
-        "search": "hunt", "model": "tiny-attention", "sampler": "random", "scheduler": "none",
-        "seed": 1000, "space": {}, "metric": "accuracy",
-        "best": {"trial": 2, "score": 0.75, "epoch": 2}, "epochs": 8, "trials": [trial] * 4,
-        "expected_best": {},
-    }  # fmt: skip
-    (folder / "search.json").write_text(json.dumps(results))
+    found = Trial(2, {"heads": 4}, 0.75, 2, 2, FINISHED, [0.5, 0.75])
+    result = Search(
+        "hunt", "tiny-attention", "tiny", "tiny", "random", "none", 1000, {}, "accuracy",
+        Best(2, 0.75, 2), {}, 8, [found] * 4, {}, ExpectedBest(),
+    )  # fmt: skip
+    write_search(folder, result)
     return best
 
 
@@ -827,7 +448,7 @@ def test_the_address_of_a_cluster_is_in_the_environment_alone(
     assert read_address() == "local"
     monkeypatch.setenv("HEED_RAY_ADDRESS", "10.0.0.2:6379")
     assert read_address() == "10.0.0.2:6379"
-    assert "address" not in Search.model_fields
+    assert "address" not in schema.Search.model_fields
 
 
 @pytest.mark.parametrize(
@@ -850,15 +471,21 @@ def test_the_address_of_the_command_line_goes_before_that_of_the_environment(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_of_a_processs_children_only_rays_autoscaler_is_killed() -> None:
-    packages = Path(importlib.util.find_spec("ray").origin).parent.parent
-    assert (packages / AUTOSCALER).exists(), "this version of Ray has its autoscaler elsewhere"
-    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
-    other, autoscaler = subprocess.Popen(sleep), subprocess.Popen([*sleep, packages / AUTOSCALER])
-    try:
-        kill_autoscaler()
-        assert autoscaler.wait(10) == -signal.SIGKILL and other.poll() is None
-    finally:
-        for process in (other, autoscaler):
-            process.kill()
-            process.wait()
+def test_a_search_is_read_back_as_it_was_written(tmp_path):
+    folder = tmp_path / "hunt"
+    assert read_search(folder) is None, "it had no trials"
+    write_results(folder)
+    search = read_search(folder)
+    assert len(search.scored) == 4 and search.expected_best == ExpectedBest()
+    failed = Trial(4, {"heads": 2}, None, 0, 0.5, FAILED, [])
+    reason = ExpectedBest(reason="cut", values={"early": 1})
+    written = dataclasses.replace(search, trials=[*search.trials, failed], expected_best=reason)
+    write_search(folder, written)
+    assert read_search(folder) == written
+    assert written.unscored == {FAILED: 1} and written.scores == [0.75] * 4
+    values = json.loads((folder / "search.json").read_text())
+    assert values["expected_best"] == {"reason": "cut", "values": {"early": 1}}
+    write_json(folder / "search.json", values | {"trials": [{"trial": 0}]})
+    message = r"search.json: .*trials.0.configuration is missing\). Run again: heed search hunt"
+    with pytest.raises(HeedError, match=message):
+        read_search(folder)

@@ -1,0 +1,255 @@
+"""The results of a search: its trials and its winner, their tables, and the expected best score."""
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from heed.files import read_json, reading, write_json
+from heed.hyperparameters import Configuration
+from heed.records import as_json, read_record
+from heed.tasks.interface import LOWER_IS_BETTER
+
+FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
+    "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
+)  # fmt: skip
+# Why there is no expected best score; a report prints it in its language.
+DEPENDENT_DRAWS = (
+    "the sampler {sampler} chose later trials by the results of earlier ones: they are no "
+    "independent draws"
+)
+STOPPED_EARLY = (
+    "{early} of {trials} trials did not run to their end: what they would have scored is not known"
+)
+RESULT = "search.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class TrialRun:
+    """A configuration and its training.
+
+    `history` has one row for each epoch, as history.csv (docs/contracts.md). `stop` is the reason
+    why the trial ended. `length` is the number of epochs, with a fraction, because asha may stop a
+    trial within an epoch.
+    """
+
+    number: int
+    configuration: Configuration
+    history: list[dict[str, float]]
+    stop: str
+    length: float = 0.0
+
+    def scores(self, metric: str) -> list[float]:
+        """Return the validation score of each epoch."""
+        return [row[f"validation_{metric}"] for row in self.history]
+
+    def best_epoch(self, metric: str) -> int:
+        """Return the epoch with the best score, counted from 1; 0 without one; ties: earliest."""
+        scores = [higher_is_better(score, metric) for score in self.scores(metric)]
+        return scores.index(max(scores)) + 1 if scores else 0
+
+    def score(self, metric: str) -> float | None:
+        """Return the score of the best epoch; None without one."""
+        return self.scores(metric)[self.best_epoch(metric) - 1] if self.history else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """A trial in search.json; `score` is the best of `scores`, by epoch, and None without one."""
+
+    trial: int
+    configuration: Configuration
+    score: float | None
+    best_epoch: int
+    epochs: float
+    stop: str
+    scores: list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The number of the winning trial, its best score, and the epoch of that score."""
+
+    trial: int
+    score: float
+    epoch: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpectedBest:
+    """The expected best score of a search with 1, 2, … trials; or the reason why there is none.
+
+    `reason` is a text with names in braces, and `values` are their values.
+    """
+
+    scores: list[float] | None = None
+    reason: str | None = None
+    values: dict[str, Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """A search that had trials: the content of search.json.
+
+    `space`: hyperparameter → kind of distribution → its values or limits. `by_parameter`:
+    hyperparameter → pairs of value and score.
+    """
+
+    search: str
+    model: str
+    experiment: str
+    corpus: str
+    sampler: str
+    scheduler: str
+    seed: int
+    space: dict[str, dict[str, list[Any]]]
+    metric: str
+    best: Best
+    stops: dict[str, int]
+    epochs: float
+    trials: list[Trial]
+    by_parameter: dict[str, list[list[Any]]]
+    expected_best: ExpectedBest
+
+    @property
+    def scored(self) -> list[Trial]:
+        """The trials that have a score."""
+        return [trial for trial in self.trials if trial.score is not None]
+
+    @property
+    def unscored(self) -> dict[str, int]:
+        """The number of trials without a score, by how they ended."""
+        return dict(Counter(trial.stop for trial in self.trials if trial.score is None))
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores of the scored trials."""
+        return [trial.score for trial in self.trials if trial.score is not None]
+
+    def rescored(self, change: Callable[[float], float]) -> "Search":
+        """Return the search with every score changed that a report shows."""
+        expected = self.expected_best.scores
+        return dataclasses.replace(
+            self,
+            trials=[
+                trial
+                if trial.score is None
+                else dataclasses.replace(trial, score=change(trial.score))
+                for trial in self.trials
+            ],
+            best=dataclasses.replace(self.best, score=change(self.best.score)),
+            expected_best=dataclasses.replace(
+                self.expected_best, scores=expected and [change(score) for score in expected]
+            ),
+        )
+
+
+def write_search(folder: Path, search: Search) -> None:
+    """Write search.json into a folder."""
+    values = as_json(search)
+    expected = values["expected_best"].items()
+    values["expected_best"] = {key: value for key, value in expected if value is not None}
+    write_json(folder / RESULT, values)
+
+
+def read_search(folder: Path) -> Search | None:
+    """Return search.json of a search; None for a search without trials.
+
+    Raises HeedError if it is broken.
+    """
+    path, command = folder / RESULT, f"heed search {folder.name}"
+    if not path.exists():
+        return None
+    with reading(path, command):
+        return read_record(Search, read_json(path, command))
+
+
+def higher_is_better(score: float, metric: str) -> float:
+    """Return the score with the sign by which more is better; NaN and infinity are the worst."""
+    if not math.isfinite(score):
+        return -1e30  # finite: a scheduler takes percentiles of it
+    return -score if metric in LOWER_IS_BETTER else score
+
+
+def winner(trials: Sequence[TrialRun], metric: str) -> TrialRun | None:
+    """Return the trial with the best score; None if no trial has one.
+
+    Ties go to the trial that needs fewer epochs, then to the first.
+    """
+
+    def rank(trial: TrialRun) -> tuple[float, int, int]:
+        score = higher_is_better(trial.score(metric) or 0.0, metric)
+        return -score, trial.best_epoch(metric), trial.number
+
+    return min((trial for trial in trials if trial.history), key=rank, default=None)
+
+
+def trial_of(run: TrialRun, metric: str) -> Trial:
+    """Return a trial as search.json has it."""
+    return Trial(
+        run.number,
+        run.configuration,
+        run.score(metric),
+        run.best_epoch(metric),
+        run.length,
+        run.stop,
+        run.scores(metric),
+    )
+
+
+def trial_table(trials: Sequence[Trial]) -> pd.DataFrame:
+    """Return trials.csv: one row for each trial, with the scores of its epochs in `scores`."""
+    rows = [
+        {
+            "trial": trial.trial,
+            **trial.configuration,
+            "score": trial.score,
+            "best_epoch": trial.best_epoch,
+            "epochs": f"{trial.epochs:g}",
+            "stop": trial.stop,
+            "scores": " ".join(f"{score:.6f}" for score in trial.scores),
+        }
+        for trial in trials
+    ]
+    return pd.DataFrame(rows)
+
+
+def epoch_table(trials: Sequence[TrialRun]) -> pd.DataFrame:
+    """Return epochs.csv: one row for each epoch of each trial."""
+    rows = [{"trial": trial.number, **row} for trial in trials for row in trial.history]
+    return pd.DataFrame(rows, columns=list(rows[0]) if rows else ["trial", "epoch", "train_loss"])
+
+
+def scores_by_parameter(trials: Sequence[Trial]) -> dict[str, list[list[Any]]]:
+    """Return the pairs of value and score for each hyperparameter, in order."""
+    keys = list(trials[0].configuration) if trials else []
+    scored = [trial for trial in trials if trial.score is not None]
+    return {key: sorted([each.configuration[key], each.score] for each in scored) for key in keys}
+
+
+def expected_best(trials: Sequence[Trial], metric: str, sampler: str) -> ExpectedBest:
+    """Return the expected best score of a search with 1, 2, … trials, from the scores of one.
+
+    Dodge et al. 2019, "Show Your Work", equation 4: with N scores in order, the best of n draws is
+    at most the i-th with probability (i / N)^n. It holds for trials that were drawn independently
+    and trained to their end; for others the reason is returned.
+    """
+    if sampler != "random":
+        return ExpectedBest(reason=DEPENDENT_DRAWS, values={"sampler": sampler})
+    if early := sum(trial.stop in (ASHA, TIME, FAILED, WAITING) for trial in trials):
+        return ExpectedBest(reason=STOPPED_EARLY, values={"early": early, "trials": len(trials)})
+    order = sorted((trial.score or 0.0 for trial in trials), reverse=metric in LOWER_IS_BETTER)
+    count = len(order)
+    return ExpectedBest(
+        [
+            sum(
+                score * ((i / count) ** n - ((i - 1) / count) ** n)
+                for i, score in enumerate(order, 1)
+            )
+            for n in range(1, count + 1)
+        ]
+    )

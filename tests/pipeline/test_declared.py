@@ -1,0 +1,179 @@
+"""The files and modules that dvc.yaml declares are those that the commands use."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from heed.code import digests
+from heed.tasks import TASKS
+from tests.conftest import ROOT
+from tests.pipeline.makers import TINY, UNTUNED
+
+# Run each command in a fork of a process that has imported others' libraries, nothing of heed's.
+WATCH = """
+import atexit, json, os, sys
+import jinja2, matplotlib.pyplot, pandas, pyarrow.parquet, pydantic, ruamel.yaml
+import scipy.stats, sklearn.feature_extraction.text, sklearn.linear_model, spacy, torch
+
+def watch(stage):
+    opened = set()
+    def note(event, arguments):
+        if event == "open" and isinstance(arguments[0], (str, os.PathLike)):
+            opened.add(os.path.relpath(os.fspath(arguments[0])))
+    def write_report():
+        modules = [
+            m.__file__ for n, m in sys.modules.items()
+            if n.split(".")[0] == "heed" and getattr(m, "__file__", None)
+        ]
+        json.dump([modules, sorted(opened)], open(f"{stage}.watched", "w"))
+    sys.addaudithook(note)
+    atexit.register(write_report)
+
+assert not any(name.split(".")[0] == "heed" for name in sys.modules)
+for stage, command in json.loads(sys.argv[1]).items():
+    pid = os.fork()
+    if pid == 0:
+        sys.argv[1:] = command.split()
+        watch(stage)
+        from heed.cli import main
+        main()
+        sys.exit()
+    if os.waitpid(pid, 0)[1]:
+        sys.exit("heed " + command)
+"""
+COMMANDS = {
+    "download": "download sample", "tokenize": "tokenize letters", "search": "search hunt",
+    "recipe": "recipe author-attention", "train": "train author-attention",
+    "score": "score author-attention", "explain": "explain author-attention",
+    "adversaries": "adversaries liar", "opponents": "opponents author", "compare": "compare",
+    "report": "report",
+}  # fmt: skip
+WATCHED = [
+    pytest.param(stage, marks=pytest.mark.slow if stage == "search" else []) for stage in COMMANDS
+]
+NAMES = {
+    "${key}": {
+        "download": "sample",
+        "tokenize": "letters",
+        "search": "hunt",
+        "opponents": "author",
+        "adversaries": "liar",
+    },
+    "${item.source}": "sample",
+    "${item.corpus}": "letters",
+    "${item.noise}": "letters",
+    "${item.tuned_by}": "none",
+    "${item.model}": "author-attention",
+    "${item.after}": "none",
+    "${item.match}": "author-attention",
+    "${item.experiment}": "author",
+}
+Used = dict[str, tuple[set[str], set[str]]]
+
+
+@pytest.fixture(scope="session")
+def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Used:
+    """Run the real commands on a tiny study; the search, which is slow, only where it is tested.
+
+    Returns {stage: (modules of heed that it imports and its code does not name, files it opens)}.
+    """
+    with_search = any("[search]" in item.nodeid for item in request.session.items)
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "params.yaml").write_text(TINY if with_search else UNTUNED)
+    (folder / "src").symlink_to(ROOT / "src")
+    subprocess.run([sys.executable, ROOT / "workflow/digests.py"], cwd=folder, check=True)
+    (folder / "data").mkdir()
+    (folder / "data/published").symlink_to(ROOT / "data/published")
+    (folder / "watch.py").write_text(WATCH)
+    commands = {
+        stage: command for stage, command in COMMANDS.items() if with_search or stage != "search"
+    }
+    done = subprocess.run(
+        [sys.executable, "watch.py", json.dumps(commands)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    used = {}
+    for stage, command in commands.items():
+        name, key, *_ = [*command.split(), ""]
+        modules, opened = json.loads((folder / f"{stage}.watched").read_text())
+        named = json.loads((folder / digests.code_file(name, key)).read_text())["files"]
+        used[stage] = (
+            {str(Path(module).relative_to(ROOT)) for module in modules} - {*named},
+            set(opened),
+        )
+    return used
+
+
+def declared(stage: str) -> tuple[set[str], set[str]]:
+    """Return the deps and outs of a stage in dvc.yaml for the tiny study."""
+    section = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"][stage]
+    section = section.get("do", section)
+    outs = [*section["outs"], *section.get("metrics", [])]
+    paths = [
+        list(section["deps"]),
+        [next(iter(out)) if isinstance(out, dict) else out for out in outs],
+    ]
+    for i, group in enumerate(paths):
+        for old, new in NAMES.items():
+            new = new.get(stage, "author-attention") if isinstance(new, dict) else new
+            group = [path.replace(old, new) for path in group]
+        paths[i] = group
+    return set(paths[0]), set(paths[1])
+
+
+@pytest.mark.xdist_group("used")  # one worker runs the commands
+@pytest.mark.parametrize("stage", WATCHED)
+def test_the_modules_that_a_command_loads_are_named_in_its_code(used: Used, stage: str) -> None:
+    ignored = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
+    loaded = {
+        path
+        for path in used[stage][0]
+        if path.removesuffix(".py").removesuffix("/__init__") not in ignored
+    }
+    # heed.study refuses by these alone: ONLY_FOR_CHECKS in workflow/digests.py
+    loaded -= {f"src/heed/tasks/{task}/rules.py" for task in TASKS}
+    if stage not in ("download", "tokenize"):
+        loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
+        loaded -= {"src/heed/links.py"}  # the corpora read it
+    if stage not in ("search", "recipe"):  # RESOLVING in workflow/digests.py
+        loaded -= {"src/heed/study/presets.py"}
+    assert loaded == set()
+
+
+def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
+    text = (ROOT / "dvc.yaml").read_text()
+    assert len(text.splitlines()) < 150
+    assert "src/heed/" not in text
+    declared = YAML(typ="safe").load(text)
+    assert declared["vars"] == [{"explain": {"models": {}}, "adversaries": {}}]
+    for name, stage in declared["stages"].items():
+        if name != "code":
+            key = " ${key}" if "foreach" in stage else ""
+            assert stage.get("do", stage)["cmd"] == f"heed {name}{key}"
+        assert not {"wdir", "vars"} & {*stage, *stage.get("do", {})}
+
+
+@pytest.mark.xdist_group("used")  # one worker runs the commands
+@pytest.mark.parametrize("stage", WATCHED)
+def test_a_stage_reads_no_file_that_it_does_not_declare(used: Used, stage: str) -> None:
+    deps, outs = declared(stage)
+    allowed = deps | outs | {"results/timing/search"}
+    if stage == "train":
+        allowed |= {"data/tokens"}  # by their digest, in the recipe
+    opened = {path for path in used[stage][1] if path.startswith(("data/", "results/", "reports/"))}
+    # not the temporary names of files being written
+    complete = {path for path in opened if "/." not in path}
+    assert {
+        path
+        for path in complete
+        if not any(
+            path == a or path.startswith(f"{a}/") or a.startswith(f"{path}/") for a in allowed
+        )
+    } == set()

@@ -1,0 +1,271 @@
+"""DVC and Snakemake run the same stages: after one, the other has nothing left to do."""
+
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from heed.files import HeedError
+from heed.pipeline import check_up_to_date
+from tests.pipeline.makers import (
+    ATTENTION,
+    CHANGES,
+    DVC,
+    MODELS,
+    SCORED,
+    SNAKEMAKE,
+    TRAINED,
+    Toy,
+    add_to,
+    by_driver,
+    planned,
+)
+
+
+def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
+    assert "up to date" in toy.run("dvc", "status")
+    assert toy.executed(*DVC) == []
+    assert toy.executed(*SNAKEMAKE) == []
+    output = toy.run("snakemake", "-n")
+    assert "all 18 stages are up to date" in output
+    assert "Job" not in output
+    for stage in ("compare", "train@feelings-attention"):
+        assert (toy.path / f"logs/{stage}.log").exists()
+        _, of_children = (toy.path / f"logs/{stage}.times").read_text().splitlines()
+        assert re.fullmatch(r"\d+m[\d.]+s \d+m[\d.]+s", of_children)
+
+
+def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
+    check_up_to_date(toy.path)
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    with pytest.raises(
+        HeedError,
+        match=r"not up to date: code, recipe@author-baseline, compare\. The results are not",
+    ):
+        check_up_to_date(toy.path)
+
+
+FAST = {
+    ("a hyperparameter of one model", "snakemake"),
+    ("a default that one model uses", "dvc"),
+    ("one more seed", "dvc"),
+}
+
+
+@pytest.mark.parametrize(("what", "driver"), by_driver(CHANGES, FAST))
+def test_a_change_runs_exactly_the_stages_below_it(toy: Toy, driver: list[str], what: str) -> None:
+    old, new, expected = CHANGES[what]
+    toy.change(old, new)
+    assert toy.executed(*driver) == expected
+    if driver == SNAKEMAKE:
+        assert "up to date" in toy.run("dvc", "status")
+    else:
+        # Snakemake would move the results of the model away, and then run these stages
+        expected = ["compare", "report"] if what == "one model less" else []
+        assert planned(toy) == expected
+
+
+def edit_evaluation(toy: Toy) -> None:
+    """Add a value to a module that scores import and nothing else does."""
+    named: dict[bool, set[str]] = {True: set(), False: set()}
+    for path in (toy.path / "results/code").rglob("*.json"):
+        named[path.parent.name == "score"] |= {*json.loads(path.read_text())["files"]}
+    alone = (path for path in named[True] - named[False] if "__init__" not in path)
+    add_to(min(alone), "\nADDED = 1\n")(toy)
+
+
+# edit: (the function that makes it, the commands that must run)
+EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
+    "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
+    "a value of the models": (
+        add_to(ATTENTION, "\nADDED = 1\n"),
+        TRAINED,
+    ),
+    "a template": (
+        add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"),
+        ["code", "report"],
+    ),
+    "the evaluation alone": (edit_evaluation, sorted(["code", *SCORED, "report"])),
+    "a module that nothing imports": (add_to("src/heed/models/unused.py", "ADDED = 1\n"), ["code"]),
+    "a comment in params.yaml": (add_to("params.yaml", "# a comment\n"), ["code"]),
+}
+FAST_EDITS = {("a comment", "snakemake"), ("the evaluation alone", "dvc")}
+
+
+@pytest.mark.parametrize(("what", "driver"), by_driver(EDITS, FAST_EDITS))
+def test_an_edit_of_the_code_runs_exactly_the_stages_that_run_it(
+    toy: Toy, driver: list[str], what: str
+) -> None:
+    edit, expected = EDITS[what]
+    edit(toy)
+    if expected == ["code"]:
+        assert planned(toy) == ["code"]  # a dry run computes the digests
+    assert toy.executed(*driver) == expected
+    assert "up to date" in toy.run("dvc", "status")
+    assert planned(toy) == []
+
+
+def test_a_dry_run_names_what_may_run_and_changes_nothing(toy: Toy) -> None:
+    toy.change("heads: 2", "heads: 4")
+    toy.change("[1, 2]", "[1]")
+    unwatched = {".heed", ".snakemake", "__pycache__"}
+
+    def files() -> list[Path]:
+        paths = sorted(toy.path.rglob("*"))
+        return [p for p in paths if ".dvc/tmp" not in str(p) and not unwatched & {*p.parts}]
+
+    before = files()
+    stages = planned(toy)
+    assert files() == before
+    assert "recipe@feelings-baseline" in stages
+    assert "score@feelings-attention" in stages
+    assert "download@one" not in stages
+
+
+@pytest.mark.slow
+def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand(toy: Toy) -> None:
+    by_hand = toy.path / "results/train/by-hand/7/model.safetensors"
+    by_hand.parent.mkdir(parents=True)
+    by_hand.write_text("mine")
+    old, new, commands = CHANGES["one model less"]
+    toy.change(old, new)
+    removed = "results/predict/feelings-attention"
+    assert planned(toy) == commands
+    assert (toy.path / removed).exists()
+    assert toy.executed(*SNAKEMAKE) == commands
+    assert not (toy.path / removed).exists()
+    assert (toy.path / ".heed/removed" / removed / "predictions.parquet").exists()
+    assert by_hand.exists()
+    toy.change(new, old)
+    assert toy.executed(*SNAKEMAKE) == ["code"]  # the model comes from the cache
+    assert (toy.path / removed).exists()
+
+
+@pytest.mark.parametrize(
+    "driver",
+    [
+        pytest.param(DVC, id="dvc"),
+        pytest.param(SNAKEMAKE, id="snakemake", marks=pytest.mark.slow),
+        pytest.param(["dvc", "checkout"], id="checkout", marks=pytest.mark.slow),
+    ],
+)
+def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
+    times = "results/timing/train/author-baseline"
+    for name in ("results/train/author-baseline", times, "results/opponents", "reports"):
+        shutil.rmtree(toy.path / name)
+    assert toy.executed(*driver) == []
+    assert (toy.path / "results/train/author-baseline/1/model.safetensors").exists()
+    assert (toy.path / times / "1.json").exists()
+    assert (toy.path / "results/opponents/feelings/opponents.json").exists()
+    assert (toy.path / "reports/index.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("driver", [DVC, SNAKEMAKE], ids=["dvc", "snakemake"])
+def test_a_seed_trains_itself_alone(toy: Toy, driver: list[str]) -> None:
+    runs = toy.path / "results/train/author-baseline"
+    weights = runs.joinpath("2/model.safetensors").read_text()
+    for seeds, trained in (("[1, 2, 3]", "3"), ("[3, 2]", ""), ("[3, 2, 4]", "4")):
+        toy.params.write_text(re.sub(r"seeds: .*", f"seeds: {seeds}", toy.params.read_text()))
+        assert f"train author-baseline {trained}".strip() in toy.executed(*driver)
+        assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
+        assert runs.joinpath("2/model.safetensors").read_text() == weights
+
+
+PAIR = {
+    "sources:": "  pair: {kind: sample-translation, documents: 140, seed: 3}",
+    "corpora:": "  pair: {source: pair, kind: sample-translation, split: {kind: given}}",
+    "experiments:": "  pair: {task: translation, corpus: pair, title: A pair, "
+    "data: {source: norvic, target: soldan, tokenize: none}}",
+    "models:": "  pair-attention: {experiment: pair, corpus: pair, variant: attention, "
+    "tuned_by: none, match: pair-attention, beam: 2}",
+}
+
+
+@pytest.mark.slow
+def test_another_beam_repeats_no_training(toy: Toy) -> None:
+    for section, line in PAIR.items():
+        toy.change(f"\n{section}\n", f"\n{section}\n{line}\n")
+    assert "train pair-attention 1 2" in toy.executed(*DVC)
+    toy.change("beam: 2", "beam: 3")
+    assert toy.executed(*SNAKEMAKE) == [
+        "code", "compare", "recipe pair-attention", "report", "score pair-attention",
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_results_are_kept_after_an_edit_that_does_not_change_them(toy: Toy) -> None:
+    """By docs/drivers.md: one stage of each kind runs again, then `dvc commit` keeps the others."""
+    add_to(ATTENTION, "\nRENAMED = 1\n")(toy)
+    toy.run("dvc", "repro", "--quiet", "--single-item", "code")
+    stale = [
+        line.strip() for line in toy.run("dvc", "status").splitlines() if line.startswith("\t\t")
+    ]
+    assert stale and all("results/code/" in line for line in stale)
+    outs = runs_of(toy)
+    for stage in ("train@author-baseline", "score@author-baseline"):
+        toy.run("dvc", "repro", "--quiet", "--force", "--single-item", stage)
+    assert runs_of(toy) == outs
+    toy.run("dvc", "commit", "--quiet", "--force", "train")
+    toy.run("dvc", "commit", "--quiet", "--force")
+    assert "up to date" in toy.run("dvc", "status")
+    assert toy.executed(*SNAKEMAKE) == []
+
+
+def test_a_training_that_gives_the_same_run_again_repeats_the_report_alone(toy: Toy) -> None:
+    """Its time is another one, and an output of its own."""
+    stage, before = "train@author-baseline", runs_of(toy)
+    times = lock_of(toy)[stage]["outs"]
+    lock = YAML(typ="safe").load(toy.path / "dvc.lock")
+    del lock["stages"][stage]  # else heed keeps the runs, by DVC's cache
+    YAML(typ="safe").dump(lock, toy.path / "dvc.lock")
+    trained = toy.executed("dvc", "repro", "--quiet", "--no-run-cache", "--single-item", stage)
+    assert trained == ["train author-baseline 1 2"]
+    assert lock_of(toy)[stage]["outs"] != times and runs_of(toy) == before
+    assert toy.executed(*DVC) == ["report"]
+
+
+def runs_of(toy: Toy) -> dict[str, list]:
+    """Return the outputs of each stage in dvc.lock, without the code and without times."""
+    return {
+        key: [out for out in entry["outs"] if "results/timing" not in out["path"]]
+        for key, entry in lock_of(toy).items()
+        if key not in ("code", "report")
+    }
+
+
+def lock_of(toy: Toy) -> dict:
+    return YAML(typ="safe").load(toy.path / "dvc.lock")["stages"]
+
+
+@pytest.mark.slow
+def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) -> None:
+    toy.run("snakemake", "--report", "report.zip")
+    with zipfile.ZipFile(toy.path / "report.zip") as report:
+        text = "".join(
+            report.read(name).decode(errors="replace")
+            for name in report.namelist()
+            if name.endswith((".js", ".html"))
+        )
+        names = report.namelist()
+    for name in (
+        "Figures",
+        "Tables",
+        "The report",
+        "feelings_curves.svg",
+        "study_gain.svg",
+        "feelings_seeds.csv",
+    ):
+        assert name in text or any(name in member for member in names), name
+    assert "as it stands in" in text  # a caption
+    assert "up to date" in toy.run("dvc", "status")
+    toy.run("dvc", "plots", "show", "--out", "plots")
+    text = (toy.path / "plots/index.html").read_text()
+    for title in ("BLEU on the validation part", "Confusion matrix", "Differences with their"):
+        assert title in text
+    assert '"row": {"field": "model"' in text  # heed's own templates

@@ -1,0 +1,116 @@
+"""Experiments of DVC in the working tree and on copies of it."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.makers import (
+    SNAKEMAKE,
+    UNTUNED,
+    Toy,
+    add_to,
+    below,
+    make_clone,
+)
+
+
+@pytest.mark.slow
+def test_dvc_experiments(toy: Toy) -> None:
+    toy.log.write_text("")
+    toy.run(
+        "dvc",
+        "exp",
+        "run",
+        "--quiet",
+        "-S",
+        "models.author-baseline.dropout=0.3",
+        "--name",
+        "by-dvc",
+    )
+    assert toy.logged() == below("author-baseline")
+    toy.change("dropout: 0.3", "dropout: 0.4")
+    assert toy.executed(*SNAKEMAKE) == below("author-baseline")
+    toy.run("dvc", "exp", "save", "--name", "by-snakemake")
+    table = toy.run(
+        "dvc",
+        "exp",
+        "show",
+        "--only-changed",
+        "--drop",
+        "^(data|results|src|params)",
+        "--no-pager",
+        COLUMNS="120",
+    )
+    assert "by-dvc" in table
+    assert "by-snakemake" in table
+    assert "author-baseline.dropout" in table
+    assert max(map(len, table.splitlines())) <= 120
+    assert toy.executed("dvc", "exp", "apply", "by-dvc") == []
+    assert toy.executed(*SNAKEMAKE) == []
+
+
+@pytest.mark.slow
+def test_experiments_on_a_copy_of_the_tree(toy: Toy) -> None:
+    toy.log.write_text("")
+    toy.run(
+        "dvc",
+        "exp",
+        "run",
+        "--quiet",
+        "--temp",
+        "-S",
+        "models.author-baseline.dropout=0.3",
+        "--name",
+        "by-temp",
+    )
+    assert toy.logged() == below("author-baseline")
+    toy.log.write_text("")
+    toy.run(
+        "dvc",
+        "exp",
+        "run",
+        "--quiet",
+        "--queue",
+        "-S",
+        "models.author-baseline.dropout=0.4",
+        "--name",
+        "by-queue",
+    )
+    toy.run("dvc", "queue", "start")
+    end = time.monotonic() + 120
+    while "Success" not in (status := toy.run("dvc", "queue", "status")):
+        assert time.monotonic() < end and "Failed" not in status, status
+        time.sleep(1)
+    assert toy.logged() == below("author-baseline")
+    assert toy.executed(*SNAKEMAKE) == []
+
+
+RENAME = """
+
+_write_json = write_json
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    _write_json(path, value | {"edited": True} if Path(path).name == "run.json" else value)
+"""
+
+
+@pytest.mark.slow
+def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> None:
+    """The real heed, of another clone than the one that is installed."""
+    (tmp_path / "params.yaml").write_text(UNTUNED)
+    make_clone(tmp_path / "clone", tmp_path / "params.yaml")
+    toy = Toy(tmp_path / "clone")  # without a stub
+    for command in ("init --quiet", "add --all", "commit --quiet --message tiny"):
+        toy.run("git", *command.split())
+    run, info = "train@author-attention", toy.path / "results/train/author-attention/1/run.json"
+    toy.run("dvc", "repro", run)
+    before = json.loads(info.read_text())
+    assert "edited" not in before
+    add_to("src/heed/files.py", RENAME)(toy)
+    toy.run("dvc", "exp", "run", "--temp", "--name", "edited", run)
+    assert json.loads(info.read_text()) == before
+    toy.try_("dvc", "exp", "apply", "edited")  # it fails, since there is no report yet
+    assert json.loads(info.read_text()) == before | {"edited": True}

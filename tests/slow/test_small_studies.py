@@ -1,0 +1,147 @@
+"""Small studies by the real heed under both drivers: the same bytes, whatever happens."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import fingerprint
+from tests.conftest import ROOT
+from tests.pipeline.makers import DVC, SNAKEMAKE, Toy, copy_of, make_clone
+from tests.reports import without_times
+
+
+def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Return the bytes of each file below a folder, and when it was modified."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in paths
+    }
+
+
+def same_bytes(one: Path, other: Path) -> bool:
+    first, second = ({name: file[0] for name, file in contents(f).items()} for f in (one, other))
+    return bool(first) and first == second
+
+
+@pytest.mark.slow
+def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path) -> None:
+    clone, runs = copy_of(real_study, tmp_path / "clone"), "results/train/author-attention"
+    lock, command = clone.path / "dvc.lock", ("heed", "train", "author-attention")
+    shutil.rmtree(clone.path / runs)
+    lock.rename(tmp_path / "dvc.lock")  # else the runs come from DVC's cache
+    assert "epoch 1/2" in clone.run(*command)
+    assert same_bytes(clone.path / runs, real_study.path / runs)
+    made = contents(clone.path / runs)
+    assert "epoch 1/2" not in clone.run(*command)
+    assert contents(clone.path / runs) == made
+    (tmp_path / "dvc.lock").rename(lock)
+    assert "train@author-attention" in clone.run("dvc", "status")  # its times are others
+    clone.run(*SNAKEMAKE)
+    assert "epoch 1/2" not in (clone.path / "logs/train@author-attention.log").read_text()
+    assert same_bytes(clone.path / runs, real_study.path / runs)
+    assert "up to date" in clone.run("dvc", "status")
+
+
+@pytest.mark.slow
+@pytest.mark.drill("kill -9 of a driver and of two trainings")
+def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
+    real_study: Toy, tmp_path: Path
+) -> None:
+    killed, whole = (copy_of(real_study, tmp_path / name) for name in ("killed", "whole"))
+    repro = ("dvc", "repro", "train@author-attention")
+    for clone in (killed, whole):
+        clone.change("epochs: 2", "epochs: 60")
+    process = killed.start(*repro, HEED_THREADS="2")
+    while len([*killed.path.glob(".heed/work/train-*/checkpoint.safetensors")]) < 2:
+        time.sleep(0.02)
+        assert process.poll() is None, process.communicate()[0]
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    output = killed.run(*repro, HEED_THREADS="2")
+    epochs = re.findall(r"author-attention seed (\d): epoch (\d+)/60", output)
+    first = {seed: int(epoch) for seed, epoch in reversed(epochs)}
+    assert {*first} == {"1", "2"} and min(first.values()) > 1, first
+    whole.run(*repro, HEED_THREADS="1")
+    runs = "results/train/author-attention"
+    assert same_bytes(killed.path / runs, whole.path / runs)
+
+
+@pytest.mark.slow
+def test_results_may_be_links_into_the_cache(real_study: Toy, tmp_path: Path) -> None:
+    clone = copy_of(real_study, tmp_path / "clone")
+    clone.run("dvc", "config", "cache.type", "symlink")
+    for seeds, old in (("[1, 2, 3]", "1"), ("[3, 2]", "3")):
+        before = contents(clone.path / f"results/train/author-attention/{old}")
+        clone.params.write_text(re.sub("seeds: .*", f"seeds: {seeds}", clone.params.read_text()))
+        clone.run(*SNAKEMAKE)
+        runs = clone.path / "results/train/author-attention"
+        assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
+        after = contents(runs / old)
+        assert {name: file[0] for name, file in after.items()} == {
+            name: file[0] for name, file in before.items()
+        }
+        assert (runs / "3/model.safetensors").is_symlink()
+        assert "up to date" in clone.run("dvc", "status")
+        assert "stages are up to date" in clone.run("snakemake", "-n")
+        assert "agrees with the present results" in clone.run("heed", "report", "--check")
+
+
+@pytest.fixture(scope="module")
+def small_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The small study, run by the real heed under each driver: the folders of both clones."""
+    clones = []
+    for driver in (DVC, SNAKEMAKE):
+        folder = tmp_path_factory.mktemp(f"small-{driver[0]}")
+        make_clone(folder / "clone", ROOT / "tests/studies/small.yaml")
+        toy = Toy(folder / "clone")  # without a stub
+        toy.run("git", "init", "--quiet")
+        toy.run("git", "add", "--all")
+        toy.run("git", "commit", "--quiet", "--message", "small")
+        toy.run(*driver)
+        assert "up to date" in toy.run("dvc", "status")
+        assert "stages are up to date" in toy.run("snakemake", "-n")
+        clones.append(toy.path)
+    return clones
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.xdist_group("small studies")  # one worker runs them
+def test_the_small_study_under_both_drivers_gives_the_same_bytes(
+    small_studies: list[Path],
+) -> None:
+    first, second = small_studies
+    assert without_times(first / "reports") == without_times(second / "reports")
+    for folder in ("data/tokens", "results"):
+        files = sorted(
+            path.relative_to(first) for path in (first / folder).rglob("*") if path.is_file()
+        )
+        files = [path for path in files if path.parts[1] != "timing"]
+        assert files
+        assert [
+            path for path in files if (first / path).read_bytes() != (second / path).read_bytes()
+        ] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.xdist_group("small studies")
+def test_the_small_study_has_the_figures_that_it_had_before_the_code_was_moved(
+    small_studies: list[Path],
+) -> None:
+    """Weights, predictions, tables and statistics, bit for bit, by key: tests/fingerprint.py."""
+    reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
+    if (machine := fingerprint.machine()) != reference["machine"]:
+        pytest.skip(
+            f"the fingerprint is of another machine kind: {reference['machine']}, not {machine}"
+        )
+    values = fingerprint.fingerprint(small_studies[0])
+    assert len(reference["values"]) > 2000
+    assert fingerprint.differences(reference["values"], values) == []

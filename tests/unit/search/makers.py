@@ -1,0 +1,87 @@
+"""Makers of searches: a study that searches on the corpus `tiny`, and what its processes leave."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from heed.search.results import FINISHED, TrialRun
+
+SPACE = (
+    "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: "
+    "[1, 2, 3, 4]}}"
+)
+STUDY = f"""study: {{name: tiny, title: Tiny}}
+seeds: [1, 2]
+sources: {{tiny: {{kind: table, path: tiny.csv, sha256: {"a" * 64}}}}}
+corpora: {{tiny: {{source: tiny, kind: table, text_column: text, label_column: kind,
+    split: {{kind: random, test: 0.2}}}}}}
+experiments: {{tiny: {{task: classification, corpus: tiny, data: {{label: kind}}, title: Tiny}}}}
+searches:
+  hunt: # for heads that fit
+    corpus: tiny
+    experiment: tiny
+    model: tiny-attention
+    after: none
+    trials: 4
+    epochs: 3
+    scheduler: none
+    space: {SPACE}
+defaults: {{classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim: 8, hidden_size: 6,
+    linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu,
+    dropout: 0.2}}}}
+models:
+  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, tuned_by: none,
+      match: tiny-baseline}}
+  # the one that is searched
+  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, tuned_by: hunt,
+      match: tiny-attention, attention: multi-head, heads: 3}}
+  tiny-wide: {{experiment: tiny, corpus: tiny, variant: wide, tuned_by: hunt,
+      match: tiny-attention}}
+"""
+
+
+def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "heed.cli", *command],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+    )
+
+
+def trial(number: int, *scores: float, stop: str = FINISHED) -> TrialRun:
+    rows = [
+        {
+            "epoch": i,
+            "train_loss": 1.0,
+            "validation_loss": 1 - s,
+            "validation_accuracy": s,
+            "validation_macro_f1": s,
+        }
+        for i, s in enumerate(scores, 1)
+    ]
+    return TrialRun(number, {"heads": number + 1}, rows, stop)
+
+
+def marked(mark: str) -> list[str]:
+    """Return the command lines of all processes with this mark in their environment."""
+    commands = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "environ").read_bytes():
+                commands.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return commands
+
+
+def gone(mark: str, timeout: float = 20.0) -> bool:
+    """Whether all processes with this mark end within `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while marked(mark):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.2)
+    return True

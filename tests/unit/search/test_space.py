@@ -1,0 +1,257 @@
+"""The space of a search is checked before Ray starts, and its draws depend on the seed alone."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from heed.files import HeedError
+from heed.search.space import draw
+from heed.search.stage import run_search
+from heed.study import Dimension, parse
+from heed.study.rules import is_valid_configuration
+from heed.study.search_rules import search_space
+from heed.study.searches import GROUPS
+from tests.conftest import ROOT
+from tests.unit.search.makers import SPACE, STUDY
+
+WRONG = [
+    (
+        "learning_rate: {loguniform",
+        "learning_rte: {loguniform",
+        "space.learning_rte",
+        "did you mean learning_rate?",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "loguniform: [0, 0.05]",
+        "space.learning_rate",
+        "needs numbers above 0, found [0",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "loguniform: [0.05, 0.001]",
+        "space.learning_rate",
+        "from a smaller to a larger number",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "logunifrom: [0.001, 0.05]",
+        "space.learning_rate.logunifrom",
+        "did you mean loguniform?",
+    ),
+    (
+        "loguniform: [0.001, 0.05]",
+        "integer: [1, 5]",
+        "space.learning_rate",
+        "use uniform or loguniform",
+    ),
+    ("{loguniform: [0.001, 0.05]}", "[0.001, 0.05]", "space.learning_rate", "found [0.001, 0.05]"),
+    (
+        "{loguniform: [0.001, 0.05]}",
+        "{}",
+        "space.learning_rate",
+        "exactly one of uniform, loguniform, integer, choice; found none",
+    ),
+    ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
+    (
+        "hidden_size: {integer",
+        "epochs: {integer",
+        "space.epochs",
+        "the winner's best epoch is kept",
+    ),
+    (
+        "hidden_size: {integer",
+        "precision: {integer",
+        "space.precision",
+        "it is a property of the machine",
+    ),
+    (
+        "hidden_size: {integer: [2, 9]}",
+        "attention: {choice: [none, multi-head]}",
+        "space.attention",
+        "needs attention",
+    ),
+    (
+        "model: tiny-attention",
+        "model: tiny-baseline",
+        "space.heads",
+        "has no effect: model tiny-baseline has attention: none",
+    ),
+    (
+        "model: tiny-attention",
+        "model: tiny-wide",
+        "model",
+        "takes its hyperparameters from tiny-attention",
+    ),
+    ("model: tiny-attention", "model: tiny-atention", "model", "did you mean tiny-attention?"),
+    (
+        "    experiment: tiny",
+        "    experiment: other",
+        "experiment",
+        "model tiny-attention has experiment tiny, found other",
+    ),
+    (
+        "    corpus: tiny\n",
+        "    corpus: other\n",
+        "corpus",
+        "model tiny-attention has corpus tiny, found other",
+    ),
+    ("after: none", "after: hnt", "after", "did you mean hunt?"),
+    ("after: none", "after: hunt", "after", "wait for each other: hunt after hunt"),
+    ("scheduler: none", "scheduler: halving", "scheduler", "'asha' or 'none'"),
+    (
+        "scheduler: none",
+        "grace_period: 4",
+        "grace_period",
+        "at most the epochs of a trial, 3, found 4",
+    ),
+    (f"    space: {SPACE}\n", "", "space", "nothing to search"),
+    (
+        "{learning_rate:",
+        "{vectors: {choice: [none, tuned]}, learning_rate:",
+        "space.vectors",
+        "tuned, and sources.tiny has no word vectors",
+    ),
+    (
+        "{learning_rate:",
+        "{vectors: {choice: [none, tuned]}, embedding_dim: {choice: [4, 8]}, learning_rate:",
+        "space",
+        "vectors and embedding_dim together",
+    ),
+    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "'group-1' or 'group-2'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "message"), WRONG, ids=[f"{w[2]}: {w[1]}"[:60] for w in WRONG]
+)
+def test_a_mistake_in_a_search_is_named_with_line_and_key(right, wrong, key, message):
+    assert right in STUDY
+    text = STUDY.replace(right, wrong, 1)
+    with pytest.raises(HeedError) as caught:
+        parse(text)
+    first = next(
+        line
+        for line in str(caught.value).splitlines()
+        if f": searches.hunt.{key}: " in line and message in line
+    )
+    line = text.splitlines()[int(first.split(":")[1]) - 1]
+    assert key.split(".")[1 if key.startswith("space.") else 0] in line or "hunt:" in line, first
+
+
+def test_compared_variants_get_the_same_budget():
+    other = (
+        "  other: {corpus: tiny, experiment: tiny, model: tiny-baseline, after: none, trials: 8, "
+        "epochs: 3, "
+        "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
+    )
+    text = STUDY.replace("defaults:", other + "defaults:")
+    with pytest.raises(
+        HeedError,
+        match=(
+            r"searches.other.trials: compared variants get the same budget: 8 here, 4 in search "
+            r"hunt"
+        ),
+    ):
+        parse(text)
+    assert parse(text.replace("trials: 8", "trials: 4"))
+    with pytest.raises(
+        HeedError, match=r"searches.other.epochs: .*: 5 here, 3 in search hunt"
+    ):  # the model's own epochs
+        parse(text.replace("trials: 8, epochs: 3", "trials: 4"))
+
+
+def test_the_groups_hold_every_value_that_the_talk_chose():
+    columns = {"lstm_hidden": "hidden_size"}
+    with (ROOT / "data/published/talk_results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    dimensions = {key: dimension for group in GROUPS.values() for key, dimension in group.items()}
+    checked = 0
+    for row in rows:
+        for column, value in row.items():
+            if (dimension := dimensions.get(columns.get(column, column))) is None:
+                continue
+            if column == "heads" and value == "0":  # without attention
+                continue
+            low, high = min(dimension.values), max(dimension.values)
+            assert low <= float(value) <= high, (column, value)
+            assert dimension.kind != "choice" or float(value) in dimension.values, (column, value)
+            checked += 1
+    assert checked > 80
+
+
+def test_a_group_offers_heads_only_where_there_are_some():
+    study = parse(
+        STUDY.replace(
+            f"space: {SPACE}",
+            "groups: [group-1, group-2]\n    space: {dropout: {choice: [0.1, 0.2]}}",
+        )
+    )
+    dimensions = search_space(study, "hunt")
+    assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
+    assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
+    plain = study.searches["hunt"].model_copy(update={"model": "tiny-baseline"})
+    of_baseline = study.model_copy(update={"searches": {"hunt": plain}})
+    assert "heads" not in search_space(of_baseline, "hunt")
+
+
+def any_configuration(configuration) -> bool:
+    return True
+
+
+def test_the_same_seed_draws_the_same_and_more_trials_begin_with_the_same():
+    dimensions = parse(STUDY).searches["hunt"].space
+    ten = draw(dimensions, 10, 1000, any_configuration)
+    assert draw(dimensions, 10, 1000, any_configuration) == ten
+    assert draw(dimensions, 4, 1000, any_configuration) == ten[:4]
+    assert draw(dimensions, 10, 1001, any_configuration) != ten
+    for configuration in ten:
+        assert [*configuration] == ["learning_rate", "hidden_size", "heads"]
+        assert 0.001 <= configuration["learning_rate"] <= 0.05
+        assert configuration["learning_rate"] == float(f"{configuration['learning_rate']:.4g}")
+        assert configuration["hidden_size"] in range(2, 10)
+    yaml_and_back = yaml.safe_load(yaml.safe_dump(ten))
+    assert yaml_and_back == ten, "best.yaml says what was tried, to the last digit"
+
+
+def test_every_kind_of_dimension_covers_its_span():
+    space = {
+        "learning_rate": Dimension(loguniform=[0.001, 1.0]),
+        "dropout": Dimension(uniform=[0.0, 0.5]),
+        "heads": Dimension(integer=[1, 3]),
+    }
+    drawn = pd.DataFrame(draw(space, 300, 7, any_configuration))
+    assert {*drawn["heads"]} == {1, 2, 3}
+    thirds = np.histogram(np.log10(drawn["learning_rate"]), bins=[-3, -2, -1, 0])[0]
+    assert thirds.sum() == 300
+    assert thirds.min() > 70, "each order of magnitude as often"
+    assert np.histogram(drawn["dropout"], bins=5, range=(0, 0.5))[0].min() > 35
+
+
+def test_heads_always_divide_the_states_and_each_number_of_heads_comes_as_often():
+    study = parse(STUDY.replace("choice: [1, 2, 3, 4]", "choice: [1, 7, 8]"))
+    space = study.searches["hunt"].space | {"hidden_size": Dimension(integer=[4, 60])}
+    drawn = draw(space, 150, 3, lambda c: is_valid_configuration(study, "tiny-attention", c))
+    assert all(2 * c["hidden_size"] % c["heads"] == 0 for c in drawn)
+    counts = [sum(c["heads"] == heads for c in drawn) for heads in (1, 7, 8)]
+    assert min(counts) > 30, counts
+
+
+def test_configurations_are_different_and_a_space_that_has_too_few_is_one_line(study):
+    space = {"heads": Dimension(choice=[1, 2]), "batch_size": Dimension(choice=[4, 8])}
+    assert len({json.dumps(c) for c in draw(space, 4, 1, any_configuration)}) == 4
+    with pytest.raises(HeedError, match=r"too few configurations: 4 found of 5 trials"):
+        draw(space, 5, 1, any_configuration)
+    text = STUDY.replace("integer: [2, 9]", "choice: [6, 12]").replace(
+        "choice: [1, 2, 3, 4]", "choice: [5, 7]"
+    )
+    with pytest.raises(
+        HeedError,
+        match=r"^params.yaml: searches.hunt.space: the space has too few configurations: 0 found",
+    ):
+        run_search(parse(text), "hunt", Path("results/search"), Path("data/tokens/tiny"), 1)

@@ -1,0 +1,105 @@
+"""A recipe holds all that determines a training; the seeds of a study."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from heed import recipe as recipes
+from heed.files import HeedError, write_yaml
+from heed.seeds import read_seeds
+from heed.study import parse
+from tests.conftest import ROOT
+
+
+@pytest.mark.parametrize(
+    "seeds", ["", "seeds: []", "seeds: [0]", "seeds: [true]", "seeds: 1", "seeds: [", "[]"]
+)
+def test_seeds_that_cannot_be_read_are_one_message(tmp_path, monkeypatch, seeds):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HeedError, match=r"params.yaml: not there"):
+        read_seeds()
+    Path("params.yaml").write_text(seeds)
+    with pytest.raises(HeedError, match=r"params.yaml: .*`heed check` says"):
+        read_seeds()
+
+
+def params(**changes):
+    text = (ROOT / "tests/studies/small.yaml").read_text()
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return parse(text)
+
+
+@pytest.fixture
+def tokenised(tmp_path: Path) -> Path:
+    meta = {
+        "labels": {"author": ["a", "b"]},
+        "corpus": "sample-letters",
+        "types": 500,
+        "tokenizer": "xx",
+        "folds": 0,
+        "digest": "d",
+        "kind": "sample-letters",
+        "documents": 9,
+        "tokens": 99,
+        "parts": {},
+        "reduced": False,
+        "generated": True,
+        "duplicates": {},
+        "near_duplicates": {"test": [0], "complete": True},
+        "languages": {},
+        "alignments": [],
+        "multilabel": [],
+        "treated": {},
+    }
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    write_yaml(tmp_path / "best.yaml", {})
+    return tmp_path
+
+
+def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
+    recipe = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    assert (
+        recipe.hyperparameters.heads == 4
+        and recipe.tokens == "d"
+        and recipe.data.classes == ["a", "b"]
+    )
+    write_yaml(tokenised / "best.yaml", {"learning_rate": 0.123})
+    again = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    assert again.hyperparameters == dataclasses.replace(recipe.hyperparameters, learning_rate=0.123)
+    recipes.write_recipe(tokenised / "r.yaml", recipe)
+    assert recipes.read_recipe(tokenised / "r.yaml", "heed recipe") == recipe
+
+
+def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
+    entry = (
+        "sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
+        "tuned_by: none, match: sample-author-attention}"
+    )
+    study = params(**{"  sample-author-mean:": f"  {entry}\n  sample-author-mean:"})
+    attention = recipes.make_recipe(study, "sample-author-attention", tokenised, tokenised)
+    wide = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
+    assert wide.hyperparameters.attention == "none"
+    assert wide.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
+    assert wide.parameters == pytest.approx(attention.parameters, rel=0.02)
+
+
+def test_a_label_that_the_corpus_lacks_is_named(tokenised):
+    with pytest.raises(
+        HeedError,
+        match=(
+            r"params.yaml: experiments.sample-author.data.label: .* no label language. Known: "
+            r"author"
+        ),
+    ):
+        recipes.make_recipe(
+            params(**{"{label: author}": "{label: language}"}),
+            "sample-author-attention",
+            tokenised,
+            tokenised,
+        )
+    with pytest.raises(HeedError, match="heed search other"):
+        recipes.make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)
