@@ -11,8 +11,7 @@ from heed.explanation.recency import NOISED, TENTHS, WINDOWED, measure_recency
 from heed.explanation.recency_table import noise_table, places_table, positions_table
 from heed.files import HeedError
 from heed.tasks.classification.learning import class_indices
-from heed.tokens.arrays import Tokens
-from heed.tokens.marked import MarkedTokens
+from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.run import RunInfo
 
 NO_NOISE = "no corpus of noise is named: explain.models.NAME.noise in params.yaml"
