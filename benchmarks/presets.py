@@ -39,7 +39,7 @@ from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.recipe import Data
 from heed.tokens.arrays import Tokens, load_tokens
-from heed.tokens.tokenizer import tokenize
+from heed.tokens.corpus import tokenize
 from heed.training.run import train_model
 
 MESSAGES, DOCUMENTS = "german.csv", 3_000

@@ -12,9 +12,9 @@ import numpy as np
 import spacy
 
 from benchmarks.workload import Row, print_rows
-from heed.tokens.chunks import tokenize_chunk
-from heed.tokens.cleaned import CHUNK_DOCUMENTS
 from heed.tokens.cleaning import clean
+from heed.tokens.tokenizer import tokenize_chunk
+from heed.tokens.writer import CHUNK_DOCUMENTS
 
 TEXTS, ROUNDS = 4000, 3
 

@@ -15,8 +15,7 @@ from heed.corpora.publication import Document
 from heed.corpora.source import download
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split, load
-from heed.tokens.facts import DocumentFacts
-from heed.tokens.splits import require_learnable, split_columns, split_documents
+from heed.tokens.splits import DocumentLabels, split_columns
 from tests.conftest import ROOT
 from tests.test_kinds import papers
 
@@ -310,51 +309,6 @@ def test_the_planted_evidence_is_where_the_sample_says():
     assert {where for _, where in kinds} == {"early", "middle", "late", "apart"}
 
 
-STRATA = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
-
-
-def columns(split: Split, strata=STRATA, groups=None, source_split=None):
-    groups = np.arange(len(strata)).astype(str) if groups is None else groups
-    return split_columns(
-        split,
-        strata,
-        groups,
-        np.array([""] * len(strata)) if source_split is None else source_split,
-    )
-
-
-def test_a_random_split_has_the_requested_sizes_and_the_same_documents_for_the_same_seed():
-    column = columns(Split(kind="random", test=20, validation=0.25))["split"]
-    assert Counter(column) == {"train": 60, "validation": 20, "test": 20}
-    assert Counter(STRATA[column == "test"])["a"] == 12, "stratified"
-    assert (column == columns(Split(kind="random", test=20, validation=0.25))["split"]).all()
-    assert (
-        column != columns(Split(kind="random", test=20, validation=0.25, seed=2))["split"]
-    ).any()
-    assert Counter(columns(Split(kind="random", test=0.1))["split"])["test"] == 10
-
-
-def test_folds_test_every_document_once_and_keep_groups_together():
-    folds = columns(Split(kind="folds", k=5))
-    assert sorted(folds) == [f"split_{fold}" for fold in range(5)]
-    tested = np.sum([column == "test" for column in folds.values()], axis=0)
-    assert (tested == 1).all()
-    assert all(Counter(STRATA[column == "test"])["a"] == 12 for column in folds.values())
-    groups = np.repeat(np.arange(25), 4).astype(str)
-    for column in columns(Split(kind="folds", k=5, grouped=True), groups=groups).values():
-        assert not set(groups[column == "test"]) & set(groups[column == "train"])
-
-
-def test_grouped_folds_keep_groups_out_of_validation_too():
-    groups = np.repeat(np.arange(25), 4).astype(str)
-    for column in columns(
-        Split(kind="folds", k=5, grouped=True, validation=0.25), groups=groups
-    ).values():
-        parts = [set(groups[column == part]) for part in ("train", "validation", "test")]
-        assert all(parts) and sum(map(len, parts)) == 25
-        assert Counter(column)["validation"] == pytest.approx(20, abs=4)
-
-
 def test_every_study_groups_the_folds_of_letter_pieces_by_letter():
     studies = [load(path) for path in sorted((ROOT / "workflow/studies").glob("*.yaml"))]
     folds = [c.split for study in studies for c in study.corpora.values() if c.split.k]
@@ -370,9 +324,13 @@ def test_the_group_of_a_real_letter_piece_is_its_letter(corpora, tmp_path):
     letters = np.asarray([document.group for document in documents])
     assert len(set(letters)) == len(authors) == 4504, "a letter has one author"
     split = Split(kind="folds", k=5)
-    facts = DocumentFacts(documents)
-    loose = split_documents(split, facts)
-    tight = split_documents(split.model_copy(update={"grouped": True}), facts)
+    labels = DocumentLabels.read(documents)
+    loose, tight = (
+        split_columns(
+            split.model_copy(update={"grouped": grouped}), labels.strata, labels.groups, letters
+        )
+        for grouped in (False, True)
+    )
 
     def count_siblings(folds: dict[str, np.ndarray]) -> int:
         return sum(
@@ -382,66 +340,3 @@ def test_the_group_of_a_real_letter_piece_is_its_letter(corpora, tmp_path):
 
     assert count_siblings(loose) == 597 and count_siblings(tight) == 0
     assert all(column.tolist().count("test") in (976, 977) for column in tight.values())
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        (["train"] * 80 + ["validation"] * 20, "found 80 train, 20 validation, 0 test"),
-        (["test"] * 80 + ["validation"] * 20, "found 0 train, 20 validation, 80 test"),
-        (["train"] * 100, "found 100 train, 0 validation, 0 test"),
-    ],
-)
-def test_a_given_split_without_a_part_is_an_error(parts, message):
-    with pytest.raises(HeedError, match=f"needs documents to train and to test, {message}"):
-        columns(Split(kind="given"), source_split=np.asarray(parts, object))
-
-
-@pytest.mark.parametrize(
-    ("split", "labels", "message"),
-    [
-        (Split(kind="random", test=0.2), "x", "1 document: a split needs several"),
-        (Split(kind="random", test=0.2), "xy", "leaves 1 documents to train and 1 to test, of 2"),
-        (Split(kind="random", test=0.2, validation=0.9), "xyxyx", "4 of 4 documents are for test"),
-        (Split(kind="folds", k=3), "xyzwvu", "n_splits=3 cannot be greater"),
-        (Split(kind="random", test=0.2), "x" * 9, "the part train has 1 class"),
-        (Split(kind="folds", k=3), "x" * 9, "the part train of fold 0 has 1 class"),
-    ],
-)
-def test_a_corpus_with_nothing_to_learn_is_an_error(split, labels, message):
-    facts = DocumentFacts(Document(str(i), "a", {"label": name}) for i, name in enumerate(labels))
-    with pytest.raises(HeedError, match=message):
-        require_learnable(facts.labels, split_documents(split, facts))
-
-
-def test_one_label_of_several_classes_is_enough():
-    facts = DocumentFacts(Document(str(i), "a", {"a": "xy"[i % 2], "b": "same"}) for i in range(10))
-    require_learnable(facts.labels, split_documents(Split(kind="random", test=0.2), facts))
-
-
-def test_a_given_split_is_kept_and_validation_is_drawn_from_train():
-    source_split = np.array(["train"] * 80 + ["test"] * 20, object)
-    column = columns(Split(kind="given", validation=0.1), source_split=source_split)["split"]
-    assert Counter(column) == {"train": 72, "validation": 8, "test": 20}
-    assert (column[80:] == "test").all()
-    source_split[:5] = "validation"
-    assert (columns(Split(kind="given"), source_split=source_split)["split"] == source_split).all()
-
-
-@pytest.mark.parametrize(
-    "split",
-    [Split(kind="random", test=100), Split(kind="random", test=99), Split(kind="folds", k=50)],
-)
-def test_a_split_that_the_corpus_is_too_small_for_is_an_error(split):
-    if split.kind == "folds":
-        with pytest.raises(HeedError, match="50 folds of 10 documents"):
-            columns(split, STRATA[:10])
-    else:
-        with pytest.raises(HeedError, match=r"params.yaml|leaves"):
-            columns(split)
-
-
-def test_many_rare_labels_do_not_stop_a_stratified_split():
-    strata = np.array([f"class {i}" for i in range(50)] + ["big"] * 50)
-    column = columns(Split(kind="random", test=0.2), strata)["split"]
-    assert Counter(column)["test"] == 20

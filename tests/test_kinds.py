@@ -36,7 +36,6 @@ from heed.corpora.kinds import (
     PUBLICATIONS,
     SOURCE_KINDS,
     read_documents,
-    read_parallel_documents,
 )
 from heed.corpora.publication import Kind, SourceKind, SplitKind
 from heed.paths import is_name
@@ -182,16 +181,14 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
         columns["columns"] = {"de": "x", "en": "y"}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)
     raw = write_raw(tmp_path, kind.source.name)
+    documents = list(read_documents(corpus, raw))
+    assert documents
     if kind.parallel:
-        parallel_documents = list(read_parallel_documents(corpus, raw))
-        assert parallel_documents
-        for document in parallel_documents:
+        for document in documents:
             assert tuple(document.texts) == (kind.languages or ("de", "en"))
             assert bool(document.split) == ("given" in kind.splits)
             assert bool(document.alignments) == kind.generated
         return
-    documents = list(read_documents(corpus, raw))
-    assert documents
     for document in documents:
         assert tuple(document.labels) == (kind.labels or ("l",))
         assert bool(document.split) == ("given" in kind.splits)

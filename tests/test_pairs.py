@@ -12,7 +12,7 @@ from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.segmentation import encode_pairs, make_segmenter
 from heed.inputs.special import BOS, EOS, PADDING, UNKNOWN
 from heed.tokens.arrays import ParallelTokens
-from heed.tokens.parallel import tokenize_sentences
+from heed.tokens.tokenizer import tokenize_sentences
 
 
 def make_pairs(count: int = 300, longest: int = 40) -> tuple[EncodedPairs, np.ndarray]:

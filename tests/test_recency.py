@@ -28,8 +28,7 @@ from heed.inputs.special import UNKNOWN
 from heed.inputs.vocabulary import build_vocabulary
 from heed.models.classifier import Classifier
 from heed.report.figures.recency import _describe
-from heed.tokens.arrays import Tokens, load_tokens
-from heed.tokens.marked import MarkedTokens
+from heed.tokens.arrays import MarkedTokens, Tokens, load_tokens
 from tests.conftest import HYPERPARAMETERS, write_tokens
 from tests.test_weighted_sum import batch_for, make
 

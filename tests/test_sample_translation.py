@@ -12,7 +12,7 @@ import pytest
 import sacrebleu
 
 from heed.corpora.paragraphs import read_paragraphs
-from heed.corpora.publication import ParallelDocument
+from heed.corpora.publication import Document
 from heed.corpora.sample_translation import CLASS_ENDINGS, FILE, generate_rows, make, make_lexicon
 from heed.files import HeedError
 from heed.study import Source
@@ -83,7 +83,7 @@ def test_a_translator_by_grammar_and_dictionary_has_bleu_100():
     assert hypotheses == [row["soldan"] for row in rows]
 
 
-def read_all_paragraphs(tmp_path: Path) -> list[ParallelDocument]:
+def read_all_paragraphs(tmp_path: Path) -> list[Document]:
     (tmp_path / FILE).write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     return list(read_paragraphs(tmp_path, SimpleNamespace(kind="sample-translation-paragraphs")))
 

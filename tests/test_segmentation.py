@@ -15,7 +15,7 @@ from heed.inputs.spacing import Spacing
 from heed.inputs.special import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
 from heed.tasks.translation.prediction import count_unknown_words
 from heed.tokens.arrays import Side
-from heed.tokens.parallel import tokenize_sentences
+from heed.tokens.tokenizer import tokenize_sentences
 
 TRAIN = [
     'A man says "hello there" (and leaves).',

@@ -1,7 +1,6 @@
 """Tables of users: several files, parts, ids, groups, several labels and texts, a smaller train."""
 
 import json
-import pkgutil
 from collections import Counter
 from pathlib import Path
 
@@ -13,9 +12,7 @@ from heed.corpora.source import download
 from heed.corpora.table import KIND, read_documents
 from heed.files import HeedError, sha256
 from heed.study import Corpus, Source, Split
-from heed.tokens.chunks import tokenize_texts
-from heed.tokens.meta import NEEDED_PACKAGES, TOKENIZERS
-from heed.tokens.tokenizer import tokenize
+from heed.tokens.corpus import tokenize
 
 RANDOM = Split(kind="random", test=0.25, validation=0.2)
 GIVEN = Split(kind="given")
@@ -285,23 +282,3 @@ def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
 def test_keys_of_a_table_that_contradict_each_other_are_errors(keys, message):
     with pytest.raises(ValidationError, match=message):
         table_corpus(**keys)
-
-
-def test_every_language_of_spacy_is_a_tokenizer_or_needs_a_package():
-    import spacy.lang
-
-    languages = {each.name for each in pkgutil.iter_modules(spacy.lang.__path__) if each.ispkg}
-    assert languages == {*TOKENIZERS, *NEEDED_PACKAGES} - {"whitespace"}
-    assert not {*TOKENIZERS} & {*NEEDED_PACKAGES}
-
-
-@pytest.mark.slow
-def test_every_tokenizer_reads_text_and_those_that_need_a_package_do_not():
-    text = "Größe 12,5 km. Дом 東京都 ไทย"
-    for name in TOKENIZERS:
-        tokens = tokenize_texts([text, ""], name)
-        joined = "".join(text[a:b] for a, b in zip(tokens.starts, tokens.ends, strict=True))
-        assert joined == text.replace(" ", ""), name
-    for name in NEEDED_PACKAGES:
-        with pytest.raises(ImportError):
-            tokenize_texts([text], name)

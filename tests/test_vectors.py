@@ -24,8 +24,8 @@ from heed.tasks.classification.adversaries import AdversaryLearner
 from heed.tasks.classification.recipe import corpus_contradiction
 from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
+from heed.tokens.corpus import tokenize
 from heed.tokens.meta import Vectors, read_meta
-from heed.tokens.tokenizer import tokenize
 from heed.training.run import read_run
 from tests.conftest import ROOT, change_recipe, train
 from tests.test_training import RUN, hashes

@@ -19,7 +19,7 @@ from heed.corpora.kinds import KINDS
 from heed.corpora.source import download
 from heed.files import HeedError, write_json
 from heed.study import load
-from heed.tokens.tokenizer import tokenize
+from heed.tokens.corpus import tokenize
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def download(source: str) -> None:
 def tokenize(corpus: str) -> None:
     """Clean, split and tokenize the documents of a corpus: data/tokens/CORPUS."""
     from heed.study import load
-    from heed.tokens.tokenizer import tokenize
+    from heed.tokens.corpus import tokenize
 
     section = load().section("corpora", corpus)
     tokenize(corpus, section, RAW / section.source, TOKENS / corpus, count_cores())

@@ -6,7 +6,7 @@ module contains the name of a kind.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from heed.corpora import (
     federalist,
@@ -24,7 +24,7 @@ from heed.corpora import (
     sst_wiki,
     table,
 )
-from heed.corpora.publication import Documents, Kind, ParallelDocuments, SourceKind
+from heed.corpora.publication import Documents, Kind, SourceKind
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Source
@@ -50,19 +50,11 @@ SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in
 
 
 def read_documents(corpus: "Corpus", raw: Path) -> Documents:
-    """Yield the documents of a `corpus` with labels from the files in `raw`.
+    """Yield the documents of a corpus from the files in `raw`; all have the same languages.
 
     Raises HeedError when a file is missing or broken.
     """
-    return cast(Documents, KINDS[corpus.kind].read(raw, corpus))
-
-
-def read_parallel_documents(corpus: "Corpus", raw: Path) -> ParallelDocuments:
-    """Yield the documents of a `corpus` of a parallel kind; all have the same languages.
-
-    Raises HeedError when a file is missing or broken.
-    """
-    return cast(ParallelDocuments, KINDS[corpus.kind].read(raw, corpus))
+    return KINDS[corpus.kind].read(raw, corpus)
 
 
 def corpus_languages(corpus: "Corpus", source: "Source") -> tuple[str, ...]:

@@ -7,10 +7,10 @@ states no licence: its text is read, and never published.
 from pathlib import Path
 
 from heed.corpora.publication import (
+    Document,
+    Documents,
     File,
     Kind,
-    ParallelDocument,
-    ParallelDocuments,
     SourceKind,
     require_file,
 )
@@ -37,7 +37,7 @@ FILES = tuple(
 )
 
 
-def read_captions(raw: Path) -> ParallelDocuments:
+def read_captions(raw: Path) -> Documents:
     """Yield the captions in all three languages, with the split that they were published with.
 
     Raises HeedError when a file is missing or broken, or the languages differ in their lines.
@@ -51,8 +51,8 @@ def read_captions(raw: Path) -> ParallelDocuments:
             )
             raise HeedError(f"{raw}: the files differ in their number of lines: {counts}")
         for number, texts in enumerate(zip(*lines, strict=True), 1):
-            yield ParallelDocument(
-                f"{name}/{number}", dict(zip(LANGUAGES, texts, strict=True)), split=split
+            yield Document(
+                f"{name}/{number}", texts=dict(zip(LANGUAGES, texts, strict=True)), split=split
             )
 
 

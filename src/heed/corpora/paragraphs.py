@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.corpora.publication import Kind, Links, ParallelDocument, ParallelDocuments
+from heed.corpora.publication import Document, Documents, Kind, Links
 from heed.corpora.sample_translation import LINKS, NORVIC, SOLDAN, SOURCE, read_pairs
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ STOP = "."
 LENGTHS = 10, 90  # a paragraph takes sentences up to a number of words drawn between these
 
 
-def read_paragraphs(raw: Path, corpus: "Corpus") -> ParallelDocuments:
+def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the paragraphs of each part of the sample pair; every sentence is in one of them.
 
     Raises HeedError when the file in `raw` is missing or broken.
     """
-    by_part: dict[str, list[ParallelDocument]] = {}
+    by_part: dict[str, list[Document]] = {}
     for pair in read_pairs(raw, corpus):
         by_part.setdefault(pair.split, []).append(pair)
     for part, pairs in by_part.items():
@@ -37,11 +37,9 @@ def read_paragraphs(raw: Path, corpus: "Corpus") -> ParallelDocuments:
             yield join_pairs(f"{part}/{number}", paragraph)
 
 
-def _group(
-    pairs: list[ParallelDocument], generator: random.Random
-) -> Iterator[list[ParallelDocument]]:
+def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Document]]:
     """Yield the pairs in groups: of as many words of Norvic as are drawn, or of one pair."""
-    group: list[ParallelDocument] = []
+    group: list[Document] = []
     words, limit = 0, generator.randint(*LENGTHS)
     for pair in pairs:
         length = len(_words(pair, NORVIC))
@@ -53,7 +51,7 @@ def _group(
     yield group
 
 
-def join_pairs(name: str, pairs: list[ParallelDocument]) -> ParallelDocument:
+def join_pairs(name: str, pairs: list[Document]) -> Document:
     """Return the pairs as one document of this name, with the links of their words."""
     source: list[str] = []
     target: list[str] = []
@@ -64,10 +62,12 @@ def join_pairs(name: str, pairs: list[ParallelDocument]) -> ParallelDocument:
         target += _words(pair, SOLDAN)
         links.append((len(source) - 1, len(target) - 1))  # of the full stops
     texts: dict[str, str | bytes] = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}
-    return ParallelDocument(name, texts, {LINKS: Links(tuple(links))}, pairs[0].split)
+    return Document(
+        name, texts=texts, alignments={LINKS: Links(tuple(links))}, split=pairs[0].split
+    )
 
 
-def _words(pair: ParallelDocument, language: str) -> list[str]:
+def _words(pair: Document, language: str) -> list[str]:
     """Return the words of a sentence and its full stop."""
     return [*str(pair.texts[language]).split(), STOP]
 

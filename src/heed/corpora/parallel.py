@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from heed.corpora.parts import PartNames
 from heed.corpora.publication import (
+    Document,
+    Documents,
     Kind,
     Links,
-    ParallelDocument,
-    ParallelDocuments,
     SourceKind,
 )
 from heed.corpora.rows import SUFFIXES, read_rows
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE.txt
 
 
-def read_table(path: Path, corpus: "Corpus") -> ParallelDocuments:
+def read_table(path: Path, corpus: "Corpus") -> Documents:
     """Yield one document for each row of a table.
 
     Raises:
@@ -57,7 +57,7 @@ def read_table(path: Path, corpus: "Corpus") -> ParallelDocuments:
     parts.print_changes()
 
 
-def read_lines(raw: Path, corpus: "Corpus") -> ParallelDocuments:
+def read_lines(raw: Path, corpus: "Corpus") -> Documents:
     """Yield one document for each line of the files in `raw`.
 
     Raises:
@@ -84,7 +84,7 @@ def read_lines(raw: Path, corpus: "Corpus") -> ParallelDocuments:
 
 def _document(
     name: str, values: dict[str, str], corpus: "Corpus", locations: dict[str, str], split: str = ""
-) -> ParallelDocument:
+) -> Document:
     """Return a document from its texts, by language, and alignments, by "SOURCE-TARGET"."""
     alignments = {}
     for key, text in values.items():
@@ -96,7 +96,7 @@ def _document(
                 )
             alignments[key] = read_links(text, corpus.alignment_base, locations[key])
     texts: dict[str, str | bytes] = {key: text for key, text in values.items() if "-" not in key}
-    return ParallelDocument(name, texts, alignments, split)
+    return Document(name, texts=texts, alignments=alignments, split=split)
 
 
 def read_links(text: str, base: int, location: str) -> Links:
@@ -120,7 +120,7 @@ def _read_lines(path: Path, encoding: str | None) -> Iterator[str]:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _read(raw: Path, corpus: "Corpus") -> ParallelDocuments:
+def _read(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of the table in `raw`, or of its files of lines."""
     tables = [path for path in sorted(raw.glob("*")) if path.suffix.lower() in SUFFIXES]
     if tables:

@@ -45,22 +45,6 @@ class File:
 
 
 @dataclasses.dataclass(frozen=True)
-class Document:
-    """A text with its labels, as in its source; a tuple has any number of values of a label.
-
-    `evidence` are the character spans of the words that decide its label, where they are known;
-    a text with evidence is a str.
-    """
-
-    id: str
-    text: str | bytes
-    labels: dict[str, str | tuple[str, ...]]
-    group: str = ""
-    split: str = ""  # train, validation or test when the source has a split of its own
-    evidence: tuple[Span, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
 class Links:
     """The gold alignment of two texts; words are what white space separates.
 
@@ -73,21 +57,26 @@ class Links:
 
 
 @dataclasses.dataclass(frozen=True)
-class ParallelDocument:
-    """A text in several languages.
+class Document:
+    """A text with its labels, as in its source, or a text in several languages.
 
-    `alignments`: "SOURCE-TARGET" (two of its languages) → the links of their words, where they are
-    known.
+    A label that is a tuple has any number of values. `evidence` are the character spans of the
+    words that decide the label, where they are known; a text with evidence is a str. A document in
+    several languages has `texts`, by language, in place of `text`, and `alignments`:
+    "SOURCE-TARGET" (two of its languages) → the links of their words, where they are known.
     """
 
     id: str
-    texts: dict[str, str | bytes]  # by language
+    text: str | bytes = ""
+    labels: dict[str, str | tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    group: str = ""
+    split: str = ""  # train, validation or test when the source has a split of its own
+    evidence: tuple[Span, ...] = ()
+    texts: dict[str, str | bytes] = dataclasses.field(default_factory=dict)
     alignments: dict[str, Links] = dataclasses.field(default_factory=dict)
-    split: str = ""  # as of a Document
 
 
 Documents = Iterator[Document]
-ParallelDocuments = Iterator[ParallelDocument]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -115,7 +104,7 @@ class Kind:
     name: str
     source: SourceKind
     # (folder with the files, its section)
-    read: Callable[[Path, "Corpus"], Documents | ParallelDocuments]
+    read: Callable[[Path, "Corpus"], Documents]
     parallel: bool = False
     languages: tuple[str, ...] = ()  # of a parallel kind; empty when params.yaml names them
     splits: tuple[SplitKind, ...] = ("random", "folds")  # given: the documents have a split

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from heed.corpora.parallel import read_links
 from heed.corpora.publication import (
+    Document,
+    Documents,
     Kind,
-    ParallelDocument,
-    ParallelDocuments,
     SourceKind,
     require_file,
 )
@@ -284,7 +284,7 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
     return [FILE]
 
 
-def read_pairs(raw: Path, corpus: "Corpus") -> ParallelDocuments:
+def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the pairs of a corpus.
 
     Those of the test part are long ones in a corpus of kind LONG_PAIRS, and those of all parts are
@@ -298,7 +298,8 @@ def read_pairs(raw: Path, corpus: "Corpus") -> ParallelDocuments:
         if row["part"] in parts and not (corpus.kind == SHORT_PAIRS and is_long):
             links = read_links(row[LINKS], 0, f"{path}:{number}")
             texts: dict[str, str | bytes] = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
-            yield ParallelDocument(row["id"], texts, {LINKS: links}, parts[row["part"]])
+            split = parts[row["part"]]
+            yield Document(row["id"], texts=texts, alignments={LINKS: links}, split=split)
 
 
 SOURCE = SourceKind(

@@ -17,8 +17,7 @@ from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.special import UNKNOWN
-from heed.tokens.arrays import Tokens
-from heed.tokens.marked import MarkedTokens
+from heed.tokens.arrays import MarkedTokens, Tokens
 
 # name → (how many times the text's length, share of it that stands on the left)
 NOISES = {

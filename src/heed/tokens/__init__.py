@@ -1,11 +1,8 @@
 """Tokens: a corpus as arrays of token ids on disk, written once from its documents.
 
-The only package that imports spaCy.
-
-`tokenizer` and `parallel` write data/tokens/CORPUS in two passes. Documents are read (`reading`)
-and cleaned (`cleaning`) into a temporary file (`cleaned`); of all together only facts are in memory
-(`facts`), from which `splits` and `duplicates` follow. Then the file is tokenised by `chunks` into
-arrays that grow on disk (`writer`, `documents`), and these are searched for `near_duplicates`
-(`shingles`). `arrays` opens the folder, and `meta` reads its description.
-Vocabularies and batches, which depend on the model, are in `inputs`.
+The only package that imports spaCy. `corpus` is the pass: it reads the documents of heed.corpora,
+cleans them (`cleaning`) into a table on disk (`writer`), splits them (`splits`) without their
+`duplicates`, and turns each column of texts into arrays (`tokenizer`, `writer`), with the word
+`vectors` of their types. `arrays` reads the folder, and `meta` its description. Vocabularies and
+batches, which depend on the model, are in `inputs`.
 """

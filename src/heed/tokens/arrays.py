@@ -1,4 +1,4 @@
-"""Open a tokenised corpus (docs/contracts.md) without copying it into memory."""
+"""Read a tokenised corpus (docs/contracts.md) without copying it into memory."""
 
 import dataclasses
 import functools
@@ -177,19 +177,74 @@ def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame
     return table.select(columns).take(pyarrow.array(place)).to_pandas()
 
 
-def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: Iterable[Span]) -> np.ndarray:
+def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return which tokens of a document have a character of its evidence, (tokens,).
 
     Args:
-        starts: the first character of each token, (tokens,)
-        ends: the character after each token, (tokens,)
-        spans: the document's evidence.
+        starts: the first character of each token, (tokens,), ascending.
+        ends: the character after each token, (tokens,), ascending.
+        spans: first character and end of each span of evidence, (spans, 2).
 
     """
-    is_evidence = np.zeros(len(starts), bool)
-    for first, last in spans:
-        is_evidence |= (starts < last) & (ends > first)
-    return is_evidence
+    first = np.searchsorted(ends, spans[:, 0], "right")  # first token that reaches into the span
+    last = np.searchsorted(starts, spans[:, 1])  # first token after the span
+    begun, ended = (np.bincount(each, minlength=len(starts) + 1) for each in (first, last))
+    return np.cumsum(begun - ended)[:-1] > 0
+
+
+class MarkedTokens:
+    """The evidence of a corpus's documents, and where their tokens stand."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        """Open the positions of tokens and evidence."""
+        self._offsets = tokens.offsets
+        self._starts, self._ends = (
+            np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends")
+        )
+        table = pd.read_parquet(tokens.path / "evidence.parquet")
+        table = table.sort_values("document", kind="stable")
+        self._documents, self._spans = (
+            table["document"].to_numpy(),
+            table[["start", "end"]].to_numpy(),
+        )
+
+    def __bool__(self) -> bool:
+        """Whether any document has evidence."""
+        return len(self._spans) > 0
+
+    def spans(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return first character and end of each token of a document, (tokens,) each."""
+        part = slice(self._offsets[row], self._offsets[row + 1])
+        return self._starts[part], self._ends[part]
+
+    def mask(self, row: int) -> np.ndarray:
+        """Return whether each token of a document stands in its evidence, (tokens,)."""
+        starts, ends = self.spans(row)
+        first, end = np.searchsorted(self._documents, [row, row + 1])
+        return mark_evidence(starts, ends, self._spans[first:end])
+
+
+class NpyFile:
+    """A .npy file of one dimension, read by slices.
+
+    Of a memory-mapped array all that was read would count as memory of the process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            np.lib.format.read_magic(file)
+            (self._length,), _, self._dtype = np.lib.format.read_array_header_1_0(file)
+            self._path, self._start = path, file.tell()
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return self._length
+
+    def __getitem__(self, part: slice) -> np.ndarray:
+        """Return a slice, read from the file."""
+        start, stop, step = part.indices(self._length)
+        offset = self._start + start * self._dtype.itemsize
+        return np.fromfile(self._path, self._dtype, max(0, stop - start), offset=offset)[::step]
 
 
 def load_tokens(path: str | Path) -> Any:

@@ -1,8 +1,13 @@
 """Clean the text of documents: each kind of damage has one treatment, and is counted."""
 
 import re
+import sys
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
+
+from heed.evidence import Span
+from heed.files import HeedError
 
 C1_AS_WINDOWS_1252 = {
     code: bytes([code]).decode("windows-1252", errors="ignore") for code in range(0x80, 0xA0)
@@ -61,3 +66,41 @@ def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Coun
         text, counts["cut"] = text[:max_characters], 1
     counts["empty"] = int(not text.strip())
     return text, +counts
+
+
+def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -> tuple[Span, ...]:
+    """Return the spans of a text in its cleaned form, without spans of characters that are cut.
+
+    A span has the same words before and after. Its ends move as far as the text before them gets
+    shorter or longer when it is cleaned alone.
+
+    Args:
+        text: as in its source.
+        spans: of `text`.
+        cleaned: the same text, cleaned, and perhaps cut.
+        location: of the document, for the message.
+
+    Raises:
+        HeedError: a span begins or ends within what cleaning takes for one character, such as
+            `<br />` or a letter with its accent.
+
+    """
+    if cleaned == text:
+        return tuple(spans)
+    moved, uncut = [], _uncut(text)
+    for start, end in spans:
+        first, last = len(_uncut(text[:start])), len(_uncut(text[:end]))
+        if uncut[first:last].split() != _uncut(text[start:end]).split():
+            raise HeedError(
+                f"{location}: the evidence {start}-{end} begins or ends within what is one "
+                "character when the text is cleaned: a <br />, or a letter and its accent. Let it "
+                "begin and end with a word"
+            )
+        last = min(last, len(cleaned))
+        if first < last:
+            moved.append((first, last))
+    return tuple(moved)
+
+
+def _uncut(text: str) -> str:
+    return clean(text, sys.maxsize)[0]

@@ -1,5 +1,8 @@
 """Assign documents to train, validation and test: once per corpus, with the seed of its split."""
 
+import dataclasses
+import functools
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -8,17 +11,158 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
 from heed.corpora.parts import PARTS
+from heed.corpora.publication import Document
 from heed.files import HeedError
-from heed.tokens.facts import DocumentFacts
+from heed.tokens.duplicates import find_duplicates
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Split
 
 # A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20
+LABEL = "label_"  # a column of this name and a label's has the values of that label
+AT_ONCE = 20_000  # documents
+
+
+def arrow_type(cell: object) -> pa.DataType:
+    """Return the type of a column: lists of strings if a cell is a tuple, else strings."""
+    return pa.list_(pa.string()) if isinstance(cell, tuple) else pa.string()
+
+
+def label_columns(document: Document) -> dict[str, str | tuple[str, ...]]:
+    """Return the labels of a document by the names of their columns."""
+    return {f"{LABEL}{key}": label for key, label in document.labels.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class DocumentLabels:
+    """The labels, the group and the published split of each document, in Arrow's memory.
+
+    table: the columns `group` and `split`, of strings ("" for none), and of each label `label_KEY`,
+        of strings, or of lists of strings where a document has any number of values.
+    """
+
+    table: pa.Table
+
+    @classmethod
+    def read(cls, documents: Iterable[Document]) -> "DocumentLabels":
+        """Return the labels of documents, which are read one after the other."""
+        documents, batches = iter(documents), []
+        while part := list(itertools.islice(documents, AT_ONCE)):
+            rows = [{"group": d.group, "split": d.split, **label_columns(d)} for d in part]
+            schema = pa.schema([(key, arrow_type(cell)) for key, cell in rows[0].items()])
+            batches.append(pa.RecordBatch.from_pylist(rows, schema))
+        empty = pa.schema([("group", pa.string()), ("split", pa.string())])
+        return cls(pa.Table.from_batches(batches, None if batches else empty))
+
+    @functools.cached_property
+    def _columns(self) -> dict[str, pa.ChunkedArray]:
+        """The columns of labels, by label."""
+        names = [name for name in self.table.column_names if name.startswith(LABEL)]
+        return {name.removeprefix(LABEL): self.table[name] for name in names}
+
+    @functools.cached_property
+    def labels(self) -> dict[str, pd.Categorical]:
+        """The labels of each document, by name, (documents,) each; their values are sorted.
+
+        Of a label of which a document has any number of values, each set of them is a name.
+        """
+        return {key: _categories(_names(column)) for key, column in self._columns.items()}
+
+    @property
+    def multilabel(self) -> list[str]:
+        """The labels of which a document has any number of values."""
+        return sorted(key for key, each in self._columns.items() if pa.types.is_list(each.type))
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """The number of documents that have each value of each label; the values are sorted."""
+        counts = {}
+        for key, column in self._columns.items():
+            values = pc.list_flatten(column) if pa.types.is_list(column.type) else column
+            counted = pc.value_counts(values).flatten()
+            counts[key] = dict(sorted(zip(*(each.to_pylist() for each in counted), strict=True)))
+        return counts
+
+    @property
+    def groups(self) -> np.ndarray:
+        """The number of each document's group, in the order of the groups' names, (documents,)."""
+        return _categories(self.table["group"]).codes
+
+    @property
+    def published_split(self) -> np.ndarray:
+        """The split of each document in its source, "" without one, (documents,)."""
+        return self.table["split"].to_pandas().to_numpy(object)
+
+    @functools.cached_property
+    def strata(self) -> np.ndarray:
+        """The number of each document's label, or of all its labels together, (documents,).
+
+        Numbers are in the order of the labels, joined.
+        """
+        if not self._columns:
+            return np.zeros(len(self.table), np.int64)
+        joined = pc.binary_join_element_wise(*map(_names, self._columns.values()), "\x1f")
+        return _categories(joined).codes.astype(np.int64)
+
+
+def _names(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a name for each cell: a string itself, or the different strings of a list, joined."""
+    if not pa.types.is_list(column.type):
+        return column
+    names = [
+        pa.array(["; ".join(sorted({*values})) for values in chunk.to_pylist()], pa.string())
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(names, pa.string())
+
+
+def _categories(names: pa.ChunkedArray) -> pd.Categorical:
+    """Return the names as categories, which are sorted."""
+    return pd.Categorical(names.to_pandas())
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitCorpus:
+    """The documents of a corpus that are kept, and their split."""
+
+    rows: np.ndarray  # whether each document that was read is kept, (documents,)
+    columns: dict[str, np.ndarray]  # the split columns of the kept ones, (kept,) each
+    duplicates: dict[str, int]  # the counts of duplicates (docs/contracts.md)
+    left_out: int  # training documents that `split.train` or `split.train_per_class` left out
+
+
+def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
+    """Split the documents, drop duplicates, and leave out training documents beyond the limit.
+
+    Args:
+        corpus: its section in params.yaml.
+        labels: of all documents.
+        texts: for each language the number of each document's text, as `find_duplicates` takes it.
+
+    Raises:
+        HeedError: the documents are too few for this split, or nothing can be learned from them.
+
+    """
+    columns = split_columns(corpus.split, labels.strata, labels.groups, labels.published_split)
+    dropped, duplicates = find_duplicates(texts, columns, corpus.drop_duplicates)
+    is_train = (next(iter(columns.values())) == "train") & ~dropped
+    left_out = draw_left_out(corpus.split, is_train, labels.strata)
+    if left_out.any():
+        columns = {key: column[~left_out] for key, column in columns.items()}
+        # a document that is left out has no duplicates
+        remaining = [numbers[~left_out] for numbers in texts]
+        dropped, duplicates = find_duplicates(remaining, columns, corpus.drop_duplicates)
+    columns = {key: column[~dropped] for key, column in columns.items()}
+    rows = ~left_out
+    rows[rows] = ~dropped
+    require_learnable({key: label[rows] for key, label in labels.labels.items()}, columns)
+    return SplitCorpus(rows, columns, duplicates, int(left_out.sum()))
 
 
 def draw_sample(corpus: "Corpus", count: int) -> np.ndarray:
@@ -29,44 +173,28 @@ def draw_sample(corpus: "Corpus", count: int) -> np.ndarray:
     return np.sort(generator.permutation(count)[: corpus.sample])
 
 
-def split_documents(split: "Split", facts: DocumentFacts) -> dict[str, np.ndarray]:
-    """Return the split columns of the documents, as `split_columns` does.
-
-    Raises HeedError when the documents are too few for this split.
-    """
-    return split_columns(split, facts.strata, facts.groups, facts.source_split)
-
-
-def require_parts(columns: dict[str, np.ndarray]) -> None:
-    """Raise HeedError unless each part of each split column has documents."""
-    for name, column in columns.items():
-        for part in PARTS:
-            if not (column == part).any():
-                raise HeedError(f"the part {part}{_of_fold(name)} has no documents")
-
-
 def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.ndarray]) -> None:
-    """Raise HeedError unless each part has documents, and those of train differ in a label.
+    """Raise HeedError unless each split has documents, and the labels of train differ.
 
-    Of a corpus with several labels one suffices: the study may use that one.
+    Of a corpus with several labels one that differs suffices: the study may use that one. Texts in
+    several languages have no labels.
 
     Args:
         labels: of the documents, (documents,) each.
         columns: their split columns, each (documents,).
 
     """
-    require_parts(columns)
     for name, column in columns.items():
+        of_fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
+        for part in PARTS:
+            if not (column == part).any():
+                raise HeedError(f"the part {part}{of_fold} has no documents")
         values = {key: label[column == "train"].unique() for key, label in labels.items()}
-        if all(len(names) < 2 for names in values.values()):
+        if values and all(len(names) < 2 for names in values.values()):
             only = " and ".join(f"{key} {min(names)!r}" for key, names in values.items())
             raise HeedError(
-                f"the part train{_of_fold(name)} has 1 class ({only}): there is nothing to learn"
+                f"the part train{of_fold} has 1 class ({only}): there is nothing to learn"
             )
-
-
-def _of_fold(column: str) -> str:
-    return f" of fold {column.removeprefix('split_')}" if column != "split" else ""
 
 
 def split_columns(

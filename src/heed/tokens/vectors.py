@@ -11,14 +11,14 @@ from typing import IO, NamedTuple, cast
 
 import numpy as np
 
+from heed.corpora.parts import PARTS
 from heed.corpora.user_files import VECTORS
 from heed.files import HeedError
 from heed.hyperparameters import MAX_SIZE
 from heed.progress import Bar, progress_bar
 from heed.tokens.arrays import TYPE_VECTORS
 from heed.tokens.meta import Vectors
-from heed.tokens.splits import PARTS
-from heed.tokens.writer import TokenWriter
+from heed.tokens.writer import WrittenTokens
 
 AT_ONCE = 20_000  # documents whose tokens are counted together; lines between two updates
 GZIP, MARK = b"\x1f\x8b", b"\xef\xbb\xbf"  # the first bytes of a gzip file; a byte order mark
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 def write_vectors(
-    raw: Path, out: Path, tokens: TokenWriter, parts: np.ndarray, title: str
+    raw: Path, out: Path, tokens: WrittenTokens, parts: np.ndarray, title: str
 ) -> Vectors | None:
     """Write vectors.npy, float32 (types, size), and return how much of the corpus it covers.
 
@@ -206,10 +206,10 @@ def _wrong_size(location: str, size: int, found: int) -> HeedError:
 
 
 def _token_shares(
-    tokens: TokenWriter, has_vector: np.ndarray, parts: np.ndarray
+    tokens: WrittenTokens, has_vector: np.ndarray, parts: np.ndarray
 ) -> dict[str, float]:
     """Return the share of the tokens of each part whose type has a vector, 0 to 1."""
-    ids, offsets = tokens.ids, tokens.offsets
+    ids, offsets = tokens.array("ids"), tokens.offsets
     covered, all_tokens = dict.fromkeys(PARTS, 0), dict.fromkeys(PARTS, 0)
     for start in range(0, len(parts), AT_ONCE):
         ends = offsets[start : start + AT_ONCE + 1]

@@ -2,8 +2,7 @@
 
 import dataclasses
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,21 +60,28 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
 
     """
     # not at the top: scikit-learn takes long
-    from heed.tokens.facts import DocumentFacts
-    from heed.tokens.splits import draw_left_out, require_learnable, split_documents
+    from heed.tokens.splits import (
+        DocumentLabels,
+        draw_left_out,
+        require_learnable,
+        split_columns,
+    )
 
-    known, lengths = DocumentFacts(), array("i")
-    counts: dict[str, Counter[str]] = {label: Counter() for label in corpus.label_names}
-    for document in documents:
-        known.append(document)
-        assert isinstance(document.text, str)  # a table's, decoded
-        lengths.append(count_tokens(document.text, corpus.tokenizer))
-        for label, values in document.labels.items():
-            counts[label].update([values] if isinstance(values, str) else values)
-    classes = {label: dict(sorted(counts[label].items())) for label in corpus.label_names}
+    lengths = array("i")
+
+    def counted() -> Iterator["Document"]:
+        for document in documents:
+            # a table's text is decoded
+            lengths.append(count_tokens(str(document.text), corpus.tokenizer))
+            yield document
+
+    known = DocumentLabels.read(counted())
+    classes = {label: known.counts.get(label, {}) for label in corpus.label_names}
     _require_content(name, lengths, classes, corpus)
     try:
-        columns_of_split = split_documents(corpus.split, known)
+        columns_of_split = split_columns(
+            corpus.split, known.strata, known.groups, known.published_split
+        )
         require_learnable(known.labels, columns_of_split)
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
@@ -85,7 +91,7 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
     left_out = int(draw_left_out(corpus.split, column_of_split == "train", known.strata).sum())
     parts["train"] -= left_out
     chosen_by = np.frombuffer(lengths, np.int32)[column_of_split != "test"]
-    return OwnCorpusFacts(len(known), classes, parts, left_out, chosen_by)
+    return OwnCorpusFacts(len(lengths), classes, parts, left_out, chosen_by)
 
 
 def _require_content(

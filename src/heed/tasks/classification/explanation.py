@@ -42,8 +42,7 @@ from heed.tasks.classification.learning import class_indices, linear_features, r
 from heed.tasks.classification.prediction import load_predictor
 from heed.tasks.classification.probabilities import predicted_probability, prediction_table
 from heed.tasks.classification.recipe import Data, Prediction
-from heed.tokens.arrays import Tokens
-from heed.tokens.marked import MarkedTokens
+from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.run import RunInfo
 
 NO_NETWORK = (

@@ -9,8 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from heed.tokens.arrays import Tokens
-from heed.tokens.marked import MarkedTokens
+from heed.tokens.arrays import MarkedTokens, Tokens
 
 DOCUMENTS = 2
 SHORTEST, LONGEST = 8, 40  # tokens: a heat map of more cannot be read word by word

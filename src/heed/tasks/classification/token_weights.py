@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from heed.tokens.arrays import Tokens
-from heed.tokens.marked import MarkedTokens
+from heed.tokens.arrays import MarkedTokens, Tokens
 
 DOCUMENTS = 200
 

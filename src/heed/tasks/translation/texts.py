@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heed.prediction import load_predictor
 from heed.tasks.translation.prediction import Translation, TranslationPredictor
-from heed.tokens.parallel import tokenize_sentences
+from heed.tokens.tokenizer import tokenize_sentences
 from heed.training.run import RunInfo
 
 

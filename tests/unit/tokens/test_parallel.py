@@ -16,10 +16,10 @@ from heed.corpora.publication import Links
 from heed.corpora.source import download
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Corpus, Source, Split
-from heed.tokens import cleaned
+from heed.tokens import writer
 from heed.tokens.arrays import GoldLinks, ParallelTokens, load_tokens
-from heed.tokens.parallel import tokenize_sentences
-from heed.tokens.tokenizer import tokenize
+from heed.tokens.corpus import tokenize
+from heed.tokens.tokenizer import tokenize_sentences
 
 GIVEN, RANDOM = Split(kind="given"), Split(kind="random", test=0.25)
 PARTS = ["train"] * 6 + ["validation"] * 2 + ["test"] * 2
@@ -79,7 +79,7 @@ def test_a_table_becomes_a_folder_of_arrays_for_each_language(tmp_path):
 
 @pytest.mark.slow
 def test_the_arrays_are_the_same_bytes_for_any_number_of_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr(cleaned, "CHUNK_DOCUMENTS", 20)
+    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 20)
     texts = [f"{text} {i}" for i, text in enumerate(GERMAN * 120)]
     write_table(tmp_path / "raw", german=texts, english=texts[::-1], part=PARTS * 120)
     one, two = (make(tmp_path, table_corpus(), f"n{n}", n) for n in (1, 2))

@@ -1,4 +1,4 @@
-"""Evidence that a corpus brings: read from its files, moved by cleaning, found in its tokens."""
+"""Evidence that a corpus brings: read from its files, and found in its tokens."""
 
 import json
 from pathlib import Path
@@ -7,65 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heed.corpora.parts import PARTS
 from heed.corpora.source import download
 from heed.corpora.table import read_documents
 from heed.files import HeedError, write_checksums
 from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import mark_evidence
-from heed.tokens.cleaning import clean
-from heed.tokens.evidence import clean_spans
+from heed.tokens.corpus import tokenize
 from heed.tokens.meta import read_meta
-from heed.tokens.splits import PARTS
-from heed.tokens.tokenizer import tokenize
-
-RAW = {
-    "nothing to clean": "a splendid film",
-    "line ends of Windows": "a\r\nsplendid\r\nfilm",
-    "breaks before": "a<br /><br />b <br/>splendid<br />film",
-    "a break within": "splen<br />did film",
-    "controls": "i don\x12t know\x05 . splendid\x00film",
-    "C1 characters": "it\x92s \x85 splendid\x97film",
-    "undefined C1 characters": "a \x81\x8d splendid \x9dfilm",
-    "marks of direction": "\u202aa\u202c \u200esplendid\u200f film",
-    "composed letters": "cafe\u0301 splendid e\u0301te\u0301",
-    "letters that get longer": "\u0958\u0958 splendid \u0958",
-    "half a character": "\ud800 splendid",
-}  # the composed letters are decomposed here, and composed by NFC
-
-
-def spans_of_words(text: str, pattern: str = "splen") -> list[tuple[int, int]]:
-    """Return the span from `pattern` to the end of the text, and one before it where there is."""
-    start = text.index(pattern)
-    return [(start, len(text)), *([(0, start)] if start else [])]
-
-
-@pytest.mark.parametrize("text", RAW.values(), ids=RAW)
-def test_a_span_has_the_same_words_before_and_after_cleaning(text):
-    spans, cleaned = spans_of_words(text), clean(text)[0]
-    moved = clean_spans(text, spans, cleaned, "here")
-    assert len(moved) == len(spans)
-    for (start, end), (first, last) in zip(spans, moved, strict=True):
-        assert cleaned[first:last].split() == clean(text[start:end])[0].split()
-    assert cleaned[moved[0][0] :].startswith("splen"), "and begins at the same word"
-    assert moved[0][1] == len(cleaned)
-
-
-@pytest.mark.parametrize(
-    ("text", "span"),
-    [("good <br />film", (7, 15)), ("cafe\u0301", (4, 5)), ("a <br /> fine", (0, 5))],
-)
-def test_a_span_that_cuts_what_cleaning_takes_for_one_character_is_an_error(text, span):
-    with pytest.raises(HeedError, match=f"here: the evidence {span[0]}-{span[1]} begins or ends"):
-        clean_spans(text, [span], clean(text)[0], "here")
-
-
-def test_evidence_that_is_not_in_the_cleaned_text_is_left_out():
-    mark = "fi\u200fne"
-    assert clean_spans(mark, [(2, 3)], clean(mark)[0], "here") == ()
-    text = "one\x00two three"
-    spans = [(0, 3), (4, 7), (8, 13)]
-    assert clean_spans(text, spans, clean(text, 6)[0], "here") == ((0, 3), (4, 6))
-    assert clean_spans(text, spans, clean(text, 8)[0], "here") == ((0, 3), (4, 7))
 
 
 def test_a_token_with_a_character_of_a_span_is_evidence():
@@ -76,7 +25,7 @@ def test_a_token_with_a_character_of_a_span_is_evidence():
         ([(3, 4), (12, 13)], []),
         ([(2, 5), (13, 14)], [0, 4, 13]),
     ]:
-        assert starts[mark_evidence(starts, ends, spans)].tolist() == expected
+        assert starts[mark_evidence(starts, ends, np.asarray(spans))].tolist() == expected
 
 
 COLUMNS = {"text_column": "text", "label_column": "label", "evidence_column": "why"}

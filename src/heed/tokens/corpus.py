@@ -1,0 +1,369 @@
+"""Write the tokens of a corpus: one pass over its documents, which become a table, then arrays.
+
+The documents are read and cleaned into a table on disk, with a column of texts, or one for each
+language of a parallel corpus. Of all documents together only labels, groups and digests of texts
+are in memory: the split and the duplicates follow from these. Then each column of texts is
+tokenised by chunks into arrays that grow on disk.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from heed.corpora.kinds import KINDS, read_documents
+from heed.corpora.parts import PARTS
+from heed.corpora.publication import Document
+from heed.evidence import Span
+from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
+from heed.progress import progress_bar
+from heed.terminal import print_line
+from heed.tokens.arrays import ALIGNMENTS, mark_evidence
+from heed.tokens.cleaning import TREATMENTS, clean, clean_spans
+from heed.tokens.duplicates import add_digest, find_near_duplicates, number_texts
+from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, format_summary
+from heed.tokens.splits import (
+    LABEL,
+    DocumentLabels,
+    SplitCorpus,
+    draw_sample,
+    label_columns,
+    split_corpus,
+)
+from heed.tokens.tokenizer import Chunk, tokenize_chunks
+from heed.tokens.vectors import write_vectors
+from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents
+
+if TYPE_CHECKING:
+    from heed.study import Corpus
+
+CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens
+# Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
+DROPPED = {"empty": "dropped_empty", "cut": "dropped_long"}
+
+AT_ONCE = 20_000  # documents whose evidence is marked together
+BEYOND = 1 << 32  # more than the characters of any text
+
+
+def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
+    """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
+
+    Raises:
+        HeedError: a raw file is missing or broken, the corpus is empty or has nothing to learn, its
+            alignments do not fit its tokens, the split cannot be drawn.
+
+    """
+    verify_checksums(raw, f"heed download {raw.name}")
+    with writing_folder(folder, checksums=True) as out:
+        with CleanedTable(out / CLEANED) as table:
+            statistics = _clean_documents(name, corpus, raw, table)
+            try:
+                texts = list(statistics.texts.values())
+                split = split_corpus(corpus, statistics.labels, texts)
+            except HeedError as error:
+                raise HeedError(f"corpus {name}: {error}") from None
+            tokens = {
+                language: WrittenTokens(
+                    out / language,
+                    _tokenize_texts(name, corpus, table, split.rows, language, processes),
+                    with_sentences=not language,
+                )
+                for language in statistics.texts
+            }
+            write_documents(table, split.rows, split.columns, out / "documents.parquet")
+            spans = table.entries("evidence", split.rows)
+            alignments = _write_alignments(out, name, table, split.rows, tokens)
+        meta = _describe(name, corpus, statistics, split, tokens)
+        if not KINDS[corpus.kind].parallel:
+            first_column = next(iter(split.columns.values()))
+            spans.to_parquet(out / "evidence.parquet", index=False)
+            evidence = _measure_evidence(corpus, spans, tokens[""], first_column)
+            vectors = write_vectors(raw, out, tokens[""], first_column, f"{name}: word vectors")
+            meta = dataclasses.replace(meta, evidence=evidence, vectors=vectors)
+        meta = dataclasses.replace(meta, digest=digest_folder(out), alignments=alignments)
+        write_json(out / "meta.json", dataclasses.asdict(meta))
+    print_line(format_summary(meta))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Statistics:
+    """Statistics of all documents that were cleaned, before any is dropped as a duplicate."""
+
+    labels: DocumentLabels
+    texts: dict[str, np.ndarray]  # language → a number for each text, as `find_duplicates` takes it
+    treated: dict[str, int]  # treatment → how often it was applied
+
+
+def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
+    """Yield the documents, or `sample` of them, drawn at random, in their order.
+
+    For a sample they are read twice, since their number is needed first.
+
+    Raises HeedError when a file cannot be read.
+    """
+    try:
+        with progress_bar(f"{name}: reading and cleaning") as bar:
+            if corpus.sample is None:
+                for number, document in enumerate(read_documents(corpus, raw), 1):
+                    bar.update(number, text=f"{number:,} documents")
+                    yield document
+                return
+            count = 0
+            for count, _ in enumerate(read_documents(corpus, raw), 1):
+                bar.update(count, text=f"counting, {count:,} documents")
+            is_drawn = np.zeros(count, bool)
+            is_drawn[draw_sample(corpus, count)] = True
+            for number, document in enumerate(read_documents(corpus, raw)):
+                bar.update(number, count)
+                if is_drawn[number]:
+                    yield document
+    except OSError as error:
+        raise HeedError(f"{raw}: cannot be read: {error.strerror or error}") from None
+
+
+def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable) -> _Statistics:
+    """Clean the documents, or a sample of them, into the table; return their statistics.
+
+    A parallel document with an empty text, or one of more than `max_characters`, is dropped and
+    counted. A text of `optional_languages` may be empty.
+
+    Raises HeedError when no document is left, none has text, or params.yaml names a language that
+    is not there.
+    """
+    is_parallel = KINDS[corpus.kind].parallel
+    names = [DROPPED.get(key, key) if is_parallel else key for key in TREATMENTS]
+    treated = Counter(dict.fromkeys(names, 0))
+    digests: dict[str, bytearray] = {}
+    documents = 0
+    for document in _read_sample(name, corpus, raw):
+        texts, counts = _clean_texts(document, corpus, raw)
+        if is_parallel and (reason := next((key for key in DROPPED if counts[key]), None)):
+            treated[DROPPED[reason]] += 1
+            continue
+        treated.update(counts)
+        documents += 1
+        _append(table, document, texts, raw)
+        for language, text in texts.items():
+            is_missing = is_parallel and not text
+            add_digest(digests.setdefault(language, bytearray()), None if is_missing else text)
+    table.finish()
+    if not documents:
+        missing = " with a text in each language" if is_parallel else "s"
+        raise HeedError(f"{raw}: corpus {name} has no document{missing}")
+    if treated["empty"] == documents:
+        raise HeedError(f"{raw}: no document of corpus {name} has text")
+    _require_languages(name, corpus, list(digests))
+    columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
+    numbers = {language: number_texts(each) for language, each in digests.items()}
+    return _Statistics(DocumentLabels(table.read(columns)), numbers, dict(treated))
+
+
+def _clean_texts(
+    document: Document, corpus: "Corpus", raw: Path
+) -> tuple[dict[str, str], Counter[str]]:
+    """Return the cleaned texts of a document, by language, and the counts of treatments.
+
+    Raises HeedError when cleaning changes the number of words of a text, and its alignment counts
+    these.
+    """
+    texts: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    aligned = {language for pair in document.alignments for language in pair.split("-")}
+    for language, text in (document.texts or {"": document.text}).items():
+        cleaned, treatments = clean(text, corpus.max_characters)
+        if treatments["empty"] and language in (corpus.optional_languages or ()):
+            cleaned, treatments = "", Counter()
+        texts[language] = cleaned
+        counts.update(treatments)
+        original = text.decode(errors="replace") if isinstance(text, bytes) else text
+        if language in aligned and len(original.split()) != len(cleaned.split()):
+            raise HeedError(
+                f"{raw}: {document.id}: cleaning changed the number of words of the {language} "
+                "text, which its alignment counts. Remove control characters and HTML from it"
+            )
+    return texts, counts
+
+
+def _append(table: CleanedTable, document: Document, texts: dict[str, str], raw: Path) -> None:
+    """Add a document to the table, with its cleaned texts. Raises HeedError as `clean_spans`."""
+    published: dict[str, Cell] = {"id": document.id}
+    published |= {text_column(language): text for language, text in texts.items()}
+    if not document.texts:
+        published |= {"group": document.group, **label_columns(document)}
+    spans: Sequence[Span] = ()
+    if document.evidence:
+        location = f"{raw}: document {document.id}"
+        spans = clean_spans(str(document.text), document.evidence, texts[""], location)
+    links = [
+        (pair, *link, is_sure)
+        for pair, links in document.alignments.items()
+        for is_sure, each in ((True, links.sure), (False, links.possible))
+        for link in each
+    ]
+    others = {"group": document.group, "split": document.split, "links": links}
+    table.append(published, others | {"evidence": list(spans)})
+
+
+def _require_languages(name: str, corpus: "Corpus", languages: list[str]) -> None:
+    """Raise HeedError when params.yaml names a language that the corpus does not have."""
+    for key in ("tokenizers", "optional_languages"):
+        if unknown := {*(getattr(corpus, key) or ())} - {*languages}:
+            raise HeedError(
+                f"params.yaml: corpora.{name}.{key}: no language {min(unknown)}. The languages of "
+                f"the corpus: {', '.join(languages)}"
+            )
+
+
+def text_column(language: str) -> str:
+    """Return the name of a language's column of texts; "" is the language of labelled texts."""
+    return f"text_{language}" if language else "text"
+
+
+def _tokenize_texts(
+    name: str,
+    corpus: "Corpus",
+    table: CleanedTable,
+    selected: np.ndarray,
+    language: str,
+    processes: int,
+) -> Iterator[Chunk]:
+    """Yield the tokens of the selected texts of a language, chunk by chunk, with a progress bar.
+
+    Raises HeedError when a process was killed.
+    """
+    column, total = text_column(language), len(table.starts) - 1
+    chunks = (each[column].to_pylist() for each in table.chunks([column], selected) if len(each))
+    with progress_bar(f"{name}: tokenizing {language}".rstrip()) as bar:
+        tokenizer = corpus.tokenizer_of(language)
+        for done, chunk in enumerate(tokenize_chunks(chunks, tokenizer, min(processes, total)), 1):
+            bar.update(done, total)
+            yield chunk
+
+
+def _write_alignments(
+    out: Path,
+    name: str,
+    table: CleanedTable,
+    selected: np.ndarray,
+    tokens: dict[str, WrittenTokens],
+) -> list[str]:
+    """Write alignment.parquet if any document has gold links; return the pairs of languages.
+
+    Raises HeedError unless each link is of words of its texts, and each token of these is a word.
+    """
+    links = table.entries("links", selected)
+    if links.empty:
+        return []
+    ids = table.read(["id"], selected)["id"]
+    for pair, group in links.groupby("languages"):
+        rows, languages = group["document"].to_numpy(), str(pair).split("-")
+        counts = [np.diff(tokens[language].offsets)[rows] for language in languages]
+        for language, count in zip(languages, counts, strict=True):
+            column = text_column(language)
+            texts = (text for each in table.chunks([column], selected) for text in each[column])
+            words = np.asarray([len(text.as_py().split()) for text in texts])[rows]
+            for i in np.flatnonzero(words != count)[:1]:
+                raise HeedError(
+                    f"corpus {name}: {ids[int(rows[i])]}: an alignment counts words, which white "
+                    f"space separates: the {language} text has {words[i]}, but {count[i]} tokens. "
+                    f"Set `tokenizers: {{{language}: whitespace}}` of the corpus in params.yaml"
+                )
+        source, target = (group[key].to_numpy() for key in ("source_word", "target_word"))
+        for i in np.flatnonzero((source >= counts[0]) | (target >= counts[1]))[:1]:
+            raise HeedError(
+                f"corpus {name}: {ids[int(rows[i])]}: the alignment {pair} links the words "
+                f"{source[i]} and {target[i]} (counted from 0) of texts with {counts[0][i]} and "
+                f"{counts[1][i]} words. Correct it, or alignment_base in params.yaml"
+            )
+    links.to_parquet(out / ALIGNMENTS, index=False)
+    return sorted(links["languages"].unique())
+
+
+def _describe(
+    name: str,
+    corpus: "Corpus",
+    statistics: _Statistics,
+    split: SplitCorpus,
+    tokens: dict[str, WrittenTokens],
+) -> Meta:
+    """Return the description of a corpus, without the digest of its files."""
+    labels, first_column = statistics.labels, next(iter(split.columns.values()))
+    languages = {
+        language: Language(corpus.tokenizer_of(language), len(each.array("ids")), len(each.lexicon))
+        for language, each in tokens.items()
+    }
+    return Meta(
+        digest="",
+        corpus=name,
+        kind=corpus.kind,
+        tokenizer=corpus.tokenizer,
+        folds=corpus.split.k or 0,
+        labels={key: list(counts) for key, counts in labels.counts.items()},
+        multilabel=labels.multilabel,
+        documents=len(first_column),
+        tokens=sum(language.tokens for language in languages.values()),
+        types=sum(language.types for language in languages.values()),
+        parts={part: int((first_column == part).sum()) for part in PARTS},
+        reduced=corpus.sample is not None or split.left_out > 0,
+        generated=KINDS[corpus.kind].generated,
+        duplicates=split.duplicates,
+        near_duplicates=_count_near_duplicates(name, tokens, split.columns),
+        treated=statistics.treated,
+        left_out=split.left_out,
+        languages={language: each for language, each in languages.items() if language},
+    )
+
+
+def _count_near_duplicates(
+    name: str, tokens: dict[str, WrittenTokens], columns: dict[str, np.ndarray]
+) -> NearDuplicates:
+    """Return the number of test documents with a near duplicate in train, in any language."""
+    results = [
+        find_near_duplicates(
+            each.array("ids"), each.offsets, each.lexicon, columns,
+            f"{name}: near duplicates {language}".rstrip(),
+        )
+        for language, each in tokens.items()
+    ]  # fmt: skip
+    by_column = zip(*(documents for documents, _ in results), strict=True)
+    counts = [int(np.logical_or.reduce(documents).sum()) for documents in by_column]
+    return NearDuplicates(counts, complete=all(is_complete for _, is_complete in results))
+
+
+def _measure_evidence(
+    corpus: "Corpus", spans: pd.DataFrame, tokens: WrittenTokens, parts: np.ndarray
+) -> Evidence | None:
+    """Return how much evidence each split has; None when no document has any.
+
+    Args:
+        corpus: its section in params.yaml.
+        spans: document, first character and end of each span of evidence, sorted by document.
+        tokens: of the documents.
+        parts: the split of each document, (documents,)
+
+    """
+    kind = KINDS[corpus.kind].evidence
+    if kind is None or spans.empty:
+        return None
+    rows, characters = spans["document"].to_numpy(), spans[["start", "end"]].to_numpy()
+    documents, words, marked = (dict.fromkeys(PARTS, 0) for _ in range(3))
+    for start in range(0, len(parts), AT_ONCE):
+        offsets = tokens.offsets[start : start + AT_ONCE + 1]
+        here = slice(int(offsets[0]), int(offsets[-1]))
+        first, last = np.searchsorted(rows, [start, start + len(offsets) - 1])
+        # the documents are marked as one text: the characters of each follow those before it
+        row = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
+        starts, ends = (tokens.array(name)[here] + row * BEYOND for name in ("starts", "ends"))
+        of_spans = characters[first:last] + rows[first:last, np.newaxis] * BEYOND
+        is_evidence = mark_evidence(starts, ends, of_spans)
+        has_evidence = np.isin(np.arange(start, start + len(offsets) - 1), rows[first:last])
+        for part in PARTS:
+            counted = has_evidence & (parts[start : start + AT_ONCE] == part)
+            documents[part] += int(counted.sum())
+            words[part] += int(counted[row - start].sum())
+            marked[part] += int((counted[row - start] & is_evidence).sum())
+    return Evidence(kind, documents, {part: marked[part] / max(1, words[part]) for part in PARTS})

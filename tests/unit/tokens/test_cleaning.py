@@ -1,0 +1,83 @@
+"""Each kind of damage has one treatment, and spans of evidence move with the words they mark."""
+
+import pytest
+
+from heed.files import HeedError
+from heed.tokens.cleaning import clean, clean_spans
+
+HOSTILE = [
+    ("a\x00b", "a b", {"controls": 1}),
+    ("a\x1bb\x7f", "a b ", {"controls": 2}),
+    ("it\x92s \x85 \x81", "it’s … ", {"c1": 3}),
+    ("a\u202eb\u2066c\u200f", "abc", {"bidi": 3}),
+    ("one<br />two<BR>three", "one\ntwo\nthree", {"breaks": 2}),
+    ("<b>bold</b>", "<b>bold</b>", {}),
+    ("e\u0301", "é", {"normalised": 1}),
+    ("\ud800x", "\ufffdx", {"surrogates": 1}),
+    (b"gr\xfc\xdfe", "gr\ufffd\ufffde", {"invalid_utf8": 2}),
+    (b"gr\xc3\xbc\xc3\x9fe", "grüße", {}),
+    ("", "", {"empty": 1}),
+    (" \n ", " \n ", {"empty": 1}),
+    ("🙂👩‍👩‍👧 ok", "🙂👩‍👩‍👧 ok", {}),
+    ("a\r\nb", "a\nb", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "counts"), HOSTILE)
+def test_each_damage_has_one_treatment_that_is_counted(text, expected, counts):
+    assert clean(text) == (expected, counts)
+
+
+def test_a_very_long_document_is_cut_and_counted():
+    text, counts = clean("word " * 2_000_000, 1_000_000)
+    assert len(text) == 1_000_000 and counts == {"cut": 1}
+
+
+RAW = {
+    "nothing to clean": "a splendid film",
+    "line ends of Windows": "a\r\nsplendid\r\nfilm",
+    "breaks before": "a<br /><br />b <br/>splendid<br />film",
+    "a break within": "splen<br />did film",
+    "controls": "i don\x12t know\x05 . splendid\x00film",
+    "C1 characters": "it\x92s \x85 splendid\x97film",
+    "undefined C1 characters": "a \x81\x8d splendid \x9dfilm",
+    "marks of direction": "\u202aa\u202c \u200esplendid\u200f film",
+    "composed letters": "cafe\u0301 splendid e\u0301te\u0301",
+    "letters that get longer": "\u0958\u0958 splendid \u0958",
+    "half a character": "\ud800 splendid",
+}  # the composed letters are decomposed here, and composed by NFC
+
+
+def spans_of_words(text: str, pattern: str = "splen") -> list[tuple[int, int]]:
+    """Return the span from `pattern` to the end of the text, and one before it where there is."""
+    start = text.index(pattern)
+    return [(start, len(text)), *([(0, start)] if start else [])]
+
+
+@pytest.mark.parametrize("text", RAW.values(), ids=RAW)
+def test_a_span_has_the_same_words_before_and_after_cleaning(text):
+    spans, cleaned = spans_of_words(text), clean(text)[0]
+    moved = clean_spans(text, spans, cleaned, "here")
+    assert len(moved) == len(spans)
+    for (start, end), (first, last) in zip(spans, moved, strict=True):
+        assert cleaned[first:last].split() == clean(text[start:end])[0].split()
+    assert cleaned[moved[0][0] :].startswith("splen"), "and begins at the same word"
+    assert moved[0][1] == len(cleaned)
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [("good <br />film", (7, 15)), ("cafe\u0301", (4, 5)), ("a <br /> fine", (0, 5))],
+)
+def test_a_span_that_cuts_what_cleaning_takes_for_one_character_is_an_error(text, span):
+    with pytest.raises(HeedError, match=f"here: the evidence {span[0]}-{span[1]} begins or ends"):
+        clean_spans(text, [span], clean(text)[0], "here")
+
+
+def test_evidence_that_is_not_in_the_cleaned_text_is_left_out():
+    mark = "fi\u200fne"
+    assert clean_spans(mark, [(2, 3)], clean(mark)[0], "here") == ()
+    text = "one\x00two three"
+    spans = [(0, 3), (4, 7), (8, 13)]
+    assert clean_spans(text, spans, clean(text, 6)[0], "here") == ((0, 3), (4, 6))
+    assert clean_spans(text, spans, clean(text, 8)[0], "here") == ((0, 3), (4, 7))

@@ -1,0 +1,279 @@
+"""One pass makes a table into arrays: the same bytes by any chunks, in little memory."""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from heed.corpora import sample
+from heed.corpora.source import download
+from heed.files import CHECKSUMS, HeedError
+from heed.study import Corpus, Source, Split
+from heed.tokens import corpus as corpus_module
+from heed.tokens import duplicates, writer
+from heed.tokens.arrays import NpyFile, Tokens, load_tokens
+from heed.tokens.corpus import tokenize
+from heed.tokens.writer import ArrayWriter
+from tests.conftest import PRINT_PEAK
+
+RANDOM = Split(kind="random", test=0.2)
+TEXTS = [
+    "The film is good. Very good!",
+    "",
+    "It\u2019s bad\x00bad.",
+    "One <br />two three",
+    "Again again again.",
+] * 300
+
+
+def table_corpus(**changes) -> Corpus:
+    keys = {"text_column": "t", "label_column": "l", "split": RANDOM}
+    return Corpus(source="raw", kind="table", **(keys | changes))
+
+
+def make(tmp_path: Path, processes: int = 1, name: str = "mine", **changes) -> Tokens:
+    """Tokenise TEXTS, each with its number."""
+    raw = tmp_path / "raw"
+    raw.mkdir(exist_ok=True)
+    texts = [f"{text} n{i}" if text else "" for i, text in enumerate(TEXTS)]
+    labels = [("x", "y", "NA")[i % 3] for i in range(len(TEXTS))]
+    pd.DataFrame({"t": texts, "l": labels}).to_csv(raw / "table.csv", index=False)
+    tokenize(name, table_corpus(**changes), raw, tmp_path / name, processes)
+    return load_tokens(tmp_path / name)
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def tokenize_sample(tmp_path: Path, kind: str, folder: str, **changes) -> Path:
+    source = kind.removesuffix("-letters")
+    raw, out = tmp_path / source, tmp_path / folder / "corpus"
+    if not raw.exists():
+        download(source, Source(kind=source, documents=60, seed=3), raw)
+    tokenize("corpus", Corpus(source=source, kind=kind, split=RANDOM, **changes), raw, out, 1)
+    return out
+
+
+def test_the_files_are_the_same_for_any_number_of_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 100)
+    one, two = make(tmp_path, 1), make(tmp_path, 2, "other")
+    assert one.meta.digest == two.meta.digest
+    named = ("meta.json", CHECKSUMS)  # with the name of the corpus
+    first, second = (hashes(tokens.path) for tokens in (one, two))
+    assert {k: v for k, v in first.items() if k not in named} == {
+        k: v for k, v in second.items() if k not in named
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"), [("sample-letters", {"sample": 50}), ("sample-translation", {})]
+)
+def test_the_size_of_a_chunk_changes_no_byte(tmp_path, monkeypatch, kind, changes):
+    whole = hashes(tokenize_sample(tmp_path, kind, "whole", **changes))
+    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 7)
+    monkeypatch.setattr(duplicates, "BLOCK_TOKENS", 100)
+    assert hashes(tokenize_sample(tmp_path, kind, "sevens", **changes)) == whole
+    monkeypatch.setattr(writer, "MAX_CHUNK_CHARACTERS", 1)
+    monkeypatch.setattr(duplicates, "MAX_TOKENS", 500)
+    assert hashes(tokenize_sample(tmp_path, kind, "ones", **changes)) == whole
+    assert "meta.json" in whole and not any(name.startswith(".") for name in whole)
+
+
+def test_row_groups_hold_the_same_documents(tmp_path, monkeypatch):
+    one = tokenize_sample(tmp_path, "sample-letters", "one") / "documents.parquet"
+    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 7)
+    monkeypatch.setattr(writer, "ROW_GROUP", 1)
+    many = tokenize_sample(tmp_path, "sample-letters", "many") / "documents.parquet"
+    assert (pq.ParquetFile(one).num_row_groups, pq.ParquetFile(many).num_row_groups) == (1, 9)
+    assert pq.read_schema(one).equals(pq.read_schema(many), check_metadata=True)
+    pd.testing.assert_frame_equal(pd.read_parquet(one), pd.read_parquet(many))
+
+
+def test_the_arrays_give_the_text_back(tmp_path):
+    tokens = make(tmp_path)
+    table = tokens.documents(["text", "label_l"])
+    starts, ends = (np.load(tokens.path / f"{name}.npy") for name in ("starts", "ends"))
+    for array in (tokens.ids, starts, ends, tokens.sentence_starts):
+        assert array.dtype == np.int32
+    assert tokens.offsets.dtype == tokens.sentence_offsets.dtype == np.int64
+    for row in range(20):
+        here = range(*tokens.offsets[row : row + 2].tolist())
+        words = [tokens.lexicon[tokens.ids[i]] for i in here]
+        assert words == [table["text"][row][starts[i] : ends[i]] for i in here]
+        assert "".join(words) == "".join(table["text"][row].split())
+    assert tokens.sentences(0).tolist() == [0, 5, 8], "The film … good. | Very good! | n0"
+    assert len(tokens.sentences(1)) == 0, "an empty document has no sentences"
+    assert len(set(tokens.lexicon)) == len(tokens.lexicon)
+    treated = tokens.meta.treated
+    assert treated["controls"] == treated["breaks"] == treated["empty"] == 300
+    assert tokens.meta.labels == {"l": ["NA", "x", "y"]} and {*table["label_l"]} == {"NA", "x", "y"}
+    assert tokens.meta.parts == {"train": 1080, "validation": 120, "test": 300}
+    assert not tokens.meta.reduced and not tokens.meta.generated
+
+
+def test_duplicates_across_the_splits_are_counted_and_dropped_from_train_on_request(
+    tmp_path, capsys
+):
+    def crossing(tokens: Tokens, near: bool) -> int:
+        table = tokens.documents(["text", "split"])
+        texts = table["text"]
+        if near:
+            texts = texts.str.replace(r"\W+", " ", regex=True).str.strip().str.lower()
+        train = {*texts[(table["split"] == "train") & ((texts != "") | (not near))]}
+        return int(texts[table["split"] == "test"].isin(train).sum())
+
+    tokens = make(tmp_path)
+    counts = tokens.meta.duplicates
+    assert crossing(tokens, False) == counts["test_texts_in_train"] > 0 and counts["texts"] == 299
+    assert tokens.meta.near_duplicates.test == [crossing(tokens, True)]
+    share = f"{tokens.meta.near_duplicates.total:,} of 300 test documents"
+    assert f"mine: {share}" in capsys.readouterr().out
+    tokens = make(tmp_path, 1, "dropped", drop_duplicates=True)
+    assert crossing(tokens, False) == 0 and tokens.meta.duplicates["dropped"] > 0
+    assert tokens.meta.near_duplicates.test == [crossing(tokens, True)]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("t,l\na,x\nb,x\nc,x\nd,x\n", "corpus mine: the part train has 1 class"),
+        ("t,l\na,x\n", "corpus mine: 1 document: a split needs several"),
+        ("t,l\n,x\n,y\n", "no document of corpus mine has text"),
+        ("t,l\n", "corpus mine has no documents"),
+        ("t,l\na,x\nb,y,z\n", r"table.csv:3: expected 2 fields, as in the header, found 3"),
+        ("t,l\na,x\nb,\n", r"table.csv:3: column 'l': no label"),
+    ],
+)
+def test_a_corpus_that_cannot_be_learned_from_is_an_error(tmp_path, table, message):
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw/table.csv").write_text(table)
+    with pytest.raises(HeedError, match=message):
+        tokenize("mine", table_corpus(), tmp_path / "raw", tmp_path / "mine", 1)
+    assert not (tmp_path / "mine").exists()
+
+
+def test_the_metadata_marks_a_reduced_corpus(tmp_path):
+    meta = make(tmp_path, sample=100).meta
+    assert meta.reduced and meta.documents == 100
+
+
+def test_planted_evidence_is_kept_as_characters(tmp_path):
+    path = tokenize_sample(tmp_path, "sample-letters", "s")
+    tokens = load_tokens(path)
+    evidence, table = (
+        pd.read_parquet(path / "evidence.parquet"),
+        tokens.documents(["text", "label_author"]),
+    )
+    assert len(evidence) == 120 and tokens.meta.generated
+    for row in evidence.itertuples():
+        cues = sample.AUTHORS[table["label_author"][row.document]][1]
+        assert table["text"][row.document][row.start : row.end] in cues
+
+
+def write_table(tmp_path: Path, texts: list[str], parts: list[str]) -> Corpus:
+    (tmp_path / "raw").mkdir()
+    table = pd.DataFrame({"t": texts, "p": parts, "l": ["x", "y"] * (len(texts) // 2)})
+    table.to_csv(tmp_path / "raw/table.csv", index=False)
+    return table_corpus(split_column="p", split=Split(kind="given"), drop_duplicates=True)
+
+
+def test_a_chunk_of_which_all_documents_are_dropped_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 2)
+    parts = ["train"] * 6 + ["validation", "test"]
+    corpus = write_table(tmp_path, ["a", "a", "b c", "", "same", "same", "same", "a"], parts)
+    tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
+    table = pd.read_parquet(tmp_path / "mine/documents.parquet")
+    assert table["text"].tolist() == ["b c", "", "same", "a"]
+    assert table["id"].tolist() == ["row/3", "row/4", "row/7", "row/8"]
+    assert np.load(tmp_path / "mine/offsets.npy").tolist() == [0, 2, 2, 3, 4]
+    assert (tmp_path / "mine/lexicon.txt").read_text() == "b\nc\nsame\na\n"
+
+
+def test_where_all_training_documents_are_dropped_nothing_is_written(tmp_path):
+    corpus = write_table(tmp_path, ["a"] * 8, ["train"] * 6 + ["validation", "test"])
+    with pytest.raises(HeedError, match="corpus mine: the part train has no documents"):
+        tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
+
+
+def test_an_error_while_tokenising_leaves_nothing(tmp_path, monkeypatch):
+    def fail(*_: object) -> Iterator[None]:
+        raise HeedError("a process that tokenised was killed")
+        yield
+
+    monkeypatch.setattr(corpus_module, "tokenize_chunks", fail)
+    with pytest.raises(HeedError, match="was killed"):
+        tokenize_sample(tmp_path, "sample-letters", "failed")
+    assert not [*(tmp_path / "failed").iterdir()]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("sizes", [[], [0], [3], [0, 1, 1000, 99_999]])
+def test_an_array_written_in_pieces_has_the_bytes_of_one_saved_at_once(tmp_path, dtype, sizes):
+    pieces = [np.arange(size, dtype=dtype) for size in sizes]
+    array = np.concatenate([np.zeros(0, dtype), *pieces])
+    grown = ArrayWriter(tmp_path / "grown.npy", dtype)
+    for piece in pieces:
+        grown.append(piece)
+    grown.close()
+    np.save(tmp_path / "saved.npy", array)
+    assert (tmp_path / "grown.npy").read_bytes() == (tmp_path / "saved.npy").read_bytes()
+    file = NpyFile(tmp_path / "grown.npy")
+    assert len(file) == len(array)
+    for part in (slice(None), slice(2, 900), slice(5, 2), slice(-3, None)):
+        assert np.array_equal(file[part], array[part]) and file[part].dtype == dtype
+
+
+def test_real_letters_are_tokenised_with_folds(corpora, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HEED_MIRROR", str(corpora))
+    download(
+        "letters", Source(kind="letters", files=["classifier_data_eval.json"]), tmp_path / "raw"
+    )
+    corpus = Corpus(source="letters", kind="letters-pieces", split=Split(kind="folds", k=5))
+    tokenize("letters-pieces", corpus, tmp_path / "raw", tmp_path / "tokens", 2)
+    tokens = load_tokens(tmp_path / "tokens")
+    near = tokens.meta.near_duplicates
+    assert near.complete and len(near.test) == 5 and near.total == 0
+    assert "0 of 4,881 test documents (0.0%) have a near duplicate" in capsys.readouterr().out
+    assert tokens.meta.documents == 4881 and tokens.meta.folds == 5
+    assert len(tokens.rows("test", 0)) == pytest.approx(976, abs=3)
+    assert not set(tokens.rows("test", 0)) & set(tokens.rows("test", 4))
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_documents(tmp_path):
+    generator = np.random.default_rng(0)
+    words = np.asarray([f"w{i}" for i in range(20_000)], object)
+    peaks = []
+    for count in (20_000, 200_000):
+        corpus = tmp_path / str(count)
+        (corpus / "raw").mkdir(parents=True)
+        with (corpus / "raw/table.csv").open("w") as file:
+            file.write("t,l\n")
+            for row in range(count):
+                text = words[np.minimum(generator.zipf(1.2, 71), 20_000) - 1]
+                file.write(f"{' '.join(text)},{'xy'[row % 2]}\n")
+        code = f"""
+import pathlib
+from heed.study import Corpus, Split
+from heed.tokens.corpus import tokenize
+split = Split(kind="random", test=0.2)
+corpus = Corpus(source="raw", kind="table", text_column="t", label_column="l", split=split)
+tokenize("mine", corpus, pathlib.Path("raw"), pathlib.Path("mine"), 1)
+{PRINT_PEAK}
+"""
+        command = [sys.executable, "-c", code]
+        output = subprocess.run(command, cwd=corpus, capture_output=True, check=True).stdout
+        peaks.append(1024 * int(output.split()[-1]))
+    assert peaks[1] < 0.8e9 and peaks[1] - peaks[0] < 0.35e9, peaks

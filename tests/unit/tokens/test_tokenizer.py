@@ -1,0 +1,171 @@
+"""Tokens are slices of the text, sentences are spaCy's, and processes do not change a byte."""
+
+import functools
+import itertools
+import multiprocessing
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heed.corpora.imdb import read_reviews
+from heed.files import HeedError
+from heed.tokens import tokenizer
+from heed.tokens.cleaning import clean
+from heed.tokens.meta import NEEDED_PACKAGES, TOKENIZERS
+from heed.tokens.tokenizer import tokenize_chunk, tokenize_chunks, tokenize_sentences
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+
+def words(text: str, name: str) -> list[tuple[str, int, int]]:
+    lexicon, ids, starts, ends, *_ = tokenize_chunk([text], name)
+    return [
+        (lexicon[i], start, end)
+        for i, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True)
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.one_of(
+        st.text(max_size=80),
+        st.binary(max_size=80),
+        st.text(alphabet="\x00\x85\u202e\ud800 \n<br>.é🙂\u00a0", max_size=40),
+    )
+)
+@pytest.mark.parametrize("name", ["xx", "whitespace"])
+def test_cleaning_is_idempotent_and_tokens_are_slices_of_any_text(name, text):
+    cleaned, _ = clean(text)
+    assert clean(cleaned)[0] == cleaned
+    cleaned.encode("utf-8")
+    for word, start, end in words(cleaned, name):
+        assert cleaned[start:end] == word and not word.isspace()
+    if name == "whitespace":
+        assert [word for word, _, _ in words(cleaned, name)] == cleaned.split()
+
+
+SENTENCES = st.lists(
+    st.text(alphabet=st.sampled_from("aB1 .!?,…。\n\"')(-:;\u00a0¿"), max_size=30),
+    min_size=1,
+    max_size=5,
+)
+
+
+@functools.cache
+def spacy_pipeline(name: str) -> "Language":
+    """Return spaCy's tokeniser and Sentencizer: to make them takes longer than all examples."""
+    import spacy
+
+    pipeline = spacy.blank(name)
+    pipeline.add_pipe("sentencizer")
+    return pipeline
+
+
+def spacy_sentences(texts: list[str], name: str) -> tuple[list[int], list[int]]:
+    """Return the first token of each sentence, without white space, and the sentences per document.
+
+    Both are from spaCy's own Sentencizer.
+    """
+    starts, counts = [], []
+    for doc in spacy_pipeline(name).pipe(texts):
+        sentences = [[t.i for t in sentence if not t.is_space] for sentence in doc.sents]
+        position = {t.i: i for i, t in enumerate(t for t in doc if not t.is_space)}
+        begins = [position[sentence[0]] for sentence in sentences if sentence]
+        starts += begins
+        counts.append(len(begins))
+    return starts, counts
+
+
+@settings(max_examples=80, deadline=None)
+@given(texts=SENTENCES)
+@pytest.mark.parametrize("name", ["xx", "en", "de"])
+def test_sentences_are_those_of_spacys_sentencizer(name, texts):
+    *_, starts, counts = tokenize_chunk(texts, name)
+    assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, name)
+
+
+def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
+    texts = [clean(d.text)[0] for d in itertools.islice(read_reviews(corpora / "imdb"), 300)]
+    *_, starts, counts = tokenize_chunk(texts, "en")
+    assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, "en")
+    assert counts.sum() > 2000
+
+
+def test_a_process_that_is_killed_is_an_error():
+    def texts() -> Iterator[list[str]]:
+        yield from [["one"]] * (tokenizer.FEW + 1)
+        for process in multiprocessing.active_children():
+            process.kill()
+        yield from [["two"]] * 20
+
+    with pytest.raises(HeedError, match="a process of this command was killed"):
+        list(tokenize_chunks(texts(), "xx", 2))
+
+
+def test_few_chunks_are_read_ahead_of_what_is_yielded(monkeypatch):
+    monkeypatch.setattr(
+        "heed.processes.ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1)
+    )
+    read = []
+
+    def texts() -> Iterator[list[str]]:
+        for i in range(30):
+            read.append(i)
+            yield [f"text {i}"]
+
+    for done, chunk in enumerate(tokenize_chunks(texts(), "whitespace", 2)):
+        assert chunk.lexicon == ["text", str(done)]
+        assert len(read) <= max(tokenizer.FEW, done + 1 + 2 * tokenizer.AHEAD)
+
+
+@pytest.mark.parametrize(("count", "processes"), [(tokenizer.FEW - 1, 0), (tokenizer.FEW, 2)])
+def test_few_chunks_start_no_process(monkeypatch, count, processes):
+    started = []
+    pool = lambda number, *_, **__: started.append(number) or ThreadPoolExecutor(1)  # noqa: E731
+    monkeypatch.setattr("heed.processes.ProcessPoolExecutor", pool)
+    assert len([*tokenize_chunks([["a b"]] * count, "whitespace", 2)]) == count
+    assert started == [processes] * bool(processes)
+
+
+def test_torch_is_not_imported():
+    code = "import sys, heed.tokens.tokenizer as c; c.blank_tokenizer('en'); print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    assert b"spacy" in modules.split() and b"torch" not in modules.split()
+
+
+@pytest.mark.parametrize("name", ["xx", "en", "whitespace"])
+def test_a_tokenizer_that_has_forgotten_words_makes_the_same_tokens(monkeypatch, name):
+    texts = [f"It's Mr. Smith's {i}th e-mail: https://a.org/{i}!" for i in range(30)]
+    expected = tokenize_chunk(texts, name)
+    monkeypatch.setattr(tokenizer, "MAX_REMEMBERED", 1)
+    tokenizer.blank_tokenizer.cache_clear()
+    for values, others in zip(expected, tokenize_chunk(texts, name), strict=True):
+        assert np.array_equal(values, others)
+
+
+@pytest.mark.slow
+def test_every_tokenizer_reads_text_and_those_that_need_a_package_do_not():
+    text = "Größe 12,5 km. Дом 東京都 ไทย"
+    for name in TOKENIZERS:
+        side = tokenize_sentences([text, ""], name)
+        assert "".join(side.tokens(0)) == text.replace(" ", "") and side.tokens(1) == [], name
+    for name in NEEDED_PACKAGES:
+        with pytest.raises(ImportError):
+            tokenize_chunk([text], name)
+
+
+def test_every_language_of_spacy_is_a_tokenizer_or_needs_a_package():
+    import spacy.lang
+
+    languages = {each.name for each in pkgutil.iter_modules(spacy.lang.__path__) if each.ispkg}
+    assert languages == {*TOKENIZERS, *NEEDED_PACKAGES} - {"whitespace"}
+    assert not {*TOKENIZERS} & {*NEEDED_PACKAGES}
