@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from heed.evaluation.significance import assess, differences, t_test
 from heed.files import HeedError
-from heed.tasks import STAGE_MODULES, TASKS, task_module
+from heed.task import STAGE_MODULES, task_module, task_names
 from heed.tasks.classification.metrics import (
     AVERAGES,
     BY_CLASS,
@@ -138,9 +138,9 @@ def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
 
 
 def test_every_task_has_the_modules_that_the_stages_import():
-    for task in TASKS:
+    for task in task_names():
         for names in STAGE_MODULES.values():
-            for name in names:
+            for name in {*names} - {"presets", "report"}:
                 assert task_module(task, name).__doc__
     assert set(FIGURES) < {*Hyperparameters.__dataclass_fields__["select"].type.__args__}
     with pytest.raises(

@@ -26,7 +26,7 @@ from heed.recipe import read_model_recipe, resolve
 from heed.report.figures.states import project
 from heed.search.stage import write_untuned
 from heed.study import load
-from heed.tasks import task_module
+from heed.task import task_module
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.recipe import Hyperparameters

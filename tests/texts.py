@@ -17,7 +17,7 @@ from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.report.renderers.templates import TEMPLATES
 from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
-from heed.tasks import TASKS, task_module
+from heed.task import task_module, task_names
 
 REPORT = TEMPLATES.parent
 # Constants within an argument of `say` that choose a text and are none.
@@ -78,7 +78,7 @@ def table_texts() -> Iterator[Text]:
 
 def _hyperparameters() -> Iterator[type]:
     """Yield the hyperparameters of every task."""
-    for task in TASKS:
+    for task in task_names():
         yield task_module(task, "recipe").Hyperparameters
 
 

@@ -34,8 +34,8 @@ from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
 from heed.rounding import format_significant, round_half_up
-from heed.tasks import task_module
-from heed.tasks.interface import LOWER_IS_BETTER, Metric, Metrics
+from heed.task import task_module
+from heed.task.interface import LOWER_IS_BETTER, Metric, Metrics
 
 if TYPE_CHECKING:
     from heed.study import Params

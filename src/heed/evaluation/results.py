@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from heed.files import HeedError, read_json, reading, write_json
 from heed.recipe import CorpusFacts
 from heed.records import FLATTENED, as_json, read_record
-from heed.tasks import task_module
+from heed.task import task_module
 
 COMMAND = "heed compare"
 

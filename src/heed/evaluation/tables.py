@@ -6,7 +6,7 @@ from heed.evaluation.tested import read_model
 from heed.files import reading, writing_folder
 from heed.history import read_history
 from heed.paths import EVALUATIONS, PREDICTED, PREDICTIONS
-from heed.tasks import task_module
+from heed.task import task_module
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from heed.paths import (
 )
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
-from heed.tasks.interface import Metric
+from heed.task.interface import Metric
 
 
 @dataclasses.dataclass(frozen=True)

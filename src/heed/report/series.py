@@ -11,7 +11,7 @@ from heed.report.experiments import Experiment
 from heed.report.measures import Measure
 from heed.report.renderers.csv import quote_formulas
 from heed.report.results import read_table
-from heed.tasks import task_module
+from heed.task import task_module
 
 
 def write_series(

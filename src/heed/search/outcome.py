@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from heed.hyperparameters import Configuration
-from heed.tasks.interface import LOWER_IS_BETTER
+from heed.task.interface import LOWER_IS_BETTER
 
 FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",

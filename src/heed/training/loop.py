@@ -14,7 +14,7 @@ from torch import nn
 from heed.files import HeedError
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
-from heed.tasks.interface import LOWER_IS_BETTER, Learner
+from heed.task.interface import LOWER_IS_BETTER, Learner
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 from heed.training.machine import continue_kind, machine_kind

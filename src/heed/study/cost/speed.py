@@ -14,7 +14,7 @@ import numpy as np
 
 from heed.study.cost.sizes import UNKNOWN_CLASSES, CorpusSize
 from heed.study.schema import Params
-from heed.tasks import task_module
+from heed.task import task_module
 
 # Seconds of a training step = 6 x multiply-adds / CORE_FLOPS + STEP_SECONDS + Adam's for each
 # parameter; chosen by hand for the models of two studies of classifiers, measured by heed cost.

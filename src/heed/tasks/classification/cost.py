@@ -1,11 +1,8 @@
 """What a classifier costs by its hyperparameters: an estimate before a study starts."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from heed.tasks.classification.recipe import Hyperparameters
-
-if TYPE_CHECKING:
-    from heed.study.experiments import LabelledExperiment
 
 # Core-seconds of the linear opponent for each token of the corpus: once, and for each class (of two
 # classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97 (34).
@@ -23,7 +20,7 @@ def guided_multiply_adds(h: Hyperparameters, tokens: float) -> float:
     return min(tokens, h.max_tokens) * h.embedding_dim * h.state_size
 
 
-def opponent_seconds(experiment: "LabelledExperiment", tokens: float, outputs: int) -> float:
+def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
     """Return the core-seconds of the linear opponent on so many tokens, with so many classes."""
     once, by_class = OPPONENT_TOKEN[experiment.opponent_features]
     return tokens * (once + by_class * (outputs if outputs > 2 else 1))

@@ -8,11 +8,11 @@ import pandas as pd
 from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
 from heed.recipe import Recipe
+from heed.task.interface import Metrics
 from heed.tasks.classification import diagnosis
 from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.probabilities import predicted_probability
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.tasks.interface import Metrics
 from heed.tokens.arrays import load_tokens
 
 EXACT = ("classes", "summary")  # tables whose metrics are written with all digits

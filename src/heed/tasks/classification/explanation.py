@@ -40,7 +40,6 @@ from heed.training.run import RunInfo
 NO_NETWORK = (
     "encoder `none` reads no token by itself: a linear branch alone has no weights of tokens"
 )
-READS_NOISE = True  # a test puts the words of another corpus beside texts
 SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
 NO_EVIDENCE = "no explained document has known evidence"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from heed.task.interface import Details, Metric, Metrics
 from heed.tasks.classification.recipe import Data
-from heed.tasks.interface import Details, Metric, Metrics
 
 AVERAGES = ("macro", "weighted")
 BY_CLASS = ("precision", "recall", "f1")

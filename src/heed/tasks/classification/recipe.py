@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import hyperparameter
+from heed.hyperparameters import hyperparameter, required
 from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.training import Training
 from heed.tokens.meta import Meta
@@ -15,6 +15,24 @@ METRICS = (
     *(f"{average}_{f}" for average in ("macro", "weighted") for f in ("precision", "recall", "f1")),
 )
 FIGURES = ("accuracy", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
+DESCRIPTION = "one class a document"  # of the task, in the documentation of params.yaml
+READS_NOISE = True  # a test of what weights explain puts words of another corpus beside texts
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The target of a classification, with one class a document or with any number."""
+
+    label: str = required("the label of the corpus that is predicted")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What an experiment of this task has beside the keys of every experiment."""
+
+    opponent_features: Literal["words", "characters", "both"] = hyperparameter(
+        "both", "TF-IDF features of the linear opponent"
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,10 +1,46 @@
 """The rules on the hyperparameters of a classifier, by themselves and by its variant."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from heed.hyperparameters.classifier import ATTENTION_POOLINGS, encoder_size
+from heed.study.suggestions import suggest
+from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.tasks.interface import Contradiction
+
+OPPONENTS = ("linear", "majority")  # names that no variant may have
+WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
+LABELS = "one"  # how many classes of a label a document of a corpus has
+READS_PAIRS = False  # the items of its corpora are documents with labels
+IS_PUBLISHED = True  # the talk has experiments of this task
+# Metrics of an expected result that are not of the test part; explained models have them.
+EXPLAINED_METRICS = ("evidence_weight", "accuracy_in_middle")
+FURTHER_METRICS = ()
+
+
+def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+    """Yield (key of an experiment, message) where a corpus lacks what an experiment needs.
+
+    `data` is the experiment's `Target`.
+    """
+    if corpus.has_several:
+        yield (
+            "task",
+            f"each document of corpus {corpus.name} has any number of labels, by its "
+            "label_separator: its task is multilabel, found classification",
+        )
+    yield from label_contradictions(data.label, corpus)
+
+
+def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+    """Yield (key of an experiment, message) if a corpus has no such label."""
+    if label not in corpus.labels:
+        named = " (labels have the names of their columns)" if corpus.labels_are_columns else ""
+        yield (
+            "data.label",
+            f"corpus {corpus.name} has no label {label}{suggest(label, corpus.labels)} "
+            f"Known: {', '.join(corpus.labels)}{named}",
+        )
 
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
@@ -90,10 +126,6 @@ def adversary_contradiction(h: Hyperparameters) -> str | None:
             f"attention: {h.attention} with pooling: {h.pooling} gives every word the same weight"
         )
     return None
-
-
-OPPONENTS = ("linear", "majority")  # names that no variant may have
-WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
 
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:

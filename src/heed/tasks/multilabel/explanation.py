@@ -12,9 +12,8 @@ from heed.tasks.classification.explanation import (
     summarize_tables,
 )
 
-__all__ = ["READS_NOISE", "document_offsets", "explain_run", "seed_agreement", "summarize_tables"]
+__all__ = ["document_offsets", "explain_run", "seed_agreement", "summarize_tables"]
 
-READS_NOISE = False
 REASON = (
     "defined for one predicted class a document; a multi-label classifier decides on each class by "
     "itself"

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from heed.task.interface import Metric, Metrics
 from heed.tasks.classification import metrics as classification
 from heed.tasks.classification.metrics import BY_CLASS, detail_names
-from heed.tasks.interface import Metric, Metrics
 from heed.tasks.multilabel.recipe import Data
 
 __all__ = ["detail_names", "make_metrics", "statistic_names", "statistics"]

@@ -1,24 +1,21 @@
 """The opponents: a linear model for each class on TF-IDF features, and the frequent labels."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from heed.files import HeedError
 from heed.inputs.tfidf_file import TfIdfFile
 from heed.progress import Bar
+from heed.task.interface import Fitted
 from heed.tasks.classification.opponents import Parts, Rules, Shares, fit_by_rules, select_linear
-from heed.tasks.interface import Fitted
 from heed.tasks.multilabel.labels import label_matrix, prediction_table, statistics_table
 from heed.tasks.multilabel.metrics import figures, statistics
 from heed.tasks.multilabel.recipe import Data
 from heed.tokens.arrays import Tokens
 
-if TYPE_CHECKING:
-    from heed.study.experiments import MultilabelExperiment
 
-
-def fit(tokens: Tokens, data: Data, experiment: "MultilabelExperiment") -> Fitted:
+def fit(tokens: Tokens, data: Data, experiment: Any) -> Fitted:
     """Return the predictions of both opponents on each fold, and how they were chosen.
 
     Args:

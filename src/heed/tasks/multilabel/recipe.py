@@ -6,15 +6,25 @@ from typing import Any, Literal
 from heed.files import HeedError
 from heed.hyperparameters import hyperparameter
 from heed.tasks.classification import recipe as classification
-from heed.tasks.classification.recipe import Data, Prediction, corpus_contradiction
+from heed.tasks.classification.recipe import (
+    Data,
+    Options,
+    Prediction,
+    Target,
+    corpus_contradiction,
+)
 from heed.tokens.meta import Meta
 
 __all__ = [
+    "DESCRIPTION",
     "FIGURES",
     "METRICS",
+    "READS_NOISE",
     "Data",
     "Hyperparameters",
+    "Options",
     "Prediction",
+    "Target",
     "corpus_contradiction",
     "resolve_data",
 ]
@@ -31,6 +41,8 @@ METRICS = (
     "label_accuracy",
 )
 FIGURES = ("micro_f1", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
+DESCRIPTION = "any number of labels a document"  # of the task, in the documentation of params.yaml
+READS_NOISE = False
 
 
 @dataclasses.dataclass(frozen=True)

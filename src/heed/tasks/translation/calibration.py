@@ -11,7 +11,7 @@ from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.special import SPECIAL_OF_PAIRS
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
-from heed.tasks.interface import Learner
+from heed.task.interface import Learner
 from heed.tasks.translation.recipe import Hyperparameters
 
 

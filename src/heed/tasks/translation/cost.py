@@ -1,11 +1,8 @@
 """What a translator costs by its hyperparameters alone, with vocabularies as large as may be."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from heed.tasks.translation.recipe import Hyperparameters
-
-if TYPE_CHECKING:
-    from heed.study.experiments import TranslationExperiment
 
 OPPONENT_TOKEN = 60e-6  # core-seconds, of sample-translation
 GATES = {"lstm": 4, "gru": 3}
@@ -19,7 +16,7 @@ def multiply_adds(h: Hyperparameters, tokens: float) -> float:
     return tokens**2 * of_pair(h) + tokens * (of_source_token(h) + of_target_token(h)) + _once(h)
 
 
-def opponent_seconds(experiment: "TranslationExperiment", tokens: float, outputs: int) -> float:
+def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
     """Return the core-seconds of the statistical opponent on so many tokens of both languages."""
     return tokens * OPPONENT_TOKEN
 

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import hyperparameter
+from heed.hyperparameters import hyperparameter, required
 from heed.hyperparameters.training import Training
 from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
 from heed.tokens.meta import Meta, Tokenizer
@@ -17,6 +17,32 @@ METRICS = (
     "exact_match",
 )
 FIGURES = ("bleu", "loss")  # metrics of validation, translated greedily; epochs are selected by one
+DESCRIPTION = "a sentence from a sentence"  # of the task, in the documentation of params.yaml
+READS_NOISE = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The languages of a translation, and how it is scored; scoring repeats no training."""
+
+    source: str = required("the language of the corpus that is translated")
+    target: str = required("the language that it is translated into")
+    references: list[str] = hyperparameter(  # noqa: RUF009
+        [],
+        "further languages of the corpus whose texts are right translations too: the scores of "
+        "predictions count the best match, no training reads them",
+    )
+    tokenize: Literal["13a", "intl", "char", "none"] = hyperparameter(
+        "13a",
+        "sacrebleu's tokenizer for BLEU; references stay raw. none: for a corpus of tokens "
+        "between blanks",
+    )
+    lowercase: bool = hyperparameter(False, "BLEU and chrF without regard to case")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What an experiment of this task has beside the keys of every experiment: nothing."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The interface of a task: what its modules offer to the stages.
 
-Each class here is defined by one module of a task's package (`heed.tasks.STAGE_MODULES`).
+Each class here is defined by one module of a task's package (`heed.task.STAGE_MODULES`).
 
 recipe: `Hyperparameters`; `Prediction`, the settings by which a run's test items are predicted and
     scored; `Data`, what is learned of a corpus; `resolve_data`; `corpus_contradiction` between
@@ -43,9 +43,28 @@ if TYPE_CHECKING:  # a comparison imports no torch, and a training no pandas
     from torch import nn
 
 
-# Names of hyperparameters, the likeliest mistake first, and what is wrong with them.
+# Names of hyperparameters, the likeliest mistake first, and a message.
 Contradiction = tuple[tuple[str, ...], str]
 LOWER_IS_BETTER = frozenset({"loss"})  # metrics of validation, of any task
+
+
+@dataclasses.dataclass(frozen=True)
+class DeclaredCorpus:
+    """The names that a corpus of params.yaml has, as far as they are known before it is read.
+
+    pairs: an item is a sentence in several `languages`; else it is a document with `labels`.
+    has_several: a document has any number of classes of a label.
+    labels_are_columns: labels have the names of the columns of a table.
+    optional_languages: languages that some of the items lack.
+    """
+
+    name: str
+    pairs: bool
+    has_several: bool
+    labels: tuple[str, ...]
+    labels_are_columns: bool
+    languages: tuple[str, ...]
+    optional_languages: tuple[str, ...]
 
 
 class Learner(abc.ABC):
