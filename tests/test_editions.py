@@ -12,7 +12,8 @@ import pytest
 from heed import __version__
 from heed.files import HeedError, write_json
 from heed.records import as_json
-from heed.report.editions import (
+from heed.report.provenance import run_git
+from heed.report.publish import (
     BEGIN,
     EDITION,
     EDITIONS,
@@ -26,7 +27,6 @@ from heed.report.editions import (
     with_edition,
     write_list,
 )
-from heed.report.provenance import run_git
 from tests.conftest import ROOT
 
 STUDIES = [path.parent.name for path in sorted((ROOT / EDITIONS).glob("*/metrics.json"))]
@@ -92,7 +92,7 @@ def test_the_index_lists_every_edition_and_which_are_older(tmp_path):
     write_list(tmp_path)
     assert (tmp_path / INDEX).read_text() == text, (
         "the list is of other editions, or of another version. Write it: python -c "
-        "'from pathlib import Path; from heed.report.editions import *; write_list(Path())'"
+        "'from pathlib import Path; from heed.report.publish import *; write_list(Path())'"
     )
     assert all(f"| [{name}]({name}/index.html) | " in text for name in STUDIES)
 

@@ -12,18 +12,19 @@ from markdown_it import MarkdownIt
 from heed import __version__
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError, write_text
-from heed.report.editions import (
+from heed.report.formats import format_points
+from heed.report.provenance import run_git
+from heed.report.publish import (
     BEGIN,
     END,
     INDEX,
     Edition,
+    publish,
     read_edition,
+    summary,
     with_block,
     with_edition,
 )
-from heed.report.formats import format_points
-from heed.report.provenance import run_git
-from heed.report.publish import publish, summary
 from heed.report.renderers import markdown
 from heed.study import load
 from heed.terminal import visible

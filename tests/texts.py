@@ -13,9 +13,9 @@ from jinja2 import nodes
 
 from heed.explanation import criteria
 from heed.report import class_tables, documents, settings
+from heed.report.renderers.escape import TEMPLATES
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
-from heed.report.renderers.templates import TEMPLATES
 from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.task import task_module, task_names
 
