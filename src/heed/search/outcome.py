@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from heed.hyperparameters import Configuration
-from heed.task.interface import LOWER_IS_BETTER
+from heed.task.interface import lower_is_better
 
 FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
@@ -56,7 +56,7 @@ def goodness(score: float, metric: str) -> float:
     """Return the score with the sign by which more is better; NaN and infinity are the worst."""
     if not math.isfinite(score):
         return -1e30  # finite: a scheduler takes percentiles of it
-    return -score if metric in LOWER_IS_BETTER else score
+    return -score if lower_is_better(metric) else score
 
 
 def winner(trials: Sequence[Trial], metric: str) -> Trial | None:
@@ -103,7 +103,7 @@ def expected_best(scores: Sequence[float], metric: str) -> list[float]:
     at most the i-th with probability (i / N)^n. It holds for trials that were drawn independently
     and trained to their end.
     """
-    order = sorted(scores, reverse=metric in LOWER_IS_BETTER)
+    order = sorted(scores, reverse=lower_is_better(metric))
     count = len(order)
     return [
         sum(score * ((i / count) ** n - ((i - 1) / count) ** n) for i, score in enumerate(order, 1))

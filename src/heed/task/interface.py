@@ -31,7 +31,7 @@ evaluation: `tables`, a model's tables from its predictions; `EXACT`, those writ
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,29 @@ if TYPE_CHECKING:  # a comparison imports no torch, and a training no pandas
 
 # Names of hyperparameters, the likeliest mistake first, and a message.
 Contradiction = tuple[tuple[str, ...], str]
-LOWER_IS_BETTER = frozenset({"loss"})  # metrics of validation, of any task
+
+
+def lower_is_better(metric: str) -> bool:
+    """Return whether lower scores of a metric are better: by its name, as in scikit-learn."""
+    return metric.endswith(("loss", "error"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How the scores of a task's metrics, and their differences, are printed.
+
+    names: metric → its name in a sentence, where that is not its key.
+    in_hundreds: scores between 0 and 1 are printed between 0 and 100, but for a loss.
+    in_points: differences are in points of the metric, and not in percentage points.
+    percentages: metrics with differences in percentage points nevertheless.
+    bounded: scores lie between 0 and 1.
+    """
+
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    in_hundreds: bool = False
+    in_points: bool = False
+    percentages: tuple[str, ...] = ()
+    bounded: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ from heed.files import HeedError
 from heed.hyperparameters import hyperparameter, required
 from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.training import Training
+from heed.task.interface import Scale
 from heed.tokens.meta import Meta
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
@@ -15,6 +16,8 @@ METRICS = (
     *(f"{average}_{f}" for average in ("macro", "weighted") for f in ("precision", "recall", "f1")),
 )
 FIGURES = ("accuracy", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
+ITEM = "document"  # an item of a corpus, of which the report has words
+SCALE = Scale({f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")})
 DESCRIPTION = "one class a document"  # of the task, in the documentation of params.yaml
 READS_NOISE = True  # a test of what weights explain puts words of another corpus beside texts
 

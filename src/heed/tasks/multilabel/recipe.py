@@ -7,6 +7,8 @@ from heed.files import HeedError
 from heed.hyperparameters import hyperparameter
 from heed.tasks.classification import recipe as classification
 from heed.tasks.classification.recipe import (
+    ITEM,
+    SCALE,
     Data,
     Options,
     Prediction,
@@ -18,8 +20,10 @@ from heed.tokens.meta import Meta
 __all__ = [
     "DESCRIPTION",
     "FIGURES",
+    "ITEM",
     "METRICS",
     "READS_NOISE",
+    "SCALE",
     "Data",
     "Hyperparameters",
     "Options",

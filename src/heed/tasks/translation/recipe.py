@@ -7,6 +7,7 @@ from heed.files import HeedError
 from heed.hyperparameters import hyperparameter, required
 from heed.hyperparameters.training import Training
 from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
+from heed.task.interface import Scale
 from heed.tokens.meta import Meta, Tokenizer
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
@@ -17,6 +18,18 @@ METRICS = (
     "exact_match",
 )
 FIGURES = ("bleu", "loss")  # metrics of validation, translated greedily; epochs are selected by one
+ITEM = "sentence"  # an item of a corpus, of which the report has words
+ROUGE = {
+    f"rouge_{n}_{part}": f"ROUGE-{n.upper()} {part}"
+    for n in ("1", "2", "l")
+    for part in ("precision", "recall")
+}
+SCALE = Scale(
+    {"bleu": "BLEU", "chrf": "chrF", **ROUGE, "exact_match": "exact match"},
+    in_hundreds=True,  # as sacrebleu prints them: a BLEU of .39 is 39
+    in_points=True,
+    percentages=("exact_match",),
+)
 DESCRIPTION = "a sentence from a sentence"  # of the task, in the documentation of params.yaml
 READS_NOISE = False
 
