@@ -19,8 +19,6 @@ from heed.evaluation.results import Comparison, spread
 from heed.files import HeedError
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
-from heed.report.chapters import classification, translation
-from heed.report.figures import confusion
 from heed.report.figures.curves import curves
 from heed.report.figures.drawing import (
     DARK,
@@ -44,6 +42,9 @@ from heed.report.figures.variants import (
     panel_columns,
 )
 from heed.report.results import Results, read_results
+from heed.tasks.classification import confusion
+from heed.tasks.classification import report as classification
+from heed.tasks.translation import report as translation
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 

@@ -68,7 +68,7 @@ def experiment_of(result: ExperimentResult, name: str, corpus: str = "") -> Expe
         answer=answers.answer(result, METHOD, seeds_of(result)),
         line=Line(None, None, None, {}, {}, {}, None, None, False, None),
         standing=answers.read_standing(result, answers.tested_differences(result, METHOD)),
-        comparisons=[], settings={}, pair=[], others=[], degraded_from="", degradations=[],
+        comparisons=[], settings={}, talk={}, degraded_from="", degradations=[],
     )  # fmt: skip
 
 

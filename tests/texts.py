@@ -12,14 +12,18 @@ from typing import Any, BinaryIO
 from jinja2 import nodes
 
 from heed.explanation import criteria
-from heed.report import class_tables, documents, settings
+from heed.report import documents, settings
 from heed.report.renderers.escape import TEMPLATES
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.search.outcome import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.task import task_module, task_names
+from heed.tasks.classification import class_tables
+from heed.tasks.classification import report as classification
+from heed.tasks.multilabel import report as multilabel
 
 REPORT = TEMPLATES.parent
+TASKS = REPORT.parent / "tasks"
 # Constants within an argument of `say` that choose a text and are none.
 KEYS = ("gain", "runs")
 # evaluation/explanation.py
@@ -65,6 +69,7 @@ def table_texts() -> Iterator[Text]:
         settings.TALK_GROUPS,
         *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
         class_tables.TITLES.values(),
+        (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
         documents.POOLINGS.values(),
         documents.EVIDENCE.values(),
         RULES,
@@ -90,7 +95,7 @@ def all_texts() -> set[str]:
     """Return every text of the report, singular and plural."""
     texts = [
         text
-        for path in sorted(REPORT.rglob("*.py"))
+        for path in sorted([*REPORT.rglob("*.py"), *TASKS.rglob("*.py")])
         for _, text in code_texts(path.read_text(encoding="utf-8"))
     ]
     for path in sorted(TEMPLATES.glob("*.jinja")):

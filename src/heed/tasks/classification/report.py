@@ -119,7 +119,7 @@ def explain_collapse(values: dict[str, str]) -> str:
     )
 
 
-def class_chapter(results: Results, experiment: Experiment) -> list[Block]:
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a row of figures, then on demand the figures by class and all other figures."""
     variants = drawn_variants(results, experiment)
     shown = (
@@ -499,7 +499,7 @@ CHAPTERS = [
     beginning.chapter,
     provenance.machine_kinds,
     beginning.scores,
-    class_chapter,
+    chapter,
     comparisons.chapter,
     hyperparameters.searches_chapter,
     documents.chapter,

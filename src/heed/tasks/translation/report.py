@@ -149,7 +149,7 @@ def untested_weights() -> str:
     return ""
 
 
-def score_chapter(results: Results, experiment: Experiment) -> list[Block]:
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of all models, figures, and the sentences that are shown."""
     lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
     drawn: tuple[Figure, ...] = (
@@ -610,7 +610,7 @@ def _example(
 
 CHAPTERS = [
     beginning.chapter,
-    score_chapter,
+    chapter,
     provenance.machine_kinds,
     comparisons.chapter,
     hyperparameters.searches_chapter,
