@@ -21,8 +21,8 @@ from heed.prediction import write_predictions
 from heed.seeds import read_seeds
 from heed.study import parse
 from heed.study.experiments import EXPERIMENTS
-from heed.tasks.classification.classify import classify
 from heed.tasks.classification.recipe import Prediction
+from heed.tasks.classification.texts import classify
 from heed.tasks.texts import read_text
 from tests.conftest import ROOT, train_and_predict
 

@@ -250,7 +250,8 @@ def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
 
 def test_few_classes_have_matrices_in_one_figure_and_many_have_those_with_the_most_errors(talk):
     few, many = talk.experiments
-    assert len(confusion.class_names(few)) <= confusion.LARGE < len(confusion.class_names(many))
+    counts = [len(confusion.class_names(talk, each)) for each in (few, many)]
+    assert counts[0] <= confusion.LARGE < counts[1]
     keys = {figure.key for figure in figures_of(classification.chapter(talk, few))}
     assert f"{few.key}_confusion" in keys and f"{few.key}_errors" not in keys
     assert not figures_of(classification.appendix(talk, few))

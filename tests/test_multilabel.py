@@ -31,9 +31,8 @@ from heed.study import load, parse
 from heed.study.cost.estimate import study_workloads
 from heed.study.cost.table import format_cost
 from heed.tasks.classification import linear_svm
-from heed.tasks.classification.classify import classify
-from heed.tasks.classification.classify_table import TextTable, classify_table
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
+from heed.tasks.classification.texts import TextTable, classify, classify_table
 from heed.tasks.multilabel.labels import label_matrix, prediction_table, statistics_table
 from heed.tasks.multilabel.learning import MultilabelLearner
 from heed.tasks.multilabel.metrics import make_metrics, statistic_names, statistics

@@ -31,7 +31,7 @@ from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.tasks.translation.rules import variant_contradictions
 from heed.tasks.translation.state_figures import project
-from heed.tasks.translation.translate import translate
+from heed.tasks.translation.texts import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run

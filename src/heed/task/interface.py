@@ -121,7 +121,10 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def validate(self, model: "nn.Module", every: int = 1) -> dict[str, float]:
-        """Return the task's metrics on the validation part, or on every `every`-th item of it."""
+        """Return `loss` and the task's metrics on the validation part.
+
+        Or on every `every`-th item of it.
+        """
 
     @abc.abstractmethod
     def write(self, folder: Path) -> None:

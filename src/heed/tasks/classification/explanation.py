@@ -29,8 +29,8 @@ from heed.explanation.tables import (
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
 from heed.tasks.classification.learning import linear_features, read_texts
+from heed.tasks.classification.metrics import predicted_probability, prediction_table
 from heed.tasks.classification.prediction import load_predictor
-from heed.tasks.classification.probabilities import predicted_probability, prediction_table
 from heed.tasks.classification.recency import count_documents, explain_recency
 from heed.tasks.classification.recipe import Data, Prediction
 from heed.tokens.arrays import Tokens

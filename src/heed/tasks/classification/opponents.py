@@ -17,7 +17,7 @@ from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.task.interface import Fitted
 from heed.tasks.classification import linear_svm
-from heed.tasks.classification.probabilities import prediction_table, statistics_table
+from heed.tasks.classification.metrics import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
 from heed.terminal import print_line
 from heed.tokens.arrays import Tokens

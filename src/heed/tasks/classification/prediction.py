@@ -25,7 +25,7 @@ from heed.tasks.classification.learning import (
     read_texts,
     softmax,
 )
-from heed.tasks.classification.probabilities import (
+from heed.tasks.classification.metrics import (
     predicted_probability,
     prediction_table,
     statistics_table,
