@@ -3,13 +3,13 @@
 from typing import Any
 
 from heed.hyperparameters import Preset
-from heed.task import part_module, task_module, task_names
+from heed.task import part_modules, task_module, task_names
 
 # The part `recipe` of each task, as heed/task/interface.py describes it.
 RECIPES: dict[str, Any] = {task: task_module(task, "recipe") for task in task_names()}
 # heed's own presets: task → name → preset
 PRESETS: dict[str, dict[str, Preset]] = {
-    task: task_module(task, "presets").PRESETS if part_module(task, "presets") else {}
+    task: task_module(task, "presets").PRESETS if part_modules(task, "presets") else {}
     for task in task_names()
 }
 

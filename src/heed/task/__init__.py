@@ -2,7 +2,8 @@
 
 A task is a folder in heed/tasks; no list names them, and no code outside a task names one. A task
 offers the parts that interface.py describes, each a module of this name. A task may be based on
-another (`BASE` in its `__init__.py`), whose parts it has where it has none of its own.
+another (`BASE` in its `__init__.py`): it has the parts of its base, and of a part of its own what
+this does not define.
 
 A stage imports the parts that it needs by name, when it runs. So an import of this module imports
 no task, and a training of one task does not depend on the code of another. Where a part has the
@@ -14,6 +15,7 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
+from types import ModuleType
 from typing import Any
 
 from heed.files import HeedError
@@ -24,7 +26,7 @@ STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "search": ("recipe", "rules", "presets", "capacity", "learning"),
     "recipe": ("recipe", "presets", "capacity"),
     "train": ("recipe", "learning"),
-    "score": ("recipe", "prediction", "evaluation"),
+    "score": ("recipe", "metrics", "prediction", "evaluation"),
     "explain": ("recipe", "explanation"),
     "adversaries": ("recipe", "adversaries"),
     "opponents": ("recipe", "opponents"),
@@ -40,8 +42,10 @@ def task_names() -> tuple[str, ...]:
 
 
 @functools.cache
-def part_module(task: str, part: str) -> str | None:
-    """Return the name of the module that is this part of a task, or None if the task has none.
+def part_modules(task: str, part: str) -> tuple[str, ...]:
+    """Return the names of the modules that are a part of a task: its own, then that of its base.
+
+    Empty where neither has this part.
 
     Raises:
         HeedError: there is no such task.
@@ -50,28 +54,41 @@ def part_module(task: str, part: str) -> str | None:
     if task not in (names := task_names()):
         raise HeedError(f"there is no task {task}. Known: {', '.join(names)}")
     package = importlib.import_module(f"{PACKAGE}.{task}")
-    if importlib.util.find_spec(f"{package.__name__}.{part}"):
-        return f"{package.__name__}.{part}"
+    name = f"{package.__name__}.{part}"
+    own = (name,) if importlib.util.find_spec(name) else ()
     base = getattr(package, "BASE", "")
-    return part_module(base, part) if base else None
+    return own + (part_modules(base, part) if base else ())
+
+
+class Part:
+    """A part of a task: what its module defines, and else what that of its base does."""
+
+    def __init__(self, modules: list[ModuleType]) -> None:
+        """Store the modules, the task's own first."""
+        self._modules = modules
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the first module with this name has; AttributeError where none has it."""
+        last = self._modules[-1]
+        return getattr(next((each for each in self._modules if hasattr(each, name)), last), name)
 
 
 def task_module(task: str, part: str) -> Any:
-    """Return the module that is a part of a task; interface.py describes each part.
+    """Return a part of a task; interface.py describes each.
 
     Raises:
         HeedError: there is no such task, or it has no such part.
 
     """
-    if (name := part_module(task, part)) is None:
+    if not (names := part_modules(task, part)):
         raise HeedError(f"the task {task} has no {part}: {PACKAGE}.{task}.{part} is not there")
-    return importlib.import_module(name)
+    modules = [importlib.import_module(name) for name in names]
+    return Part(modules) if len(modules) > 1 else modules[0]
 
 
 def stage_modules(task: str, stage: str) -> list[str]:
     """Return the names of the modules of a task that the command of a stage imports."""
-    names = [part_module(task, part) for part in STAGE_MODULES.get(stage, ())]
-    return [name for name in names if name]
+    return [name for part in STAGE_MODULES.get(stage, ()) for name in part_modules(task, part)]
 
 
 def import_stage_modules(task: str, stage: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import heed.tasks
 from heed.files import HeedError
-from heed.task import STAGE_MODULES, part_module, stage_modules, task_module, task_names
+from heed.task import STAGE_MODULES, part_modules, stage_modules, task_module, task_names
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
@@ -78,8 +78,11 @@ def test_a_folder_is_a_task_with_the_parts_of_its_base(
     (tmp_path / "dreams/metrics.py").write_text("")
     monkeypatch.setattr(heed.tasks, "__path__", [*heed.tasks.__path__, str(tmp_path)])
     assert "dreams" in task_names()
-    assert part_module("dreams", "metrics") == "heed.tasks.dreams.metrics"
-    assert part_module("dreams", "rules") == "heed.tasks.multilabel.rules"
-    assert part_module("dreams", "presets") == "heed.tasks.classification.presets"
+    own = ("heed.tasks.dreams.metrics", "heed.tasks.multilabel.metrics")
+    assert part_modules("dreams", "metrics")[:2] == own
+    assert part_modules("dreams", "presets") == ("heed.tasks.classification.presets",)
+    assert task_module("dreams", "metrics").AVERAGES == ("macro", "weighted")
+    with pytest.raises(AttributeError):
+        task_module("dreams", "metrics").colours
     with pytest.raises(HeedError, match="the task translation has no presets"):
         task_module("translation", "presets")

@@ -1,15 +1,14 @@
 """The tables of a classifier: metrics on the test part by class and averaged, and diagnosis."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
 from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
 from heed.recipe import Recipe
+from heed.task import task_module
 from heed.task.interface import Metrics
-from heed.tasks.classification.metrics import make_metrics, predicted_probability
+from heed.tasks.classification.metrics import predicted_probability
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.arrays import load_tokens
 
@@ -28,49 +27,21 @@ def tables(
 
     """
     recipe: Recipe[Data, Hyperparameters] = tested.recipe
+    part = task_module(recipe.task, "metrics")
+    metrics: Metrics = part.make_metrics(recipe.data)
     tokens = load_tokens(TOKENS / recipe.corpus)
     lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
-    edges = length_edges(lengths.to_numpy())
-
-    def accuracy(validation: pd.DataFrame) -> dict[str, float]:
-        return {"accuracy": float((validation["label"] == validation["predicted"]).mean())}
-
-    def diagnose(test: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        return _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
-
-    return tables_of_seeds(
-        tested, seeds, predictions, make_metrics(recipe.data), accuracy, diagnose
-    )
-
-
-def tables_of_seeds(
-    tested: TestedModel,
-    seeds: list[int],
-    predictions: pd.DataFrame,
-    metrics: Metrics,
-    validate: Callable[[pd.DataFrame], dict[str, float]],
-    diagnose: Callable[[pd.DataFrame], dict[str, pd.DataFrame]],
-) -> dict[str, pd.DataFrame]:
-    """Return `classes`, `summary` and further tables of a model's seeds.
-
-    Args:
-        tested: the model's statistics on the test part.
-        seeds: those of its runs, in order.
-        predictions: of all seeds, on validation and test.
-        metrics: of the task, with details of classes.
-        validate: from a run's predictions on validation to the figures that `summary` has of it.
-        diagnose: from a run's predictions on test to further tables.
-
-    """
+    edges, first = length_edges(lengths.to_numpy()), metrics.figures[0].name
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed]
         test, validation = (run[run["split"] == part] for part in ("test", "validation"))
         statistics = tested.statistics[i].to_numpy()
+        validated = part.statistics_table(validation, recipe.data.classes).to_numpy()
         summary = {
             **metrics.compute(statistics),
             "support": len(test),
-            **{f"validation_{name}": value for name, value in validate(validation).items()},
+            f"validation_{first}": metrics.compute(validated)[first],
             "best_epoch": tested.best_epochs[i],
             "parameters": tested.parameters[i],
         }
@@ -83,7 +54,11 @@ def tables_of_seeds(
                 ]
             ),
             "summary": pd.DataFrame([summary]),
-            **diagnose(test),
+            **(
+                _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
+                if part.HAS_ONE_CLASS
+                else {}
+            ),
         }.items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)

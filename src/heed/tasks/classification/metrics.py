@@ -15,6 +15,7 @@ from heed.tasks.classification.recipe import Data
 
 AVERAGES = ("macro", "weighted")
 BY_CLASS = ("precision", "recall", "f1")
+HAS_ONE_CLASS = True  # a document has one class, which a prediction may confuse with another
 
 
 def statistic_names(classes: list[str]) -> list[str]:
@@ -119,7 +120,11 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def prediction_table(
-    ids: np.ndarray, label: np.ndarray, probabilities: np.ndarray, classes: list[str]
+    ids: np.ndarray,
+    label: Sequence[Any] | np.ndarray,
+    probabilities: np.ndarray,
+    classes: list[str],
+    predicted: list[Any] | None = None,
 ) -> pd.DataFrame:
     """Return `id, label, predicted` and a float32 column `p:CLASS` for each class.
 
@@ -128,10 +133,11 @@ def prediction_table(
         label: the true classes, (documents,)
         probabilities: of each class, (documents, classes)
         classes: names of the classes, in order
+        predicted: what is predicted; None: the most probable class
 
     """
-    predicted = np.asarray(classes, object)[probabilities.argmax(1)]
-    head = pd.DataFrame({"id": ids, "label": label, "predicted": predicted})
+    best = np.asarray(classes, object)[probabilities.argmax(1)] if predicted is None else predicted
+    head = pd.DataFrame({"id": ids, "label": label, "predicted": best})
     return head.join(
         pd.DataFrame(probabilities.astype(np.float32), columns=[f"p:{name}" for name in classes])
     )

@@ -15,6 +15,7 @@ from heed.files import HeedError
 from heed.inputs.tfidf_file import TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
+from heed.task import task_module
 from heed.task.interface import Fitted
 from heed.tasks.classification import linear_svm
 from heed.tasks.classification.metrics import prediction_table, statistics_table
@@ -44,15 +45,11 @@ def fit(tokens: Tokens, data: Data, experiment: Any) -> Fitted:
     Args:
         tokens: the corpus.
         data: the label that is predicted and its classes.
-        experiment: `opponent_features` are the features of the linear model.
+        experiment: `opponent_features` are the features of the linear model; its task has `RULES`.
 
     """
-    rules = Rules(_fit_linear, _predict_majority, prediction_table, statistics_table)
-    return fit_by_rules(tokens, data, experiment.opponent_features, rules)
-
-
-def fit_by_rules(tokens: Tokens, data: Data, features: str, rules: Rules) -> Fitted:
-    """Return the predictions of both opponents, as `fit` does, by the rules of a task."""
+    rules: Rules = task_module(experiment.task, "opponents").RULES
+    features: str = experiment.opponent_features
     column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
@@ -242,3 +239,6 @@ def _table_of_parts(
         table.insert(1, "split", part)
         frames.append(table)
     return pd.concat(frames, ignore_index=True)
+
+
+RULES = Rules(_fit_linear, _predict_majority, prediction_table, statistics_table)

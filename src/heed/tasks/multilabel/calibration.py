@@ -3,11 +3,8 @@
 import numpy as np
 
 from heed.tasks.classification import calibration as classification
-from heed.tasks.classification.calibration import padded_tokens
 from heed.tasks.multilabel.learning import MultilabelLearner
 from heed.tasks.multilabel.recipe import Hyperparameters
-
-__all__ = ["padded_tokens", "random_learner"]
 
 
 def random_learner(

@@ -5,14 +5,7 @@ from typing import Any
 import pandas as pd
 
 from heed.explanation.tables import TESTS
-from heed.tasks.classification.explanation import (
-    document_offsets,
-    no_documents,
-    seed_agreement,
-    summarize_tables,
-)
-
-__all__ = ["document_offsets", "explain_run", "seed_agreement", "summarize_tables"]
+from heed.tasks.classification.explanation import no_documents
 
 REASON = (
     "defined for one predicted class a document; a multi-label classifier decides on each class by "

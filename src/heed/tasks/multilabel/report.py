@@ -13,7 +13,6 @@ from heed.tasks.classification.report import (
 )
 
 HAS_SCORES = False
-HAS_BROWSER = True
 LAYOUT = Layout(
     ("subset_accuracy", "label_accuracy"),
     ("micro", "macro"),

@@ -1,41 +1,13 @@
-"""The rules on a multi-label classifier: those of a classification, but for its corpora."""
+"""The rules on multi-label classifiers that are not those of a classification."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from heed.task.interface import DeclaredCorpus
-from heed.tasks.classification.rules import (
-    FURTHER_METRICS,
-    OPPONENTS,
-    READS_PAIRS,
-    WIDE_KEYS,
-    contradictions,
-    label_contradictions,
-    no_effect,
-    variant_contradictions,
-    wide_contradiction,
-)
-from heed.tasks.multilabel.recipe import Hyperparameters
-
-__all__ = [
-    "EXPLAINED_METRICS",
-    "FURTHER_METRICS",
-    "IS_PUBLISHED",
-    "LABELS",
-    "OPPONENTS",
-    "READS_PAIRS",
-    "WIDE_KEYS",
-    "adversary_contradiction",
-    "contradictions",
-    "corpus_contradictions",
-    "no_effect",
-    "variant_contradictions",
-    "wide_contradiction",
-]
+from heed.tasks.classification.rules import label_contradictions
 
 LABELS = "several"
 IS_PUBLISHED = False
-EXPLAINED_METRICS = ("evidence_weight", "accuracy_in_middle")
 
 
 def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
@@ -49,6 +21,6 @@ def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[s
     yield from label_contradictions(data.label, corpus)
 
 
-def adversary_contradiction(_: Hyperparameters) -> str | None:
+def adversary_contradiction(_: Any) -> str:
     """Return why no adversary can be made of a multi-label classifier."""
     return "adversaries keep one class a document, and its task is multilabel"
