@@ -83,6 +83,6 @@ def test_a_folder_is_a_task_with_the_parts_of_its_base(
     assert part_modules("dreams", "presets") == ("heed.tasks.classification.presets",)
     assert task_module("dreams", "metrics").AVERAGES == ("macro", "weighted")
     with pytest.raises(AttributeError):
-        task_module("dreams", "metrics").colours
+        getattr(task_module("dreams", "metrics"), "colours")  # noqa: B009
     with pytest.raises(HeedError, match="the task translation has no presets"):
         task_module("translation", "presets")

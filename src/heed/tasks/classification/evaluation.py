@@ -38,6 +38,9 @@ def tables(
         test, validation = (run[run["split"] == part] for part in ("test", "validation"))
         statistics = tested.statistics[i].to_numpy()
         validated = part.statistics_table(validation, recipe.data.classes).to_numpy()
+        diagnosis = {}
+        if part.HAS_ONE_CLASS:
+            diagnosis = _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
         summary = {
             **metrics.compute(statistics),
             "support": len(test),
@@ -54,11 +57,7 @@ def tables(
                 ]
             ),
             "summary": pd.DataFrame([summary]),
-            **(
-                _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
-                if part.HAS_ONE_CLASS
-                else {}
-            ),
+            **diagnosis,
         }.items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)
